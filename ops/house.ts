@@ -8,7 +8,10 @@ import { functionsOf } from './function-lines.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PRODUCT = ['src', 'queues', 'workers'];
 const AROUND = ['ops', 'migrations', 'console'];
-/** A file this short with one importer in its own folder is a closet. */
+/**
+ * A file this short that only one file imports, which lies beside it, is a closet. Two are none: a store's statements, which are the other half
+ * of its file, and a part with tests of its own.
+ */
 const CLOSET_LINES = 40;
 /** The first count of this house, at 55e8af1, and the best of the projects it was compared with. */
 const BEFORE = {
@@ -143,17 +146,23 @@ function commentLines(written: string): number {
 /** Short files that only one file imports, which lies beside them. */
 function closets(): string[] {
   const importers = new Map<string, string[]>();
-  for (const { path, text } of code) {
+  for (const { path, text } of [...code, ...around]) {
     for (const [, name = ''] of text.matchAll(/ from '(\.[^']+)'/g)) {
       const target = join(dirname(path), name);
       importers.set(target, [...(importers.get(target) ?? []), path]);
     }
   }
+  const tested = new Set(product.filter(isTest).map(({ path }) => path.replace('.test.ts', '.ts')));
   return code
     .filter(({ path, lines }) => {
       const [only, ...others] = new Set(importers.get(path));
       return (
-        lines < CLOSET_LINES && only !== undefined && others.length === 0 && dirname(only) === dirname(path)
+        lines < CLOSET_LINES &&
+        !path.endsWith('.sql.ts') &&
+        !tested.has(path) &&
+        only !== undefined &&
+        others.length === 0 &&
+        dirname(only) === dirname(path)
       );
     })
     .map(({ path, lines }) => `${path} (${lines})`);

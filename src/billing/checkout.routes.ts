@@ -1,8 +1,15 @@
 import { z } from 'zod';
-import type { Route } from '../http/route.ts';
-import { defineRoute } from '../http/route.ts';
-import { presentCheckout } from './checkout.presenter.ts';
-import { checkoutParams, checkoutResponse, createCheckoutBody } from './checkout.schema.ts';
+import { CURRENCY } from '../http/input/wire-shapes.ts';
+import { defineRoute, type Route } from '../http/route.ts';
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
+import {
+  type CheckoutJson,
+  checkoutParams,
+  checkoutResponse,
+  createCheckoutBody,
+} from './checkout.schema.ts';
 import type { CheckoutService } from './checkout.service.ts';
 import { documentNumber } from './documents.types.ts';
 import type { ReceiptsService } from './receipts.service.ts';
@@ -68,4 +75,15 @@ export function checkoutRoutes(checkout: CheckoutService, receipts: ReceiptsServ
       },
     }),
   ];
+}
+
+function presentCheckout(row: CheckoutSessionRow): CheckoutJson {
+  return {
+    id: publicId('checkoutSession', row.id),
+    url: row.url,
+    status: row.status,
+    payment_status: row.payment_status,
+    amount_total: formatUsd(nanoUsd(row.amount)),
+    currency: CURRENCY,
+  };
 }

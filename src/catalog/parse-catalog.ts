@@ -3,12 +3,14 @@ import { Aliases, aliasMistake, withOverrides } from '../http/aliases.ts';
 import { FieldError } from '../http/input/field-error.ts';
 import { validate } from '../http/input/validate.ts';
 import { AppError } from '../lib/errors.ts';
+import { SecretFileError, secretOf } from '../lib/secret-files.ts';
 import { buildModel } from './build-model.ts';
 import type { Catalog, Model } from './catalog.types.ts';
 import { CatalogError } from './catalog-error.ts';
 import { type CatalogFile, catalogFile } from './catalog-file.schema.ts';
-import { interpolate } from './interpolate.ts';
 import { ROUTE_PATHS } from './route-paths.gen.ts';
+
+const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
  * Reads the text of a tollgate.yaml. `variables` is what `${NAME}` refers to. Throws CatalogError with one line naming
@@ -104,5 +106,49 @@ function requireUnique(section: string, entries: readonly { readonly id: string 
       throw new CatalogError(`${section}[${index}].id: "${id}" is used twice`);
     }
     seen.add(id);
+  }
+}
+
+/**
+ * Replaces `${NAME}` and `${NAME:-default}` in every string of a parsed document, so that a value can't change the
+ * document's structure. Where `NAME_FILE` is set, the value is what that file holds now. Throws CatalogError (without the file name) for a
+ * variable that is not set.
+ */
+export function interpolate(
+  value: unknown,
+  variables: Readonly<Record<string, string | undefined>>,
+  path = '',
+): unknown {
+  if (typeof value === 'string') {
+    return value.replace(REFERENCE, (_, name: string, fallback: string | undefined) => {
+      const replacement = secretAt(path, variables, name) ?? fallback;
+      if (replacement === undefined) {
+        throw new CatalogError(`${path}: the environment variable ${name} is not set`);
+      }
+      return replacement;
+    });
+  }
+  if (Array.isArray(value)) {
+    return value.map((item, index) => interpolate(item, variables, `${path}[${index}]`));
+  }
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([name, item]) => [
+      name,
+      interpolate(item, variables, path === '' ? name : `${path}.${name}`),
+    ]);
+    return Object.fromEntries(entries);
+  }
+  return value;
+}
+
+function secretAt(
+  path: string,
+  variables: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | undefined {
+  try {
+    return secretOf(variables, name);
+  } catch (error) {
+    throw error instanceof SecretFileError ? new CatalogError(`${path}: ${error.message}`) : error;
   }
 }

@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
-import { firstAttempt } from '../../queues/connection.ts';
+import { createProducerConnection, firstAttempt } from '../../queues/connection.ts';
+import { type RedisWatch, watchRedis } from '../../queues/redis-watch.ts';
 import type { createApp } from '../app.ts';
 import { followEngines } from '../catalog/engine-kinds.ts';
 import { builtConsoleFolder } from '../console/static.pages.ts';
@@ -26,7 +27,7 @@ import { nanoUsd } from '../lib/money.ts';
 import { operatorBrowsers } from '../operators/board/operator-gate.ts';
 import type { OperatorSessions } from '../operators/board/operator-session.ts';
 import type { MetricsSource } from '../processes/api-slot.ts';
-import { createRateMetrics } from '../telemetry/process-gauges.ts';
+import { createRateMetrics, registerRedisGauge } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { composeApplication } from './application.ts';
@@ -37,7 +38,6 @@ import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeMembers, type MemberParts, memberActs } from './members.ts';
 import { composeOperatorSessions, composeOperators, type OperatorParts } from './operators.ts';
 import { composeReadiness } from './readiness.ts';
-import { composeRedis } from './redis.ts';
 import { composeRemoteWorkers, type RemoteWorkers } from './remote-workers.ts';
 import { composeTaskRoutes } from './task-routes.ts';
 import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
@@ -232,4 +232,25 @@ async function closeApi(parts: {
   ]);
   parts.rates.close();
   await parts.redis.close();
+}
+
+/** The connection for rate limits and cancels, and who looks whether it is of use: it fails at once and says nothing. */
+function composeRedis({ config, log, registry }: Foundation): {
+  readonly connection: Redis;
+  readonly watch: RedisWatch;
+  close(): Promise<void>;
+} {
+  const connection = createProducerConnection(config.redisUrl, (error) =>
+    log.debug({ error }, 'redis is away'),
+  );
+  const watch = watchRedis(config.redisUrl, config.redisPrefix, log);
+  registerRedisGauge(registry, watch);
+  return {
+    connection,
+    watch,
+    close: async () => {
+      connection.disconnect();
+      await watch.close();
+    },
+  };
 }

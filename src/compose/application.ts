@@ -1,20 +1,27 @@
+import { join } from 'node:path';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { type AppOptions, createApp } from '../app.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
 import type { AccountRoutesServices } from '../customer-routes.ts';
 import { GenerationsReadModel } from '../generations/generations.read-model.ts';
 import { GenerationsService } from '../generations/generations.service.ts';
+import { createStorageTokenGuard } from '../generations/storage-token-guard.ts';
+import { mediaUploadPage, workerStoragePage } from '../generations/worker-storage.routes.ts';
 import type { Kernel } from '../http/kernel.ts';
 import type { Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
+import { UsedUploads } from '../media/used-uploads.ts';
 import type { MetricsSource } from '../processes/api-slot.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
 import { composeBilling } from './billing.ts';
 import type { Foundation } from './foundation.ts';
 import type { OperatorParts } from './operators.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
-import { composeWorkerStorage } from './worker-storage.ts';
+import { acceptedStorageTokens } from './storage.ts';
+
+const UPLOAD_IDLE_MS = 30_000;
+const UPLOAD_TOTAL_MS = 1_800_000;
 
 interface Identity {
   readonly keys: KeysService;
@@ -71,4 +78,36 @@ function composeAccount(foundation: Foundation, identity: Identity): AccountRout
     generations: new GenerationsService(new GenerationsReadModel(cells), identity.keysStore),
     media: { storage, signer, clock },
   };
+}
+
+/** The storage of this API for workers on hosts without one. */
+function composeWorkerStorage({
+  config,
+  clock,
+  storage,
+  uploads,
+  grantUpload,
+}: Foundation): AppOptions['surroundings']['pages'] {
+  if (!grantUpload) {
+    return [];
+  }
+  const guard = createStorageTokenGuard([...acceptedStorageTokens(config), config.adminToken], clock);
+  const folder = join(config.dataFolder, 'uploads');
+  const used = new UsedUploads(folder, clock);
+  return [
+    {
+      path: '/internal/v1',
+      handler: workerStoragePage({ storage, guard, grantUpload, publicUrl: config.publicUrl }),
+    },
+    {
+      path: '/media-upload',
+      handler: mediaUploadPage(uploads, {
+        storage,
+        folder,
+        used,
+        idleMs: UPLOAD_IDLE_MS,
+        totalMs: UPLOAD_TOTAL_MS,
+      }),
+    },
+  ];
 }

@@ -1,8 +1,58 @@
-import { answerOf } from '../http/input/wire-shapes.ts';
+import { z } from 'zod';
+import { accountId, answerOf, CURRENCY, currencyJson, usdString } from '../http/input/wire-shapes.ts';
 import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { accountOverviewJson, type ConsoleFeatures, presentAccountOverview } from './account.presenter.ts';
-import type { AccountReadModel } from './account.read-model.ts';
+import { publicId } from '../lib/ids.ts';
+import { formatUsd, nanoUsd } from '../lib/money.ts';
+import type { AccountOverviewRow, AccountReadModel } from './account.read-model.ts';
+
+const count = z.int().min(0);
+
+const accountOverviewJson = z
+  .object({
+    id: accountId,
+    name: z.string().meta({ description: 'Display name that the operator gave it' }),
+    suspended: z
+      .boolean()
+      .meta({ description: 'true: its keys can only read, and paid calls are rejected with 403' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
+    remaining_credits: usdString.meta({ description: 'Settled balance: available plus held' }),
+    held: usdString.meta({ description: 'Reserved for running calls and tasks' }),
+    available: usdString.meta({ description: 'What a new call may cost at most' }),
+    debt: usdString.meta({ description: 'Taken back by a payment reversal beyond the balance' }),
+    currency: currencyJson,
+    running_calls: count.meta({
+      description: 'Calls that hold money now; a key that is not an owner key sees only its own',
+    }),
+    running_tasks: count.meta({
+      description: 'Tasks that have not ended; a key that is not an owner key sees only its own',
+    }),
+    limits: z
+      .object({
+        requests_per_minute: count.meta({ description: 'Requests per minute' }),
+        tokens_per_minute: count.meta({ description: 'Tokens of prompts and answers a minute' }),
+        concurrency: count.meta({ description: 'Paid calls in flight at the same time' }),
+      })
+      .meta({ description: 'What all keys of an account may do together, as configured here' }),
+    features: z
+      .object({
+        payments: z
+          .enum(['stripe', 'test'])
+          .nullable()
+          .meta({ description: 'null: credits are not sold here' }),
+        keep_prompts: z.boolean().meta({ description: 'Whether prompts of tasks outlive the task' }),
+      })
+      .meta({ description: 'What this installation offers' }),
+  })
+  .meta({ id: 'AccountOverview' });
+
+type AccountOverviewJson = z.output<typeof accountOverviewJson>;
+
+/** What an installation offers. */
+interface ConsoleFeatures {
+  readonly payments: 'stripe' | 'test' | null;
+  readonly keepPrompts: boolean;
+}
 
 export interface AccountRouteParts {
   readonly accounts: AccountReadModel;
@@ -30,4 +80,31 @@ export function accountOverviewRoutes({ accounts, limits, features }: AccountRou
       },
     }),
   ];
+}
+
+function presentAccountOverview(
+  row: AccountOverviewRow,
+  limits: RateLimits,
+  features: ConsoleFeatures,
+): AccountOverviewJson {
+  const [posted, held, debt] = [nanoUsd(row.posted), nanoUsd(row.held), nanoUsd(row.debt)];
+  return {
+    id: publicId('account', row.id),
+    name: row.name,
+    suspended: row.suspended,
+    created_at: row.created_at.toISOString(),
+    remaining_credits: formatUsd(posted),
+    held: formatUsd(held),
+    available: formatUsd(nanoUsd(posted - held)),
+    debt: formatUsd(debt),
+    currency: CURRENCY,
+    running_calls: row.running_calls,
+    running_tasks: row.running_tasks,
+    limits: {
+      requests_per_minute: limits.requestsPerMinute,
+      tokens_per_minute: limits.tokensPerMinute,
+      concurrency: limits.concurrency,
+    },
+    features: { payments: features.payments, keep_prompts: features.keepPrompts },
+  };
 }

@@ -1,17 +1,44 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import cors from 'cors';
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import express from 'express';
+import helmet from 'helmet';
 import { AppError } from '../lib/errors.ts';
 import { type Aliases, type AliasSource, baseUrlAdvice } from './aliases.ts';
 import { sendError } from './answers/send.ts';
-import { allowOrigins } from './cors.ts';
-import type { Exchange, ExchangeReport } from './exchange.ts';
-import { exchangeOf, openExchange } from './exchange.ts';
+import { type Exchange, type ExchangeReport, exchangeOf, openExchange } from './exchange.ts';
 import type { Kernel } from './kernel.ts';
 import type { Route } from './route.ts';
-import type { TableEntry } from './route-table.ts';
-import { routeTable } from './route-table.ts';
 import { runRoute } from './run-route.ts';
-import { securityHeaders } from './security-headers.ts';
+
+interface TableEntry {
+  /** The path as Express matches it. */
+  readonly pattern: string;
+  /** By upper-case HTTP method. */
+  readonly methods: ReadonlyMap<string, Route>;
+}
+
+/** Headers of answers that scripts of another origin may read. */
+const EXPOSED = [
+  'x-request-id',
+  'request-id',
+  'x-should-retry',
+  'X-Generation-Id',
+  'X-Max-Tokens-Clamped',
+  'X-Ignored-Parameters',
+  'Idempotent-Replayed',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-tokens',
+  'Link',
+  'Retry-After',
+];
+
+const PREFLIGHT_SECONDS = 600;
 
 export interface HttpAppOptions {
   readonly kernel: Kernel;
@@ -158,4 +185,61 @@ function answerErrors(report: ExchangeReport): ErrorRequestHandler {
     const exchange = exchangeOf(response) ?? openExchange(request, response, report);
     sendError(exchange, error);
   };
+}
+
+/**
+ * Lets scripts of these origins call us (`*`: of any), with a key of their own and never with cookies. Preflights are only marked here:
+ * the routes answer them, so that a path that does not exist stays a 404.
+ */
+function allowOrigins(origins: readonly string[]): RequestHandler {
+  return cors({
+    origin: origins.includes('*') ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+    exposedHeaders: EXPOSED,
+    credentials: false,
+    maxAge: PREFLIGHT_SECONDS,
+    preflightContinue: true,
+  });
+}
+
+/**
+ * The routes by path, so that a wrong method on a right path is told from a wrong path. Throws Error on two routes of the same method
+ * and path.
+ */
+function routeTable(routes: readonly Route[]): TableEntry[] {
+  const byPath = new Map<string, Map<string, Route>>();
+  for (const route of routes) {
+    const methods = byPath.get(route.path) ?? new Map<string, Route>();
+    const method = route.method.toUpperCase();
+    if (methods.has(method)) {
+      throw new Error(`two routes for ${method} ${route.path}`);
+    }
+    byPath.set(route.path, methods.set(method, route));
+  }
+  return [...byPath].map(([path, methods]) => ({ pattern: expressPattern(path), methods }));
+}
+
+/** `/a/{b}` → `/a/:b`; `/a/{b+}` → `/a/*b`. */
+function expressPattern(path: string): string {
+  return path.replace(/\{(\w+)\+\}/g, '*$1').replace(/\{(\w+)\}/g, ':$1');
+}
+
+/**
+ * The headers that helmet gives every response. They depend on no request, so its thirteen middlewares run once, at start,
+ * instead of before every call.
+ */
+function securityHeaders(): readonly (readonly [string, string])[] {
+  const request = new IncomingMessage(new Socket());
+  const response = new ServerResponse(request);
+  const protect = helmet({
+    // other hosts of the operator's domain are the operator's to decide on
+    strictTransportSecurity: { includeSubDomains: false },
+    contentSecurityPolicy: { useDefaults: true, directives: { upgradeInsecureRequests: null } },
+  });
+  protect(request, response, (error) => {
+    if (error !== undefined) {
+      throw error;
+    }
+  });
+  return Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)]);
 }

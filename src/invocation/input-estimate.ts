@@ -1,11 +1,16 @@
 import { AppError } from '../lib/errors.ts';
 import type { InTurn } from '../lib/event-loop-queue.ts';
+import { sizeInHeader } from '../media/image-file.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
-import { imagePixels } from './image-pixels.ts';
 import type { InputContent } from './input-content.ts';
 import type { InputMargin } from './input-margin.ts';
 import { ITEM_KINDS, type ItemKind } from './input-media.ts';
 import { countPdfPages } from './pdf-pages.ts';
+
+/** Headers stand in so many of the first characters of base64, but for large WebP files. */
+const HEADER_BASE64 = 262_144;
+/** Models see images in patches of up to so many pixels a side, begun ones included. */
+const PATCH_SIDE = 32;
 
 /** Tokens around one message, and at most around a message or a part of one: role, separators, a name and its marks. */
 const MESSAGE_TOKENS = 4;
@@ -271,4 +276,23 @@ function look(text: string, start: number, into: Apart): void {
     before = unit;
     kindBefore = kind;
   }
+}
+
+/**
+ * Pixels of inline images (base64), in whole patches, as far as their headers tell: one number for each that could be read. A
+ * few ms for each, off the event loop.
+ */
+async function imagePixels(images: readonly string[]): Promise<number[]> {
+  const pixels: number[] = [];
+  for (const image of images) {
+    const size = await sizeInHeader(Buffer.from(image.slice(0, HEADER_BASE64), 'base64'));
+    if (size) {
+      pixels.push(inPatches(size.width) * inPatches(size.height));
+    }
+  }
+  return pixels;
+}
+
+function inPatches(side: number): number {
+  return Math.ceil(side / PATCH_SIDE) * PATCH_SIDE;
 }

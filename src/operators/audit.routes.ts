@@ -2,9 +2,9 @@ import { exportable } from '../http/answers/csv-export.ts';
 import { decodeCursor, INTEGER_PART } from '../http/answers/cursor.ts';
 import { cutPage, linkHeader } from '../http/answers/page.ts';
 import { defineRoute, type Route } from '../http/route.ts';
-import { presentAuditEntry } from './audit.presenter.ts';
+import type { AuditLogRow } from '../store/models/audit-log.model.ts';
 import type { AuditReadModel } from './audit.read-model.ts';
-import { auditListResponse, listAuditQuery } from './audit.schema.ts';
+import { type AuditEntryJson, auditListResponse, listAuditQuery } from './audit.schema.ts';
 import { OPERATOR_ROUTE } from './operator-access.ts';
 
 /** `/admin/v1/audit`. */
@@ -31,4 +31,16 @@ export function auditRoutes(audit: AuditReadModel): Route[] {
       }),
     ),
   ];
+}
+
+function presentAuditEntry(row: AuditLogRow): AuditEntryJson {
+  return {
+    id: row.id,
+    at: row.at.toISOString(),
+    actor: row.actor,
+    action: row.action,
+    object: row.object,
+    request_id: row.request_id,
+    detail: { ...row.detail },
+  };
 }

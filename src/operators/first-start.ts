@@ -1,13 +1,29 @@
 import { KeyCache } from '../http/callers/key-cache.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
+import { secretHash } from '../keys/secret.ts';
 import { Movements } from '../ledger/movements.ts';
 import { systemClock } from '../lib/clock.ts';
+import { newUuid } from '../lib/ids.ts';
+import { NANO_USD_PER_USD, nanoUsd } from '../lib/money.ts';
 import { oneCell } from '../store/cells.ts';
 import { createDatabase } from '../store/database.ts';
 import { AccountsReadModel } from './accounts.read-model.ts';
 import { AccountsService } from './accounts.service.ts';
-import { ensureFirstAccount } from './first-account.ts';
+import { readSecretFile, writeSecretFile } from './owner-files.ts';
+
+const ACCOUNT_NAME = 'default';
+const OPENING_CREDITS = nanoUsd(10n * NANO_USD_PER_USD);
+const OWNER_KEY_FILE = 'owner.key';
+const ACT = { operator: 'first start', requestId: 'first-start' };
+
+interface FirstAccountOptions {
+  readonly accounts: AccountsService;
+  readonly readModel: AccountsReadModel;
+  readonly keys: KeysStore;
+  /** Where the secrets are written, mode 600. */
+  readonly dataFolder: string;
+}
 
 /** Entry: run once after the migrations when the database is the embedded one. Prints one line. */
 async function main(environment: NodeJS.ProcessEnv): Promise<void> {
@@ -41,4 +57,34 @@ try {
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+}
+
+/**
+ * Makes a fresh installation usable: account `default` with 10.00 USD, its owner key in a file. Done again it changes nothing; a lost key file gets a new owner key. Returns one line saying what was done.
+ */
+async function ensureFirstAccount(options: FirstAccountOptions): Promise<string> {
+  const { dataFolder } = options;
+  if (await options.readModel.isEmpty()) {
+    const { secret } = await options.accounts.open(
+      { name: ACCOUNT_NAME, credits: OPENING_CREDITS },
+      ACT,
+      newUuid(),
+    );
+    await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
+    return 'account default created with 10.00 USD';
+  }
+  const accountId = await options.readModel.idOfName(ACCOUNT_NAME);
+  if (accountId === undefined || (await ownsWorkingKey(options, accountId))) {
+    return 'the first account exists';
+  }
+  const { secret } = await options.accounts.createOwnerKey(accountId);
+  await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
+  return 'new owner key for account default, the old file was lost';
+}
+
+/** A key file of another database or of a deleted key is as good as lost. */
+async function ownsWorkingKey(options: FirstAccountOptions, accountId: string): Promise<boolean> {
+  const secret = await readSecretFile(options.dataFolder, OWNER_KEY_FILE);
+  const hash = secret && secretHash(secret);
+  return hash ? (await options.keys.find(accountId, hash)) !== undefined : false;
 }

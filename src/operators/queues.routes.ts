@@ -1,8 +1,7 @@
 import { defineRoute, type Route } from '../http/route.ts';
 import { OPERATOR_ROUTE } from './operator-access.ts';
-import { presentQueue } from './queues.presenter.ts';
-import { queueListResponse, queueParams, queueResponse } from './queues.schema.ts';
-import type { QueuesService } from './queues.service.ts';
+import { type QueueJson, queueListResponse, queueParams, queueResponse } from './queues.schema.ts';
+import type { QueuesService, StandingQueue } from './queues.service.ts';
 
 /** `/admin/v1/queues`. */
 export function queueRoutes(queues: QueuesService): Route[] {
@@ -46,4 +45,9 @@ export function queueRoutes(queues: QueuesService): Route[] {
       },
     }),
   ];
+}
+
+function presentQueue({ name, paused, restingMs, jobs, standing }: StandingQueue): QueueJson {
+  const { backlog, oldest_seconds, workers, slots } = standing;
+  return { name, paused, resting_ms: restingMs, backlog, oldest_seconds, workers, slots, jobs };
 }

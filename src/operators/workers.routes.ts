@@ -1,8 +1,8 @@
 import { defineRoute, type Route } from '../http/route.ts';
 import { OPERATOR_ROUTE } from './operator-access.ts';
-import { presentWorker } from './workers.presenter.ts';
-import { hostParams, workerListResponse } from './workers.schema.ts';
+import { hostParams, type WorkerJson, workerListResponse } from './workers.schema.ts';
 import type { WorkersService } from './workers.service.ts';
+import type { WorkerRow } from './workers.store.ts';
 
 /** `/admin/v1/workers`. */
 export function workerRoutes(workers: WorkersService): Route[] {
@@ -48,4 +48,23 @@ export function workerRoutes(workers: WorkersService): Route[] {
       },
     }),
   ];
+}
+
+function presentWorker(row: WorkerRow): WorkerJson {
+  const { host, worker, version, queues, resting, misconfigured, running, draining, drained_by, drained_at } =
+    row;
+  return {
+    host,
+    worker,
+    version,
+    queues: [...(queues ?? [])],
+    away: [...(resting ?? [])],
+    misconfigured: [...(misconfigured ?? [])],
+    running: running ?? 0,
+    draining,
+    drained_by,
+    drained_at: drained_at?.toISOString() ?? null,
+    started_at: row.started_at?.toISOString() ?? null,
+    seen_at: row.seen_at?.toISOString() ?? null,
+  };
 }

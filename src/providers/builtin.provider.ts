@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { pause } from '../lib/pause.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TokenUsage } from '../lib/usage.ts';
-import { builtinEmbeddings, builtinRanking } from './builtin-embedding.ts';
 import { composeReply, contentText, cutAtStop } from './builtin-reply.ts';
-import { type JsonObject, objectsOf } from './json.ts';
+import { inputsToEmbed } from './embeddings-reader.ts';
+import { type JsonObject, objectsOf, textOf } from './json.ts';
 import type {
   FinishReason,
   Provider,
@@ -13,7 +14,10 @@ import type {
 } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import type { BuiltinSettings } from './provider-settings.ts';
+import { readRanking } from './rerank-reader.ts';
 import { countTokens, splitTokens } from './token-counter.ts';
+
+const DIMENSIONS = 256;
 
 /** Tokens of a chat message around its text: role and separators. */
 const MESSAGE_TOKENS = 4;
@@ -152,4 +156,62 @@ function piecePart(script: Script, text: string): StreamPart {
 
 function chunk(choices: readonly JsonObject[]): JsonObject {
   return { choices };
+}
+
+/**
+ * Embeddings without a model, by hashing words into the dimensions: texts with words in common are near to each other, which is
+ * enough to try a search with. The same text is always the same vector, of length 1.
+ */
+function builtinEmbeddings(body: JsonObject): ProviderAnswer {
+  const dimensions = typeof body.dimensions === 'number' ? body.dimensions : DIMENSIONS;
+  const inputs = inputsToEmbed(body.input);
+  const inputTokens = inputs.reduce<number>(
+    (sum, input) => sum + (Array.isArray(input) ? input.length : countTokens(textOf(input))),
+    0,
+  );
+  const data = inputs.map((input, index) => ({ index, embedding: vectorOf(wordsOf(input), dimensions) }));
+  const nothing = { outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+  return {
+    wire: { data },
+    text: '',
+    reasoning: '',
+    finishReason: 'stop',
+    usage: { inputTokens, ...nothing },
+  };
+}
+
+/** The documents by the words that they have in common with the query. */
+function builtinRanking({ query, documents }: JsonObject): ProviderAnswer {
+  const texts = Array.isArray(documents) ? documents : [];
+  const wanted = vectorOf(wordsOf(query), DIMENSIONS);
+  const results = texts.map((text, index) => {
+    const vector = vectorOf(wordsOf(text), DIMENSIONS);
+    const nearness = wanted.reduce((sum, value, place) => sum + value * (vector[place] ?? 0), 0);
+    return { index, relevance_score: (1 + nearness) / 2 };
+  });
+  const each = countTokens(textOf(query));
+  const tokens = texts.reduce((sum: number, text) => sum + each + countTokens(textOf(text)), 0);
+  return readRanking({ results, usage: { prompt_tokens: tokens } }, texts.length);
+}
+
+function wordsOf(input: unknown): readonly string[] {
+  return Array.isArray(input)
+    ? input.map(String)
+    : (textOf(input)
+        .toLowerCase()
+        .match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu) ?? ['']);
+}
+
+function vectorOf(words: readonly string[], dimensions: number): number[] {
+  const vector = new Array<number>(dimensions).fill(0);
+  for (const word of words) {
+    const digest = createHash('sha256').update(word).digest();
+    const place = digest.readUInt32LE(0) % dimensions;
+    vector[place] = (vector[place] ?? 0) + (digest.readUInt8(4) % 2 === 0 ? 1 : -1);
+  }
+  const length = Math.hypot(...vector);
+  // words may cancel each other out; a vector without a direction would be near to nothing
+  return length === 0
+    ? vector.map((_, place) => (place === 0 ? 1 : 0))
+    : vector.map((value) => value / length);
 }

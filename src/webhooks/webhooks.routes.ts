@@ -1,14 +1,16 @@
+import type { z } from 'zod';
 import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId, publicId } from '../lib/ids.ts';
 import type { DeliveryView, WebhookDeliveriesStore } from './webhook-deliveries.store.ts';
-import type { WebhookSecretsService } from './webhook-secrets.service.ts';
-import { presentDelivery, presentSecret } from './webhooks.presenter.ts';
+import type { WebhookSecrets, WebhookSecretsService } from './webhook-secrets.service.ts';
 import {
   DELIVERIES_QUERY,
   DELIVERIES_RESPONSE,
+  type DELIVERY,
   DELIVERY_PARAMS,
   REDELIVERY_RESPONSE,
+  type WEBHOOK_SECRET,
   WEBHOOK_SECRET_RESPONSE,
 } from './webhooks.schema.ts';
 
@@ -106,4 +108,31 @@ async function deliveriesOf(
   }
   const taskId = parsePublicId('generation', task);
   return taskId === undefined ? [] : await deliveries.list(accountId, taskId);
+}
+
+function presentSecret(secrets: WebhookSecrets): z.output<typeof WEBHOOK_SECRET> {
+  return {
+    secret: secrets.secret,
+    previous_secret_expires_at: secrets.previousExpiresAt?.toISOString() ?? null,
+  };
+}
+
+function presentDelivery(delivery: DeliveryView): z.output<typeof DELIVERY> {
+  return {
+    id: publicId('webhookDelivery', delivery.id),
+    task_id: delivery.taskId === null ? null : publicId('generation', delivery.taskId),
+    event_type: delivery.event,
+    url: delivery.url,
+    status: delivery.state,
+    created_at: delivery.createdAt.toISOString(),
+    delivered_at: delivery.deliveredAt?.toISOString() ?? null,
+    next_try_at: delivery.state === 'pending' ? delivery.nextTryAt.toISOString() : null,
+    tries: delivery.log.map((entry) => ({
+      try: entry.try,
+      at: entry.at.toISOString(),
+      http_status: entry.status,
+      error: entry.error,
+      duration_ms: entry.durationMs,
+    })),
+  };
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { interpolate } from '../../src/catalog/interpolate.ts';
+import { interpolate } from '../../src/catalog/parse-catalog.ts';
 import { EXAMPLE_VARIABLES } from './example-variables.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/examples/engines/', import.meta.url));

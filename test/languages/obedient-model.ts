@@ -1,4 +1,4 @@
-import { jsonExampleOf } from '../../src/providers/example-json.ts';
+import { jsonExampleOf } from '../../src/providers/builtin-reply.ts';
 import type { Script, UpstreamRequest } from '../factories/upstream-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of two dialects

@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { createCanvas } from '../../src/engines/builtin/canvas.ts';
-import { chooseScene, compose } from '../../src/engines/builtin/composition.ts';
 import { SCENE_NAMES } from '../../src/engines/builtin/prompt-hints.ts';
-import { type RenderJob, renderFrames } from '../../src/engines/builtin/render-job.ts';
+import { chooseScene, compose, type RenderJob, renderFrames } from '../../src/engines/builtin/render-job.ts';
 
 const SIDE = 128;
 const SCENE_PROMPTS: Record<(typeof SCENE_NAMES)[number], string> = {

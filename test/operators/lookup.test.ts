@@ -54,7 +54,7 @@ describe('search', () => {
   });
 
   test('what a request made is found by the request, whoever chose its id, and kept where it was chosen', async () => {
-    const chosen = requestId.slice(0, -6) + 'ABC000';
+    const chosen = `${requestId.slice(0, -6)}ABC000`;
     const ask = async () =>
       await server.call('POST', '/api/v1/chat/completions', {
         token: customer.secret,

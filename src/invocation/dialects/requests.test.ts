@@ -2,7 +2,7 @@ import { atOnce } from '../../lib/steps.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import { PLAIN_RULES } from './model-rules.ts';
-import { normalizeRequest } from './normalize-request.ts';
+import { normalizeRequest } from './translate-request.ts';
 
 const CAP = 4_000;
 const toMessages = (body: object) =>

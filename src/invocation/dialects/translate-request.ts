@@ -1,15 +1,22 @@
 import type { Steps } from '../../lib/steps.ts';
-import { type JsonObject, without } from '../../providers/json.ts';
-import type { ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
+import { type JsonObject, objectOf, without } from '../../providers/json.ts';
+import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
-import { normalizeRequest } from './normalize-request.ts';
+import {
+  chatToolChoice,
+  messagesToolChoice,
+  readChatToolPolicy,
+  readMessagesToolPolicy,
+} from './tool-choices.ts';
 import { withToolIds } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
+
+const CHAT_WORDS = new Set(['auto', 'none', 'required']);
 
 export interface RequestTranslation {
   readonly from: RequestDialect;
@@ -72,4 +79,30 @@ function withReasoning(body: JsonObject, { reasoning, rules }: RequestTranslatio
   return reasoning || rules.reasons || body.reasoning !== undefined
     ? { ...body, include: ['reasoning.encrypted_content'] }
     : body;
+}
+
+/**
+ * A request for a provider of its own dialect: as it came, except for short forms that we allow and providers do not,
+ * namely a `tool_choice` of one word or a tool's name, an empty list of tools, and OpenRouter's word for effort.
+ */
+export function normalizeRequest(body: JsonObject, dialect: Dialect): JsonObject {
+  return normalizeTools(dialect === 'chat' ? normalizeEffort(body) : body, dialect);
+}
+
+function normalizeEffort(body: JsonObject): JsonObject {
+  const { effort } = objectOf(body.reasoning);
+  return typeof effort === 'string' ? { reasoning_effort: effort, ...without(body, 'reasoning') } : body;
+}
+
+function normalizeTools(body: JsonObject, dialect: Dialect): JsonObject {
+  if (Array.isArray(body.tools) && body.tools.length === 0) {
+    return without(body, 'tools', 'tool_choice', 'parallel_tool_calls');
+  }
+  if (typeof body.tool_choice !== 'string') {
+    return body;
+  }
+  if (dialect === 'messages') {
+    return { ...body, tool_choice: messagesToolChoice(readMessagesToolPolicy(body)) };
+  }
+  return CHAT_WORDS.has(body.tool_choice) ? body : { ...body, ...chatToolChoice(readChatToolPolicy(body)) };
 }

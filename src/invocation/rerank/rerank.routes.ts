@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { usageJson } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { objectsOf } from '../../providers/json.ts';
 import type { InvocationService } from '../invocation.service.ts';
@@ -6,8 +8,70 @@ import { INVOCATION_HEADERS } from '../invocation-headers.ts';
 import { invocationOf } from '../invoke.ts';
 import type { DialectPresenter } from '../presenter.types.ts';
 import { presentEmbeddingsUsage } from '../usage.presenter.ts';
-import { rerankAnswer, rerankRequest } from './rerank.schema.ts';
 import { documentTexts } from './rerank-texts.ts';
+
+/** Cohere's bound, which clients split by. */
+const DOCUMENTS_MAX = 1_000;
+/** The query is read beside each document, so it weighs as often as there are documents. */
+const QUERY_LENGTH_MAX = 8_192;
+
+const document = z.union(
+  [
+    z.string().min(1),
+    z.looseObject({ text: z.string().min(1).meta({ description: 'The text to be ranked' }) }),
+  ],
+  {
+    error: 'must be a text, or an object with `text`',
+  },
+);
+
+/** Body of a rerank call. */
+const rerankRequest = z
+  .looseObject({
+    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    query: z.string().min(1).max(QUERY_LENGTH_MAX).meta({ description: 'What the texts should answer' }),
+    documents: z.array(document).min(1).max(DOCUMENTS_MAX).meta({
+      description: 'Texts, or objects with `text`; each is read with the query, in a context of its own',
+    }),
+    top_n: z
+      .int()
+      .min(1)
+      .nullish()
+      .meta({ description: 'How many of the best to answer with; all by default' }),
+    return_documents: z.boolean().nullish().meta({ description: 'Whether the results include their texts' }),
+  })
+  .meta({ id: 'RerankRequest' });
+
+/** The documents by how well they answer the query, the best first. */
+const rerankAnswer = z
+  .looseObject({
+    id: z.string().meta({ description: 'The generation id' }),
+    model: z.string().meta({ description: 'The public model id' }),
+    results: z
+      .array(
+        z
+          .looseObject({
+            index: z.int().min(0).meta({ description: 'The place of the document in the request' }),
+            relevance_score: z
+              .number()
+              .meta({ description: "How well it answers, on the model's own scale: higher is better" }),
+            document: z
+              .object({ text: z.string().meta({ description: 'The text as it was sent' }) })
+              .optional()
+              .meta({ description: 'Present when return_documents asks for it' }),
+          })
+          .meta({ id: 'RerankResult' }),
+      )
+      .meta({ description: 'The documents, the best first' }),
+    usage: usageJson
+      .extend({
+        prompt_tokens: z.int().meta({ description: 'The same as input_tokens' }),
+        cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+      })
+      .meta({ id: 'RerankUsage' })
+      .meta({ description: 'What was read, and what it cost' }),
+  })
+  .meta({ id: 'RerankAnswer' });
 
 const PATH = '/api/v1/rerank';
 

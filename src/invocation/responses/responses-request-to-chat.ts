@@ -1,15 +1,91 @@
 import { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
-import { mapInSteps, type Steps } from '../../lib/steps.ts';
+import { flatMapInSteps, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { filled } from '../dialects/chat-request-to-responses.ts';
+import { encryptedReasoning } from '../dialects/thinking-details.ts';
 import { CHAT_MEMBERS } from '../members/chat-members.ts';
-import { siftInSteps } from '../members/member-shape.ts';
+import {
+  BOOLEAN,
+  JSON_VALUE,
+  kinds,
+  list,
+  type Members,
+  NUMBER,
+  object,
+  siftInSteps,
+  TEXT,
+  textOr,
+} from '../members/member-shape.ts';
 import { OWN_MEMBERS } from '../request-policy.ts';
 import { chatHistory } from './chat-history.ts';
-import { nativeRequest } from './native-request.ts';
 import { OfferedTools } from './offered-tools.ts';
 import type { ResponsesBody } from './responses.schema.ts';
-import { RESPONSES_MEMBERS, RESPONSES_OWN_MEMBERS } from './responses-members.ts';
+import { openReasoning } from './sealed-reasoning.ts';
+
+const PARTS = list(
+  kinds({
+    input_text: { type: TEXT, text: TEXT },
+    output_text: { type: TEXT, text: TEXT, annotations: JSON_VALUE, logprobs: JSON_VALUE },
+    text: { type: TEXT, text: TEXT },
+    refusal: { type: TEXT, refusal: TEXT },
+    input_image: { type: TEXT, image_url: TEXT, detail: TEXT, file_id: TEXT },
+    input_file: { type: TEXT, file_data: TEXT, filename: TEXT, file_url: TEXT, file_id: TEXT, detail: TEXT },
+    input_audio: { type: TEXT, input_audio: object({ data: TEXT, format: TEXT }) },
+  }),
+);
+
+/** Members that clients send back with an item of an answer and that say nothing of it. */
+const KEPT: Members = { type: TEXT, id: TEXT, status: TEXT };
+
+const ITEMS = list(
+  kinds({
+    message: { ...KEPT, role: TEXT, content: textOr(PARTS), phase: TEXT },
+    function_call: { ...KEPT, call_id: TEXT, name: TEXT, namespace: TEXT, arguments: TEXT },
+    function_call_output: { ...KEPT, call_id: TEXT, output: textOr(PARTS) },
+    custom_tool_call: { ...KEPT, call_id: TEXT, name: TEXT, namespace: TEXT, input: TEXT },
+    custom_tool_call_output: { ...KEPT, call_id: TEXT, name: TEXT, output: textOr(PARTS) },
+    reasoning: { ...KEPT, summary: JSON_VALUE, content: JSON_VALUE, encrypted_content: TEXT },
+  }),
+);
+
+/** What of a Responses request is said to a provider, in its words. */
+const RESPONSES_MEMBERS: Members = {
+  input: textOr(ITEMS),
+  instructions: TEXT,
+  tools: JSON_VALUE,
+  tool_choice: JSON_VALUE,
+  parallel_tool_calls: BOOLEAN,
+  text: object({ format: JSON_VALUE, verbosity: TEXT }),
+  reasoning: object({
+    effort: TEXT,
+    max_tokens: NUMBER,
+    summary: TEXT,
+    generate_summary: TEXT,
+    context: TEXT,
+  }),
+  temperature: NUMBER,
+  top_p: NUMBER,
+  prompt_cache_key: TEXT,
+  safety_identifier: TEXT,
+  user: TEXT,
+};
+
+/** Members that are acted on here, or that ask for what is so in any case. */
+const RESPONSES_OWN_MEMBERS = new Set([
+  'model',
+  'models',
+  'stream',
+  'stream_options',
+  'max_output_tokens',
+  'store',
+  'include',
+  'metadata',
+  'background',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+]);
 
 export interface TranslatedRequest {
   /** The request in chat's words; members that neither dialect knows stand as they came. */
@@ -107,5 +183,80 @@ function responseFormat(format: JsonObject): JsonObject | undefined {
       return { type };
     default:
       return undefined;
+  }
+}
+
+/**
+ * A Responses request, freed of unknown members, as a provider that speaks the same gets it: items and tools are what the caller
+ * sent but for ids, which name nothing there, tools of namespaces, which stand with the others, and reasoning, which is unsealed.
+ */
+function* nativeRequest(request: JsonObject, tools: OfferedTools): Steps<JsonObject> {
+  const { effort, summary, generate_summary } = objectOf(request.reasoning);
+  const { format, verbosity } = objectOf(request.text);
+  const { instructions, input, parallel_tool_calls, temperature, top_p } = request;
+  const { prompt_cache_key, safety_identifier, user } = request;
+  const offered = yield* tools.nativeMembers(request.tool_choice);
+  return compact({
+    instructions,
+    input:
+      typeof input === 'string'
+        ? input
+        : yield* flatMapInSteps(objectsOf(input), (item) => itemsOf(item, tools)),
+    ...offered,
+    parallel_tool_calls: offered.tools === undefined ? undefined : parallel_tool_calls,
+    text: filled({ format, verbosity }),
+    reasoning: filled({ effort, summary: summary ?? generate_summary }),
+    temperature,
+    top_p,
+    prompt_cache_key,
+    safety_identifier,
+    user,
+  });
+}
+
+function* itemsOf(item: JsonObject, tools: OfferedTools): Steps<readonly JsonObject[]> {
+  const { type, call_id } = item;
+  switch (type) {
+    case 'function_call':
+      return [{ type, call_id, name: tools.nameOf(item), arguments: item.arguments }];
+    case 'custom_tool_call':
+      return [{ type, call_id, name: tools.nameOf(item), input: item.input }];
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return [{ type, call_id, output: yield* contentOf(item.output, 'input_text') }];
+    case 'reasoning': {
+      const { reasoning_details } = openReasoning(textOf(item.encrypted_content)) ?? {};
+      const summary = objectsOf(item.summary).map(({ text }) => ({ type: 'summary_text', text }));
+      return encryptedReasoning(reasoning_details).map((encrypted_content, index) => ({
+        type,
+        summary: index === 0 ? summary : [],
+        encrypted_content,
+      }));
+    }
+    default: {
+      const { role, phase } = item;
+      const text = role === 'assistant' ? 'output_text' : 'input_text';
+      return [compact({ type, role, content: yield* contentOf(item.content, text), phase })];
+    }
+  }
+}
+
+function* contentOf(content: unknown, textType: string): Steps<unknown> {
+  return typeof content === 'string'
+    ? content
+    : yield* mapInSteps(objectsOf(content), (part) => partOf(part, textType));
+}
+
+function partOf(part: JsonObject, textType: string): JsonObject {
+  switch (part.type) {
+    case 'input_image':
+      return { type: part.type, image_url: part.image_url, detail: part.detail ?? 'auto' };
+    case 'input_file':
+      return compact({ type: part.type, filename: part.filename, file_data: part.file_data });
+    case 'refusal':
+    case 'input_audio':
+      return part;
+    default:
+      return { type: textType, text: part.text };
   }
 }
