@@ -6,7 +6,7 @@ import type { RateCost, RateLimits } from '../../src/http/limits/rate-policy.ts'
 import type { RateQuestion, RateStore } from '../../src/http/limits/rate-store.types.ts';
 import { RedisRateStore } from '../../src/http/limits/redis-rate-store.ts';
 import { newUuid } from '../../src/lib/ids.ts';
-import { eventually } from './support/eventually.ts';
+import { eventuallyHolds } from '../factories/eventually.ts';
 
 /** Calls of a key ask Redis together, and each is decided as if it had asked alone. */
 
@@ -117,6 +117,47 @@ test('a lone call is one command at once; a crowd of one key shares a few', asyn
   expect(asked.mock.calls.length).toBeLessThanOrEqual(12);
 });
 
+test('the end of a call goes along with the next of its key, or soon alone', async () => {
+  const asked = commands();
+  const [first, second] = callsOf(newCaller(), WIDE);
+  await shared.take(first);
+  const ended = shared.finish(first, 0);
+  expect((await shared.take(second)).states.account.inFlight).toBe(1);
+  await ended;
+  expect(asked).toHaveBeenCalledTimes(2);
+  await shared.finish(second, 0);
+  expect(asked).toHaveBeenCalledTimes(3);
+});
+
+test.each<[string, Partial<RateLimits>, number]>([
+  ['its places', { concurrency: 2 }, 0],
+  ['its tokens', { tokensPerMinute: 2 }, -1],
+])('where more than half of %s is used, an end is told at once', async (_name, limits, delta) => {
+  const asked = commands();
+  const [first, second] = callsOf(newCaller(), { ...WIDE, ...limits });
+  await Promise.all([shared.take(first), shared.take(second)]);
+  const before = asked.mock.calls.length;
+  const ended = shared.finish(first, delta);
+  expect(asked.mock.calls.length).toBe(before + 1);
+  await ended;
+});
+
+test('ends that wait are told before the store closes', async () => {
+  const asked = commands();
+  const [call] = callsOf(newCaller(), WIDE);
+  await shared.take(call);
+  const ended = shared.finish(call, 0);
+  shared.close();
+  await new Promise(setImmediate);
+  expect(asked).toHaveBeenCalledTimes(2);
+  await ended;
+});
+
+function callsOf(caller: Caller, limits: RateLimits): [RateQuestion, RateQuestion] {
+  const call = () => question(caller, { tokens: 1, concurrent: true }, limits);
+  return [call(), call()];
+}
+
 test('an answer that comes too late gives back what was admitted, and only that', async () => {
   const caller = newCaller();
   const cost = { tokens: 5, concurrent: true };
@@ -140,7 +181,7 @@ test('an answer that comes too late gives back what was admitted, and only that'
   const outcomes = await Promise.allSettled([call(), call()].map((one) => shared.take(one)));
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   answerNow();
-  await eventually(async () => {
+  await eventuallyHolds(async () => {
     const next = call({ tokens: 0, concurrent: true });
     const { states } = await shared.take(next);
     await shared.finish(next, 0);

@@ -1,7 +1,15 @@
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../../lib/deadline.ts';
+import { LruMap } from '../../lib/lru-map.ts';
 import { BATCH_SCRIPT, RENEW_SCRIPT } from './rate-limit.script.ts';
-import type { RateCost, RateDecision, RateDimension, RateLimits, RateState } from './rate-policy.ts';
+import type {
+  PerScope,
+  RateCost,
+  RateDecision,
+  RateDimension,
+  RateLimits,
+  RateState,
+} from './rate-policy.ts';
 import { WINDOW_US } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
@@ -10,6 +18,13 @@ const LEASE_US = 90_000_000;
 const RENEW_EVERY_MS = 30_000;
 /** How long a batch may stay unanswered. */
 const PATIENCE_MS = 100;
+/**
+ * How long the end of a call may wait for the next of its key to take it along, in ms: most keys have few calls at a time, and would else
+ * cost two commands for each. Only while at least half of what it gives back is left, so that no call is refused for want of it.
+ */
+const TAKEN_ALONG_MS = 50;
+/** Accounts of which it is known that they are near a limit. */
+const CROWDED_MAX = 10_000;
 /** Of each kind in a batch: a script holds up all of Redis, and this many take it half a millisecond (measured). */
 const BATCH_MAX = 64;
 
@@ -43,11 +58,14 @@ interface KeyBatch {
   beginning: Beginning[];
   ending: Ending[];
   underWay: boolean;
+  /** Sends what has ended, should nothing begin before. */
+  later: NodeJS.Timeout | undefined;
 }
 
 /**
  * The counters of all replicas, in Redis. A lone call asks at once; while it is answered, others of its key gather and ask together,
- * so that a busy key costs a command per round trip instead of two per call. Limits stay exact: nothing is taken ahead.
+ * so that a busy key costs a command per round trip instead of two per call, and a quiet one a command per call. Limits stay exact:
+ * nothing is taken ahead.
  */
 export class RedisRateStore implements RateStore {
   readonly #redis: Redis;
@@ -55,7 +73,10 @@ export class RedisRateStore implements RateStore {
   readonly #commands: RateCommands;
   readonly #inFlight = new Map<string, RateQuestion>();
   readonly #batches = new Map<string, KeyBatch>();
+  /** By account, where its last decision left it. */
+  readonly #crowded = new LruMap<string, true>(CROWDED_MAX);
   readonly #renewal: NodeJS.Timeout;
+  #isClosed = false;
 
   /** `prefix`: what every name in Redis begins with. */
   constructor(redis: Redis, prefix: string) {
@@ -86,12 +107,17 @@ export class RedisRateStore implements RateStore {
     return new Promise((resolve) => {
       const batch = this.#batchOf(question.keyId);
       batch.ending.push({ question, tokensDelta, resolve });
-      this.#send(batch);
+      this.#sendEnded(batch);
     });
   }
 
+  /** Says what is still to be said: what no command says would take places until its lease ends. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#renewal);
+    for (const batch of this.#batches.values()) {
+      this.#send(batch);
+    }
   }
 
   #batchOf(keyId: string): KeyBatch {
@@ -99,7 +125,7 @@ export class RedisRateStore implements RateStore {
     if (known) {
       return known;
     }
-    const batch: KeyBatch = { keyId, beginning: [], ending: [], underWay: false };
+    const batch: KeyBatch = { keyId, beginning: [], ending: [], underWay: false, later: undefined };
     this.#batches.set(keyId, batch);
     return batch;
   }
@@ -108,6 +134,8 @@ export class RedisRateStore implements RateStore {
     if (batch.underWay) {
       return;
     }
+    clearTimeout(batch.later);
+    batch.later = undefined;
     const beginning = batch.beginning.splice(0, BATCH_MAX);
     const ending = batch.ending.splice(0, BATCH_MAX);
     if (beginning.length === 0 && ending.length === 0) {
@@ -117,8 +145,20 @@ export class RedisRateStore implements RateStore {
     batch.underWay = true;
     void this.#ask(batch, beginning, ending).then(() => {
       batch.underWay = false;
-      this.#send(batch);
+      this.#sendEnded(batch);
     });
+  }
+
+  /** Sends a batch in which calls may only have ended: soon, or now where somebody may wait for what they free. */
+  #sendEnded(batch: KeyBatch): void {
+    const { beginning, ending, underWay, later } = batch;
+    const accountId = ending[0]?.question.accountId;
+    const isUrgent = accountId === undefined || this.#crowded.get(accountId) !== undefined || this.#isClosed;
+    if (underWay || beginning.length > 0 || isUrgent || ending.length >= BATCH_MAX) {
+      this.#send(batch);
+    } else if (later === undefined) {
+      batch.later = setTimeout(() => this.#send(batch), TAKEN_ALONG_MS);
+    }
   }
 
   async #ask(batch: KeyBatch, beginning: readonly Beginning[], ending: readonly Ending[]): Promise<void> {
@@ -130,6 +170,11 @@ export class RedisRateStore implements RateStore {
       });
       beginning.forEach(({ question, resolve }, index) => {
         const decision = decisionAt(numbers, index);
+        if (isCrowded(decision, question.limits)) {
+          this.#crowded.set(question.accountId, true);
+        } else {
+          this.#crowded.delete(question.accountId);
+        }
         if (decision.refused === null && question.cost.concurrent) {
           this.#inFlight.set(question.callId, question);
         }
@@ -212,6 +257,17 @@ function decisionAt(numbers: readonly number[], index: number): RateDecision {
     states: { key: stateAt(numbers, at + 3), account: stateAt(numbers, at + 6) },
     waitUs,
   };
+}
+
+/** Whether less than half is left of what an ended call gives back, to the key or its account. */
+function isCrowded({ refused, states }: RateDecision, limits: PerScope<RateLimits>): boolean {
+  return (
+    refused !== null ||
+    (['key', 'account'] as const).some((scope) => {
+      const { tokensUs, inFlight } = states[scope];
+      return tokensUs > WINDOW_US / 2 || inFlight > limits[scope].concurrency / 2;
+    })
+  );
 }
 
 function stateAt(numbers: readonly number[], at: number): RateState {
