@@ -186,6 +186,7 @@ function bytesToUuid(bytes: Buffer): string {
   return hexToUuid(bytes.toString('hex'));
 }
 
-function hexToUuid(hex: string): string {
+/** 32 hexadecimal digits in the layout of a UUID (RFC 9562 §4). */
+export function hexToUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }

@@ -57,3 +57,12 @@ test('who leaves while waiting takes nobody’s turn', async () => {
   await first;
   await expect(third).resolves.toBe('third');
 });
+
+test('a permit that does not come free in time is not waited for, and goes to the next', async () => {
+  const semaphore = new Semaphore(1);
+  expect(await semaphore.enterWithin(1)).toBe(true);
+  expect(await semaphore.enterWithin(1)).toBe(false);
+  const next = semaphore.enterWithin(60_000);
+  semaphore.leave();
+  expect(await next).toBe(true);
+});

@@ -7,13 +7,26 @@ export class Semaphore {
     this.#free = permits;
   }
 
+  /** Takes a permit, to be given back by {@link leave}; false when none came free within so many ms. */
+  async enterWithin(milliseconds: number): Promise<boolean> {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return true;
+    }
+    return await this.#acquire(AbortSignal.timeout(milliseconds)).then(
+      () => true,
+      // nothing but the signal's reason
+      () => false,
+    );
+  }
+
   /** Runs the work when its turn has come. Throws what it throws, or the signal's reason when that comes first. */
   async run<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     await this.#acquire(signal);
     try {
       return await work();
     } finally {
-      this.#release();
+      this.leave();
     }
   }
 
@@ -37,7 +50,8 @@ export class Semaphore {
     });
   }
 
-  #release(): void {
+  /** Gives a permit back that {@link enterWithin} took. */
+  leave(): void {
     const next = this.#waiting.shift();
     if (next) {
       next();

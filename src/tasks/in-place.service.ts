@@ -1,5 +1,6 @@
 import type { EngineOutput } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
+import { Semaphore } from '../lib/semaphore.ts';
 import type { Lease } from './lease-keeper.ts';
 import { StorageWaitError } from './storage-patience.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
@@ -36,15 +37,15 @@ export interface InPlaceRuns<Task extends ClaimedRun> {
  */
 export class InPlaceService implements InPlaceRuns<ClaimedTask> {
   readonly #finisher: Pick<TaskFinisher, 'finish'>;
-  readonly #settings: InPlaceSettings;
+  readonly #waitMs: number;
   readonly #log: Logger;
   readonly #running = new Set<Promise<unknown>>();
-  readonly #waiting: (() => void)[] = [];
-  #taken = 0;
+  readonly #places: Semaphore;
 
   constructor(finisher: Pick<TaskFinisher, 'finish'>, settings: InPlaceSettings, log: Logger) {
     this.#finisher = finisher;
-    this.#settings = settings;
+    this.#waitMs = settings.waitMs;
+    this.#places = new Semaphore(settings.places);
     this.#log = log;
   }
 
@@ -72,7 +73,7 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
     leaveSlot: () => void,
   ): Promise<'advanced' | 'claim_lost' | 'handed_on'> {
     const { task, lease, generated, outputs, folder } = attempt;
-    if (task.kind !== 'image' || !(await this.#enter())) {
+    if (task.kind !== 'image' || !(await this.#places.enterWithin(this.#waitMs))) {
       return 'handed_on';
     }
     leaveSlot();
@@ -102,35 +103,7 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
       this.#log.warn({ error, ...taskFields(task) }, 'could not be finished in place');
       return 'handed_on';
     } finally {
-      this.#leave();
-    }
-  }
-
-  /** False when no place became free in time. */
-  async #enter(): Promise<boolean> {
-    if (this.#taken < this.#settings.places) {
-      this.#taken += 1;
-      return true;
-    }
-    return await new Promise((resolve) => {
-      const granted = (): void => {
-        clearTimeout(timer);
-        resolve(true);
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(granted), 1);
-        resolve(false);
-      }, this.#settings.waitMs);
-      this.#waiting.push(granted);
-    });
-  }
-
-  #leave(): void {
-    const next = this.#waiting.shift();
-    if (next) {
-      next();
-    } else {
-      this.#taken -= 1;
+      this.#places.leave();
     }
   }
 }

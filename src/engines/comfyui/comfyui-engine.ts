@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { hexToUuid } from '../../lib/ids.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { downloadOutput, OUTPUT_UNAVAILABLE, type OutputDownload } from '../download-output.ts';
 import {
@@ -280,6 +281,6 @@ export function promptIdOf(taskId: string, run: number): string {
     return taskId;
   }
   const hex = createHash('sha256').update(`${taskId}/${run}`).digest('hex');
-  // The layout of a UUID of version 8 (RFC 9562 §5.8).
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  // of version 8 and variant 8 (RFC 9562 §5.8)
+  return hexToUuid(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17, 32)}`);
 }
