@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitUntil } from '../../test/start/wait-until.ts';
+import { eventually } from '../../test/factories/eventually.ts';
 import { type LogRotation, rotateLogs } from './log-rotation.ts';
 
 const BYTES_MAX = 500_000;
@@ -72,6 +72,10 @@ test('a log below its share is left alone, and one that is missing is no mistake
   writeFileSync(paths[2]!, 'x'.repeat(BYTES_MAX / 5 + 1));
   rotation = rotateLogs(paths, BYTES_MAX, LOOK_MS);
   // the last one is looked at last
-  await waitUntil('the rotation of the log above its share', () => existsSync(`${paths[2]}.1`));
+  await eventually(
+    async () => existsSync(`${paths[2]}.1`),
+    15_000,
+    'the rotation of the log above its share',
+  );
   expect(paths.flatMap(filesOf)).toEqual([paths[0], `${paths[2]}.1`, paths[2]]);
 });

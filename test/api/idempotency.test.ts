@@ -4,8 +4,8 @@ import { AppError } from '../../src/lib/errors.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
+import { eventuallyHolds } from '../factories/eventually.ts';
 import { createGeneration } from '../factories/generation.ts';
-import { eventually } from './support/eventually.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let runs: string[] = [];
@@ -109,7 +109,7 @@ async function leave(headers: Record<string, string>, body: object): Promise<str
     body: JSON.stringify(body),
     signal: leaving.signal,
   }).catch(() => undefined);
-  await eventually(() => expect(runs).toHaveLength(before + 1));
+  await eventuallyHolds(() => expect(runs).toHaveLength(before + 1));
   leaving.abort();
   await asked;
   return runs.at(-1)!;
@@ -156,7 +156,7 @@ test('while the first one runs the others wait, and of 20 at once one runs', asy
   const id = newUuid();
   closeGate();
   const all = Array.from({ length: 20 }, () => post(id));
-  await eventually(() => expect(runs).toHaveLength(1));
+  await eventuallyHolds(() => expect(runs).toHaveLength(1));
   release();
   const answers = await Promise.all(all);
   expect(new Set(answers.map(({ status, json }) => `${status} ${json.data.generationId}`)).size).toBe(1);
@@ -168,7 +168,7 @@ test('a stream that runs is not waited for', async () => {
   const id = newUuid();
   closeGate();
   const first = post(id, 'a', key.secret, true);
-  await eventually(() => expect(runs).toHaveLength(1));
+  await eventuallyHolds(() => expect(runs).toHaveLength(1));
   const second = await post(id, 'a', key.secret, true);
   expect([second.status, second.json.error.code]).toEqual([409, 'idempotency_in_progress']);
   expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -184,7 +184,7 @@ describe('when the client leaves', () => {
     const retry = post(id);
     // one without a key that nobody repeats is given up after the grace: by then this one would have been, too
     const other = await leave({ 'x-stainless-retry-count': '0' }, { text: 'nobody repeats it' });
-    await eventually(() => expect(givenUp).toEqual([other]));
+    await eventuallyHolds(() => expect(givenUp).toEqual([other]));
     release();
     const answer = await retry;
     expect([answer.status, answer.json.data.generationId]).toEqual([201, generationId]);
@@ -196,15 +196,17 @@ describe('when the client leaves', () => {
     const id = newUuid();
     closeGate();
     const generationId = await leave({ 'idempotency-key': id }, { text: 'a', stream: true });
-    await eventually(() => expect(givenUp).toEqual([generationId]));
+    await eventuallyHolds(() => expect(givenUp).toEqual([generationId]));
     release();
-    await eventually(async () => expect((await post(id, 'a', key.secret, true)).text).toBe('data: x\n\n'));
+    await eventuallyHolds(async () =>
+      expect((await post(id, 'a', key.secret, true)).text).toBe('data: x\n\n'),
+    );
   });
 
   test('a call without a key is given up at once', async () => {
     closeGate();
     const generationId = await leave({}, { text: 'a' });
-    await eventually(() => expect(givenUp).toEqual([generationId]), 1_000);
+    await eventuallyHolds(() => expect(givenUp).toEqual([generationId]), 1_000);
   });
 });
 
@@ -220,7 +222,7 @@ describe('an SDK that retries by itself', () => {
     const text = newUuid();
     closeGate();
     const generationId = await leave({ 'x-stainless-retry-count': '0' }, { text });
-    await eventually(async () => expect(await joinable()).toEqual([true]));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([true]));
     const joining = new AbortController();
     const second = fetch(`${server.url}/api/v1/work`, {
       method: 'POST',
@@ -232,12 +234,12 @@ describe('an SDK that retries by itself', () => {
       body: JSON.stringify({ text }),
       signal: joining.signal,
     }).catch(() => undefined);
-    await eventually(async () => expect(await joinable()).toEqual([false]));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([false]));
     joining.abort();
     await second;
-    await eventually(async () => expect(await joinable()).toEqual([true]));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([true]));
     const third = retry(2, text);
-    await eventually(async () => expect(await joinable()).toEqual([false]));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([false]));
     release();
     const answer = await third;
     expect([answer.status, answer.json.data.generationId]).toEqual([201, generationId]);
@@ -251,7 +253,7 @@ describe('an SDK that retries by itself', () => {
       await leave({ 'x-stainless-retry-count': '0' }, { text }),
       await leave({ 'x-stainless-retry-count': '0' }, { text }),
     ];
-    await eventually(async () => expect(await joinable()).toEqual([true, true]));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([true, true]));
     release();
     const answers = [await retry(1, text), await retry(1, text), await retry(1, text)];
     const ids = answers.map(({ json }) => json.data.generationId);
@@ -265,7 +267,7 @@ describe('an SDK that retries by itself', () => {
     closeGate();
     await leave({ 'x-stainless-retry-count': '0' }, { text });
     await leave({ 'x-stainless-retry-count': '0' }, { text: 'refuse' });
-    await eventually(async () => expect(await joinable()).toEqual([true]));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([true]));
     release();
     const otherKey = await createKey(server.database, accountId);
     const foreign = await server.call('POST', '/api/v1/work', {
@@ -300,7 +302,7 @@ test('a repetition waits only so long', async () => {
     const call = { key: own.secret, body: { text: 'a' }, headers: { 'idempotency-key': 'once' } };
     closeGate();
     const first = impatient.call('POST', '/api/v1/work', call);
-    await eventually(() => expect(runs).toHaveLength(1));
+    await eventuallyHolds(() => expect(runs).toHaveLength(1));
     const second = await impatient.call('POST', '/api/v1/work', call);
     expect([second.status, second.json.error.code]).toEqual([409, 'idempotency_in_progress']);
     expect(second.headers.get('x-should-retry')).toBe('true');

@@ -11,8 +11,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import { eventuallyHolds } from '../factories/eventually.ts';
 import type { Answer } from './support/answer.types.ts';
-import { eventually } from './support/eventually.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 let release: () => void = () => undefined;
@@ -109,7 +109,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     await start({ requestsPerMinute: 100, tokensPerMinute: 30, concurrency: 100 });
     used = 30;
     expect((await pay()).status).toBe(200);
-    await eventually(async () => {
+    await eventuallyHolds(async () => {
       const read = await server.call('GET', '/api/v1/key', { key: secret });
       expect(Number(read.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(1);
     });
@@ -131,14 +131,14 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     for (let call = 0; call < 6; call += 1) {
       calls.push(pay().then(({ status }) => ended.push(status)));
       if (call < 3) {
-        await eventually(() => expect(endings).toHaveLength(call + 1));
+        await eventuallyHolds(() => expect(endings).toHaveLength(call + 1));
       }
     }
     for (let call = 0; call < 6; call += 1) {
-      await eventually(() => expect(endings.length).toBeGreaterThan(call));
+      await eventuallyHolds(() => expect(endings.length).toBeGreaterThan(call));
       expect(entered).toBeLessThanOrEqual(3 + ended.length);
       endings[call]!();
-      await eventually(() => expect(ended).toHaveLength(call + 1));
+      await eventuallyHolds(() => expect(ended).toHaveLength(call + 1));
     }
     await Promise.all(calls);
     expect(ended).toEqual([200, 200, 200, 200, 200, 200]);
@@ -150,7 +150,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
       release = resolve;
     });
     const running = pay();
-    await eventually(() => expect(entered).toBe(1));
+    await eventuallyHolds(() => expect(entered).toBe(1));
     const refused = await pay();
     expect([refused.status, refused.json.error.code]).toEqual([429, 'concurrency_limit_exceeded']);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -221,7 +221,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
       release = resolve;
     });
     const running = pay();
-    await eventually(() => expect(entered).toBe(1));
+    await eventuallyHolds(() => expect(entered).toBe(1));
     expect((await server.call('GET', '/api/v1/key', { key: secret })).status).toBe(200);
     release();
     await running;

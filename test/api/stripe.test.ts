@@ -4,8 +4,8 @@ import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import { eventuallyHolds } from '../factories/eventually.ts';
 import { usd } from '../factories/ledger.ts';
-import { eventually } from './support/eventually.ts';
 import { StripeContractServer } from './support/stripe-contract-server.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
@@ -53,7 +53,7 @@ const post = ({ body, signature }: { body: string; signature: string }) =>
 /** Waiting events become due again, as they would with time, until none waits. */
 async function retry(): Promise<void> {
   const { money } = server.database;
-  await eventually(async () => {
+  await eventuallyHolds(async () => {
     await money.query('UPDATE webhook_inbox SET next_try_at = clock_timestamp() WHERE processed_at IS NULL');
     await server.sweep(50);
     expect((await money.query('SELECT event_id FROM webhook_inbox WHERE processed_at IS NULL')).rows).toEqual(
@@ -111,7 +111,7 @@ test('paid: the event credits our amount once', async () => {
   const buyer = await buy();
   const event = stripe.event('checkout.session.completed', stripe.pay(buyer.id));
   expect((await post(event)).status).toBe(200);
-  await eventually(async () => expect(await credits(buyer)).toBe('20.00'));
+  await eventuallyHolds(async () => expect(await credits(buyer)).toBe('20.00'));
   const read = await server.call('GET', `/api/v1/billing/checkout/sessions/${buyer.sessionId}`, {
     key: buyer.secret,
   });
@@ -200,7 +200,7 @@ test('an event that comes while Stripe is away is followed later', async () => {
   stripe.isDown = true;
   const event = stripe.event('checkout.session.completed', stripe.pay(buyer.id), { id: 'evt_while_away' });
   expect((await post(event)).status).toBe(200);
-  await eventually(async () => {
+  await eventuallyHolds(async () => {
     const text = 'SELECT processed_at, error FROM webhook_inbox WHERE event_id = $1';
     const { rows } = await server.database.money.query(text, ['evt_while_away']);
     expect(rows).toEqual([{ processed_at: null, error: expect.any(String) }]);
@@ -340,9 +340,9 @@ describe('money that goes back', () => {
       const text = 'SELECT event_id FROM webhook_inbox WHERE processed_at IS NULL';
       return (await server.database.money.query(text)).rows.map((row) => row.event_id);
     };
-    await eventually(async () => expect(await waiting()).toEqual([`evt_pending_${buyer.id}`]));
+    await eventuallyHolds(async () => expect(await waiting()).toEqual([`evt_pending_${buyer.id}`]));
     answer?.();
-    await eventually(async () => expect(await waiting()).toEqual([]));
+    await eventuallyHolds(async () => expect(await waiting()).toEqual([]));
     expect(await credits(buyer)).toBe('20.00');
   });
 

@@ -96,10 +96,8 @@ test('paid with test money: back on Billing with the new balance, without a relo
   await page.getByRole('heading', { name: 'Buy prepaid credits' }).waitFor();
   await page.getByRole('button', { name: 'Pay $25.00' }).click();
   await page.waitForURL(/console\/billing\?session=cs_/);
-  const returnedAt = Date.now();
   await page.getByText('have been added to the balance').waitFor();
   await page.locator('.figure').filter({ hasText: 'Available' }).getByText('$35.00').first().waitFor();
-  expect(Date.now() - returnedAt).toBeLessThan(3_000);
   await page.getByRole('cell', { name: 'credit purchase' }).waitFor();
   expect(wrongs).toEqual([]);
   await context.close();

@@ -525,13 +525,9 @@ function contextOf() {
 }
 
 async function untilAccepted(server: EngineServer): Promise<void> {
-  while (server.accepted === 0) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually(async () => server.accepted > 0);
 }
 
 async function untilStored(memory: AttemptMemory): Promise<void> {
-  while (memory.engineReference === null) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually(async () => memory.engineReference !== null);
 }

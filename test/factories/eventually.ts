@@ -1,10 +1,15 @@
-/** Looks until `check` returns something other than undefined or false; fails with what it last threw after `timeoutMs`. */
+const LOOK_EVERY_MS = 10;
+
+/**
+ * The one way to wait for something that follows: looks until `check` returns something other than undefined or false. Fails after
+ * `timeoutMs` (ms), with what it last threw as the cause.
+ */
 export async function eventually<T>(
   check: () => Promise<T | undefined | false>,
   timeoutMs = 10_000,
   what = 'the condition',
 ): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   for (;;) {
     let failure: unknown;
     try {
@@ -15,9 +20,20 @@ export async function eventually<T>(
     } catch (error) {
       failure = error;
     }
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new Error(`${what} did not come true within ${timeoutMs} ms`, { cause: failure });
     }
-    await new Promise((resolve) => setTimeout(resolve, 15));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
+}
+
+/** {@link eventually} for assertions: until none fails. Fails with the last of them after `timeoutMs` (ms). */
+export async function eventuallyHolds(check: () => Promise<void> | void, timeoutMs = 5_000): Promise<void> {
+  const holds = async () => {
+    await check();
+    return true;
+  };
+  await eventually(holds, timeoutMs).catch((error: Error) => {
+    throw error.cause ?? error;
+  });
 }

@@ -11,11 +11,11 @@ import {
   streamText,
   tool,
 } from 'ai';
+import { eventually } from '../factories/eventually.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 const SENTENCE = 'The quick brown fox jumps over the lazy dog';
 const MODELS = ['to/openai', 'to/anthropic'];
@@ -156,9 +156,9 @@ describe.each(CASES)('ai with %s %s', (provider, id) => {
         controller.abort();
       }
     }
-    await until(() => gateway.ledger.settlements.length === before + 1);
+    await eventually(async () => gateway.ledger.settlements.length === before + 1);
     expect(gateway.ledger.last.status).toBe('cancelled');
-    await until(() => upstreams[id]!.last.abortedAt !== undefined);
+    await eventually(async () => upstreams[id]!.last.abortedAt !== undefined);
   });
 });
 

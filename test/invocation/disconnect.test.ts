@@ -1,10 +1,10 @@
 import { parsePublicId } from '../../src/lib/ids.ts';
 import { countTokens } from '../../src/providers/token-counter.ts';
+import { eventually } from '../factories/eventually.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 /** Each is one token of o200k_base after the first. */
 const WORDS = Array.from({ length: 60 }, (_, index) => [' alpha', ' river', ' stone', ' cloud'][index % 4]!);
@@ -180,7 +180,7 @@ test('500 streams closed at a random moment: every charge is what was delivered,
     });
   }
   const readings = await Promise.all(cases.map((one) => leave(one, locksteps.get(one.user)!)));
-  await until(() => settlementsSince(before).length === 500, 20_000);
+  await eventually(async () => settlementsSince(before).length === 500, 20_000);
   expect(gateway.ledger.held).toBe(0n);
   expect(gateway.ledger.metered.size).toBe(0);
 
@@ -193,7 +193,7 @@ test('500 streams closed at a random moment: every charge is what was delivered,
     expect(charge.amount).toBe(BigInt(usage.inputTokens) * 1_000n + BigInt(usage.outputTokens) * 2_000n);
   }
   const requests = [...openai.requests, ...anthropic.requests];
-  await until(() => requests.every((request) => request.abortedAt !== undefined), 20_000);
+  await eventually(async () => requests.every((request) => request.abortedAt !== undefined), 20_000);
   const leftAt = new Map(cases.map((one, index) => [one.user, readings[index]!.leftAt]));
   const delays = requests.map(
     ({ body, abortedAt }) => abortedAt! - leftAt.get(body.user ?? body.metadata.user_id)!,
@@ -206,31 +206,31 @@ test('a drained provider is read to its own usage report', async () => {
   openai.reset({ words: WORDS, tokenDelayMs: 10 });
   const before = gateway.ledger.settlements.length;
   const reading = await readFor(300, 'to/drained', 'chat');
-  await until(() => settlementsSince(before).length === 1, 5_000);
+  await eventually(async () => settlementsSince(before).length === 1, 5_000);
   expect(countTokens(reading.text)).toBeLessThan(50);
   expect(gateway.ledger.last).toMatchObject({
     status: 'cancelled',
     usageSource: 'provider',
     usage: { inputTokens: 20, outputTokens: 60 },
   });
-  await until(() => openai.last.finished);
+  await eventually(async () => openai.last.finished);
 });
 
 test('a drained provider that does not come to an end is given up', async () => {
   openai.reset({ words: WORDS, tokenDelayMs: 60, fault: 'hang_mid_stream' });
   const before = gateway.ledger.settlements.length;
   await readFor(600, 'to/drained', 'chat');
-  await until(() => settlementsSince(before).length === 1, 5_000);
+  await eventually(async () => settlementsSince(before).length === 1, 5_000);
   // what it goes on to write behind our back is billed to us: all of the cap is charged
   expect(gateway.ledger.last).toMatchObject({ status: 'cancelled', usageSource: 'counted' });
   expect(gateway.ledger.last.usage.outputTokens).toBe(500);
-  await until(() => openai.last.abortedAt !== undefined);
+  await eventually(async () => openai.last.abortedAt !== undefined);
 });
 
 test('the builtin provider stops as well', async () => {
   const before = gateway.ledger.settlements.length;
   await readFor(150, 'to/builtin', 'chat');
-  await until(() => settlementsSince(before).length === 1);
+  await eventually(async () => settlementsSince(before).length === 1);
   expect(gateway.ledger.last).toMatchObject({ status: 'cancelled' });
   expect(gateway.ledger.last.usage.outputTokens).toBeLessThan(40);
 });

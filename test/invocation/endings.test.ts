@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { CALL_ENDINGS, type CallEnding } from '../../src/invocation/call-endings.ts';
+import { eventually } from '../factories/eventually.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { Script, UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 /** The table of what is free, row by row as the documentation has it. */
 
@@ -64,7 +64,7 @@ const ENDINGS: Readonly<Record<CallEnding, () => Promise<unknown>>> = {
   left: async () => {
     const controller = new AbortController();
     const reading = call({ tokenDelayMs: 5 }, {}, controller.signal).catch(() => '');
-    await until(() => upstream.requests.length === 1 && gateway.ledger.metered.size === 1);
+    await eventually(async () => upstream.requests.length === 1 && gateway.ledger.metered.size === 1);
     await new Promise((resolve) => setTimeout(resolve, 60));
     controller.abort();
     await reading;
@@ -74,14 +74,14 @@ const ENDINGS: Readonly<Record<CallEnding, () => Promise<unknown>>> = {
     const asked = call({ fault: 'hang_before_headers' }, { model: 'stops' }, controller.signal).catch(
       () => '',
     );
-    await until(() => upstream.requests.length === 1);
+    await eventually(async () => upstream.requests.length === 1);
     controller.abort();
     await asked;
-    await until(() => gateway.ledger.metered.size === 0);
+    await eventually(async () => gateway.ledger.metered.size === 0);
   },
   shut_down: async () => {
     const reading = call({ tokenDelayMs: 20 });
-    await until(() => upstream.requests.length === 1);
+    await eventually(async () => upstream.requests.length === 1);
     await gateway.service.drain(150);
     await reading;
   },
@@ -99,7 +99,7 @@ test.each(ROWS)('%s pays %s', async (ending, pays) => {
     expect(gateway.ledger.requests).toHaveLength(0);
     return;
   }
-  await until(() => gateway.ledger.settlements.length === 1);
+  await eventually(async () => gateway.ledger.settlements.length === 1);
   const { charge, due, waived } = gateway.ledger.last;
   switch (pays) {
     case 'nothing':
@@ -115,14 +115,14 @@ test.each(ROWS)('%s pays %s', async (ending, pays) => {
       expect({ charged: charge.amount, waived }).toEqual({ charged: 0n, waived: due });
       gateway.ledger.waived = 100_000_000n;
       await ENDINGS[ending]();
-      await until(() => gateway.ledger.settlements.length === 2);
+      await eventually(async () => gateway.ledger.settlements.length === 2);
       expect(gateway.ledger.last.charge.amount).toBe(due);
   }
 });
 
 test('leaving is not cheaper than staying: who hangs up pays the provider’s own figure', async () => {
   await ENDINGS.left();
-  await until(() => gateway.ledger.settlements.length === 1);
+  await eventually(async () => gateway.ledger.settlements.length === 1);
   expect(gateway.ledger.last).toMatchObject({
     status: 'cancelled',
     error: { code: 'client_closed' },
@@ -135,10 +135,10 @@ test('who leaves before the first word pays for what a provider without a report
   const controller = new AbortController();
   const words = WORDS.slice(0, 8);
   const asked = call({ fault: 'no_usage', words, tokenDelayMs: 30 }, {}, controller.signal).catch(() => '');
-  await until(() => upstream.requests.length === 1);
+  await eventually(async () => upstream.requests.length === 1);
   controller.abort();
   await asked;
-  await until(() => gateway.ledger.settlements.length === 1);
+  await eventually(async () => gateway.ledger.settlements.length === 1);
   const { usageSource, usage, charge, due, waived } = gateway.ledger.last;
   expect({ usageSource, output: usage.outputTokens, waived }).toEqual({
     usageSource: 'counted',
@@ -151,7 +151,7 @@ test('who leaves before the first word pays for what a provider without a report
 describe.each([true, false])('an answer that cannot be read but reports usage (stream: %s)', (stream) => {
   test('pays as one that was broken off: within the allowance nothing, then the provider’s own figure', async () => {
     await call({ fault: 'no_message' }, { stream });
-    await until(() => gateway.ledger.settlements.length === 1);
+    await eventually(async () => gateway.ledger.settlements.length === 1);
     const { charge, due, waived, usage, status } = gateway.ledger.last;
     expect({ status, usage }).toMatchObject({
       status: 'failed',
@@ -160,7 +160,7 @@ describe.each([true, false])('an answer that cannot be read but reports usage (s
     expect({ due, charged: charge.amount, waived }).toEqual({ due: 100_000n, charged: 0n, waived: 100_000n });
     gateway.ledger.waived = 100_000_000n;
     await call({ fault: 'no_message' }, { stream });
-    await until(() => gateway.ledger.settlements.length === 2);
+    await eventually(async () => gateway.ledger.settlements.length === 2);
     expect(gateway.ledger.last.charge.amount).toBe(100_000n);
   });
 

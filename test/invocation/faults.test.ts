@@ -2,13 +2,13 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { eventually } from '../factories/eventually.ts';
 import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import { startResponsesUpstream } from '../factories/upstream-responses.ts';
 import type { Fault, UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 const TIMEOUTS = { connect_ms: 300, first_byte_ms: 250, idle_ms: 200, total_ms: 20_000 };
 
@@ -229,7 +229,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
     expect(answer.choices[0]?.finish_reason).toBe('length');
     expect(gateway.ledger.last.usage.outputTokens).toBeLessThan(60);
     expect(gateway.ledger.last.finishReason).toBe('length');
-    await until(() => upstreams[protocol].last.abortedAt !== undefined);
+    await eventually(async () => upstreams[protocol].last.abortedAt !== undefined);
   });
 });
 
@@ -321,8 +321,8 @@ test('a provider that fails is left alone, then probed', async () => {
   await expect(chat('to/openai', false)).rejects.toMatchObject({ status: 503, code: 'provider_overloaded' });
   expect(upstreams.openai.requests).toHaveLength(reached);
   upstreams.openai.reset();
-  await new Promise((resolve) => setTimeout(resolve, 3_100));
-  await chat('to/openai', false);
+  // refused without being sent until a probe is due
+  await eventually(() => chat('to/openai', false));
   await chat('to/openai', false);
   expect(upstreams.openai.requests).toHaveLength(2);
 });

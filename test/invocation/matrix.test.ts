@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { eventually } from '../factories/eventually.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -243,14 +243,15 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     const controller = new AbortController();
     const settled = gateway.ledger.settlements.length;
     const pending = ask({ model: modelId, signal: controller.signal }).catch((caught: unknown) => caught);
-    await until(() => upstream().requests.length === 1);
+    await eventually(async () => upstream().requests.length === 1);
     await new Promise((resolve) => setTimeout(resolve, 900));
     controller.abort();
     const error = await pending;
     const type = _name.startsWith('chat') ? OpenAI.APIUserAbortError : Anthropic.APIUserAbortError;
     expect(error).toBeInstanceOf(type);
-    await until(
-      () => gateway.ledger.settlements.length === settled + 1 && upstream().last.abortedAt !== undefined,
+    await eventually(
+      async () =>
+        gateway.ledger.settlements.length === settled + 1 && upstream().last.abortedAt !== undefined,
     );
     expect(gateway.ledger.last).toMatchObject({
       status: 'cancelled',

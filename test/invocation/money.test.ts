@@ -2,12 +2,12 @@ import OpenAI from 'openai';
 import { costCeiling, ONE_CALL } from '../../src/catalog/pricing.ts';
 import { parseUsd } from '../../src/lib/money.ts';
 import { countTokens } from '../../src/providers/token-counter.ts';
+import { eventually } from '../factories/eventually.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model, prices, SIMPLE_PRICES } from './gateway.ts';
 import { receivedText } from './received-text.ts';
-import { until } from './until.ts';
 
 let openai: UpstreamServer;
 let anthropic: UpstreamServer;
@@ -206,10 +206,10 @@ test.each([false, true])('a charge that cannot be committed is no success (strea
 test('what a running stream has used is known to the ledger all the time', async () => {
   openai.reset({ tokenDelayMs: 30 });
   const pending = post({ stream: true });
-  await until(() => gateway.ledger.metered.size === 1);
+  await eventually(async () => gateway.ledger.metered.size === 1);
   const [metered] = gateway.ledger.metered.values();
   expect(metered!().charge.amount).toBe(0n);
-  await until(() => (metered!().usage.outputTokens ?? 0) >= 3);
+  await eventually(async () => (metered!().usage.outputTokens ?? 0) >= 3);
   const { charge, usage } = metered!();
   expect(charge.amount).toBe(BigInt(usage.inputTokens) * 1_000n + BigInt(usage.outputTokens) * 2_000n);
   await pending;
@@ -232,7 +232,7 @@ test('a provider that counts more input than was held grows the hold, or ends th
 test('a drain waits, then ends streams with an error event and settles what was delivered', async () => {
   openai.reset({ words: Array.from({ length: 200 }, () => ' word'), tokenDelayMs: 20 });
   const pending = post({ stream: true });
-  await until(() => openai.requests.length === 1);
+  await eventually(async () => openai.requests.length === 1);
   await gateway.service.drain(250);
   const { text } = await pending;
   expect(text).toContain('"code":"service_unavailable"');
@@ -264,10 +264,10 @@ test('two hundred calls at once on the money for fifty: fifty are admitted', asy
       () => undefined,
     ),
   );
-  await until(() => openai.requests.length >= 50 && refused >= 150, 10_000);
+  await eventually(async () => openai.requests.length >= 50 && refused >= 150, 10_000);
   controller.abort();
   await Promise.all(calls);
   expect(openai.requests).toHaveLength(50);
   expect(refused).toBe(150);
-  await until(() => gateway.ledger.held === 0n);
+  await eventually(async () => gateway.ledger.held === 0n);
 });

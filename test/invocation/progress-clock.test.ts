@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { eventually } from '../factories/eventually.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 /** A stream lasts as long as it gets on: what ends it is silence, not its age. */
 
@@ -84,7 +84,7 @@ test('a stream that stands still is cut, and what was delivered is charged', asy
   const before = gateway.ledger.settlements.length;
   const startedAt = performance.now();
   const text = await stream();
-  await until(() => gateway.ledger.settlements.length > before);
+  await eventually(async () => gateway.ledger.settlements.length > before);
   expect(performance.now() - startedAt).toBeGreaterThanOrEqual(IDLE_MS);
   expect(text).toContain('provider_timeout');
   expect(text).not.toContain('[DONE]');

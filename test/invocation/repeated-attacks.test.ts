@@ -1,9 +1,9 @@
 import { costCeiling, ONE_CALL } from '../../src/catalog/pricing.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { nanoUsd } from '../../src/lib/money.ts';
+import { eventually } from '../factories/eventually.ts';
 import { Gateway, model, SIMPLE_PRICES } from './gateway.ts';
 import { HonestProvider, ITEM_TOKENS } from './honest-provider.ts';
-import { until } from './until.ts';
 
 /**
  * Requests that once got more than they paid for, as they were sent. Each is refused before a provider is asked, or pays at least
@@ -126,7 +126,7 @@ async function attack(path: string, id: string, body: object, leave?: (sent: Abo
       return response.status;
     })
     .catch(() => 0);
-  await until(() => gateway.inFlight.size === 0);
+  await eventually(async () => gateway.inFlight.size === 0);
   const bill = provider.bills.get(user);
   return { status, bill, worth: bill && costCeiling(bill.input, bill.output, ONE_CALL, SIMPLE_PRICES) };
 }

@@ -1,11 +1,11 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import type { ResponseInput } from 'openai/resources/responses/responses';
+import { eventually } from '../factories/eventually.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startResponsesUpstream } from '../factories/upstream-responses.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 /** What only a provider that is asked in Responses does; what all protocols do stands in responses.test.ts and faults.test.ts. */
 
@@ -359,6 +359,6 @@ test('an answer that its reader leaves is read on for its usage', async () => {
       break;
     }
   }
-  await until(() => gateway.ledger.settlements.length > settled && upstream.last.finished);
+  await eventually(async () => gateway.ledger.settlements.length > settled && upstream.last.finished);
   expect(gateway.ledger.last).toMatchObject({ status: 'cancelled', usageSource: 'provider' });
 });

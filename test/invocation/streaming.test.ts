@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import express from 'express';
 import { EventStream, eventFrame } from '../../src/http/answers/sse.ts';
+import { eventually } from '../factories/eventually.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
-import { until } from './until.ts';
 
 async function serve(
   handle: (stream: EventStream, log: boolean[]) => Promise<void>,
@@ -73,7 +73,7 @@ test('a reader that does not read makes the writer wait and is dropped in the en
   socket.on('error', () => undefined);
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   socket.pause();
-  await until(() => log.length === 1, 5_000);
+  await eventually(async () => log.length === 1, 5_000);
   // what the kernel's socket buffers take, and no more
   expect(written).toBeLessThan(200);
   socket.destroy();
@@ -117,11 +117,11 @@ describe('behind the gateway', () => {
     upstream.reset({ words: Array.from({ length: 250 }, () => ` ${'word '.repeat(20_000)}`) });
     const before = process.memoryUsage().rss;
     const sockets = Array.from({ length: 2 }, () => open({ stream: true, max_tokens: 4_000_000 }).pause());
-    await until(() => upstream.requests.length === 2, 10_000);
+    await eventually(async () => upstream.requests.length === 2, 10_000);
     const tokens = () => [...gateway.ledger.metered.values()].map((one) => one().usage.outputTokens);
     // standing still: nothing more is read for half a second, however long a busy machine takes to come to that
     let [metered, stillSince] = [tokens(), Date.now()];
-    await until(() => {
+    await eventually(async () => {
       const now = tokens();
       if (now.length < 2 || now.join() !== metered.join()) {
         [metered, stillSince] = [now, Date.now()];
@@ -134,7 +134,7 @@ describe('behind the gateway', () => {
     for (const socket of sockets) {
       socket.destroy();
     }
-    await until(() => gateway.ledger.held === 0n, 5_000);
+    await eventually(async () => gateway.ledger.held === 0n, 5_000);
     expect(process.memoryUsage().rss - before).toBeLessThan(700 * 2 ** 20);
   });
 

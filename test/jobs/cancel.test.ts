@@ -8,9 +8,12 @@ import { TaskTest } from '../factories/task-test.ts';
 
 let it: TaskTest;
 let stubborn: TaskTest;
+/** Its heartbeats come too late to tell anything within a test. */
+let patient: TaskTest;
 
 beforeAll(async () => {
   it = await TaskTest.open();
+  patient = await TaskTest.open({ leases: { leaseMs: 180_000, heartbeatMs: 60_000 } });
   stubborn = await TaskTest.open({
     engine: new ScriptedEngine('/dev/null', { cancelRunning: false, paid: true }),
   });
@@ -19,6 +22,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await it?.close();
   await stubborn?.close();
+  await patient?.close();
 });
 
 let stop: () => Promise<void> = async () => undefined;
@@ -48,19 +52,17 @@ test('a task that waits is over at once, its hold released, and never runs', asy
 });
 
 test('a running task is told over Redis, stops, and costs nothing', async () => {
-  start(it);
-  const id = await submitImage(it.stack, it.who, 'run=60000');
-  await it.inState(id, 'generating');
-  const connection = createProducerConnection(it.redisUrl, () => undefined);
+  start(patient);
+  const id = await submitImage(patient.stack, patient.who, 'run=60000');
+  await patient.inState(id, 'generating');
+  const connection = createProducerConnection(patient.redisUrl, () => undefined);
   await eventually(async () => connection.status === 'ready');
-  expect(await cancel(it, id)).toBe('requested');
-  const askedAt = Date.now();
-  await createCancelPublisher(connection, it.stack.prefix).publish(id);
-  const { task } = await it.ended(id);
+  expect(await cancel(patient, id)).toBe('requested');
+  await createCancelPublisher(connection, patient.stack.prefix).publish(id);
+  const { task } = await patient.ended(id);
   connection.disconnect();
   expect(task).toMatchObject({ state: 'canceled', errorCode: 'task_canceled' });
-  expect(Date.now() - askedAt).toBeLessThan(2_000);
-  expect(await it.charges(id)).toEqual([]);
+  expect(await patient.charges(id)).toEqual([]);
 });
 
 test('without the message the next heartbeat tells', async () => {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { UsageDays } from '../../src/usage/usage-days.store.ts';
+import { eventually } from '../factories/eventually.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { fundedAccount, holdRequest, settlement, type TestAccount, usd } from '../factories/ledger.ts';
@@ -112,12 +113,10 @@ test('an account without calls needs no days, and is looked at once', async () =
 });
 
 async function untilBlocked(): Promise<void> {
-  for (;;) {
+  await eventually(async () => {
     const { rows } = await db.database.money.query(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
-    if (rows.length > 0) {
-      return;
-    }
-  }
+    return rows.length > 0;
+  });
 }

@@ -6,6 +6,7 @@ import type { EngineContext, EngineRequest, EngineStatus } from '../../src/engin
 import { bytesOf } from '../../src/lib/file-content.ts';
 import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg.ts';
 import { encodePng } from '../../src/media/image.ts';
+import { eventually } from '../factories/eventually.ts';
 import { childPids, isRunning, mediaTools, testFolder } from './media-tools.ts';
 
 const IMAGE: EngineRequest = {
@@ -119,8 +120,9 @@ describe('the built-in engine', () => {
       const before = await childPids();
       const threadsBefore = await threads();
       const reference = await own.submit({ ...VIDEO, width: 1280, height: 720, steps: 30 }, around);
-      await sleep(900);
-      const encoders = (await childPids()).filter((pid) => !before.includes(pid));
+      const newChildren = async () => (await childPids()).filter((pid) => !before.includes(pid));
+      await eventually(async () => (await newChildren()).length > 0);
+      const encoders = await newChildren();
       expect(encoders.length).toBe(1);
       const started = performance.now();
       if (how === 'the signal') {
@@ -144,15 +146,17 @@ describe('the built-in engine', () => {
   test('leaves the event loop free while it draws', async () => {
     const around = await context();
     const reference = await engine.submit({ ...IMAGE, width: 1024, height: 1024 }, around);
+    const began = performance.now();
     let longest = 0;
-    let last = performance.now();
+    let last = began;
     while ((await engine.poll(reference, IMAGE, around)).state === 'running') {
       await sleep(5);
       longest = Math.max(longest, performance.now() - last);
       last = performance.now();
     }
     await engine.collect(reference);
-    expect(longest).toBeLessThan(200);
+    // a drawing on this thread would take all of the time; a machine that is busy otherwise takes some
+    expect(longest).toBeLessThan((last - began) / 2);
   });
 
   test('holds a bounded number of runs, and forgets ended ones first', async () => {

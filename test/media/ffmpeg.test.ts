@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createFfmpeg } from '../../src/media/ffmpeg.ts';
+import { eventually } from '../factories/eventually.ts';
 import { fakeTool, isRunning, testFolder } from './media-tools.ts';
 
 const IGNORES_SIGTERM = "trap '' TERM\nwhile :; do sleep 0.05; done";
@@ -56,7 +57,7 @@ describe('ffmpeg children', () => {
     const abort = new AbortController();
     const run = ffmpeg.poster('in.mp4', 'out.png', { ...LIMITS, signal: abort.signal });
     const outcome = expect(run).rejects.toBe('the lease is lost');
-    await sleep(200);
+    await eventually(tool.pid);
     abort.abort('the lease is lost');
     await outcome;
     expect(isRunning(await tool.pid())).toBe(false);

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { runCli } from '../../src/operators/cli/program.ts';
-import { eventually } from '../api/support/eventually.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from '../api/support/test-server.ts';
 import { createKey } from '../factories/api-key.ts';
+import { eventuallyHolds } from '../factories/eventually.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { fundedAccount, purchaseCredits, usd } from '../factories/ledger.ts';
@@ -172,5 +172,5 @@ test('an erased account has no key that works', async () => {
     apiKeyId,
   ]);
   expect(rows[0].deleted_at).not.toBeNull();
-  await eventually(async () => expect((await read()).status).toBe(401));
+  await eventuallyHolds(async () => expect((await read()).status).toBe(401));
 });

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { ReplayUpstream } from '../factories/upstream-replay.ts';
 import { Gateway, model } from '../invocation/gateway.ts';
-import { until } from '../invocation/until.ts';
 import { packetsOf, type Row } from './row.ts';
 
 const PACKETS = [
@@ -43,7 +43,7 @@ test.each([false, true])('an answer is recorded as a row of the table (redacted:
     await ask(true);
     // three are enough
     await ask(false);
-    await until(() => upstream.calls.get('odd') === 4);
+    await eventually(async () => upstream.calls.get('odd') === 4);
     const written = async () => (await readdir(record.folder).catch(() => [])).length;
     for (let tries = 0; tries < 500 && (await written()) < 3; tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 2));

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
 import { isAlive, waitForExit } from '../../ops/embedded/process-identity.ts';
+import { eventually } from '../factories/eventually.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
-import { waitUntil } from './wait-until.ts';
 
 const { folder, remove } = createTemporaryFolder();
 const options = { dataDir: folder, logFile: join(folder, 'logs', 'postgres.log') };
@@ -177,6 +177,6 @@ async function startInOtherProcess(): Promise<{ starter: ChildProcess; pid: numb
   starter.stdout?.on('data', (chunk: Buffer) => {
     output += chunk.toString();
   });
-  await waitUntil('the pid of the server', () => output.endsWith('\n'));
+  await eventually(async () => output.endsWith('\n'), 15_000, 'the pid of the server');
   return { starter, pid: Number(output) };
 }

@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { waitUntil } from './wait-until.ts';
+import { eventually } from '../factories/eventually.ts';
 
 export type SupervisorProcess = {
   child: ChildProcess;
   output: () => string;
   /** Lines that the stand-ins for API, worker and tasks left, in order. */
   events: () => string[];
-  ready: () => Promise<void>;
+  ready: () => Promise<unknown>;
   exitCode: () => Promise<number | null>;
 };
 
@@ -43,7 +43,8 @@ export function startSupervisorProcess(
     child,
     output: () => output,
     events: () => (existsSync(eventFile) ? readFileSync(eventFile, 'utf8').trim().split('\n') : []),
-    ready: () => waitUntil(`"is ready at" in:\n${output}`, () => output.includes('is ready at'), 20_000),
+    ready: () =>
+      eventually(async () => output.includes('is ready at'), 20_000, `"is ready at" in:\n${output}`),
     exitCode: () => exited,
   };
 }

@@ -3,9 +3,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { isAlive } from '../../ops/embedded/process-identity.ts';
+import { eventually } from '../factories/eventually.ts';
 import { type SupervisorProcess, startSupervisorProcess } from './supervisor-process.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
-import { waitUntil } from './wait-until.ts';
 
 const { folder, remove } = createTemporaryFolder();
 const dataDir = join(folder, '.data');
@@ -117,11 +117,19 @@ test('a killed worker, a killed Redis and a killed Postgres come back', async ()
   process.kill(worker, 'SIGKILL');
   process.kill(redis ?? 0, 'SIGKILL');
   process.kill(postgres ?? 0, 'SIGKILL');
-  await waitUntil('the worker to begin anew', () => pidOf(supervisor, 'worker begin') !== worker);
-  await waitUntil('new servers', () => {
-    const [newPostgres = 0, newRedis = 0] = servicePids();
-    return newPostgres !== postgres && newRedis !== redis && isAlive(newPostgres) && isAlive(newRedis);
-  });
+  await eventually(
+    async () => pidOf(supervisor, 'worker begin') !== worker,
+    15_000,
+    'the worker to begin anew',
+  );
+  await eventually(
+    async () => {
+      const [newPostgres = 0, newRedis = 0] = servicePids();
+      return newPostgres !== postgres && newRedis !== redis && isAlive(newPostgres) && isAlive(newRedis);
+    },
+    15_000,
+    'new servers',
+  );
   expect(supervisor.output()).toContain('Worker was ended by SIGKILL');
   expect(supervisor.output()).toContain('Postgres ended by itself, starting it again');
 });
@@ -133,16 +141,22 @@ test('a Postgres that cannot start for a moment after its death is tried again, 
   const control = join(dataDir, 'postgres', 'global', 'pg_control');
   renameSync(control, `${control}.away`);
   process.kill(postgres, 'SIGKILL');
-  await waitUntil('a start that failed', () =>
-    supervisor.output().includes('Starting Postgres again in 2 s'),
+  await eventually(
+    async () => supervisor.output().includes('Starting Postgres again in 2 s'),
+    15_000,
+    'a start that failed',
   );
   renameSync(`${control}.away`, control);
-  await waitUntil('a new server', () => {
-    const [pid = 0] = existsSync(join(dataDir, 'postgres', 'postmaster.pid')) ? servicePids() : [];
-    return (
-      pid !== postgres && isAlive(pid) && supervisor.output().includes('port', afterLastWarning(supervisor))
-    );
-  });
+  await eventually(
+    async () => {
+      const [pid = 0] = existsSync(join(dataDir, 'postgres', 'postmaster.pid')) ? servicePids() : [];
+      return (
+        pid !== postgres && isAlive(pid) && supervisor.output().includes('port', afterLastWarning(supervisor))
+      );
+    },
+    15_000,
+    'a new server',
+  );
   expect(supervisor.child.exitCode).toBeNull();
 });
 
@@ -152,16 +166,16 @@ test('a second Ctrl-C does not wait for the drain', async () => {
   const services = servicePids();
   const api = pidOf(supervisor, 'api begin');
   supervisor.child.kill('SIGINT');
-  await waitUntil('the first to be seen', () => supervisor.output().includes('Stopping'));
+  await eventually(async () => supervisor.output().includes('Stopping'), 15_000, 'the first to be seen');
   await new Promise((resolve) => setTimeout(resolve, 800));
   supervisor.child.kill('SIGINT');
   expect(await supervisor.exitCode()).toBe(130);
-  await waitUntil('nothing to run', () => ![...services, api].some(isAlive));
+  await eventually(async () => ![...services, api].some(isAlive), 15_000, 'nothing to run');
 });
 
 test('a Ctrl-C while starting ends quietly with nothing left', async () => {
   const supervisor = start({ STAND_IN_BROKEN: 'api' });
-  await waitUntil('the API to fail', () => supervisor.output().includes('next attempt'));
+  await eventually(async () => supervisor.output().includes('next attempt'), 15_000, 'the API to fail');
   const services = servicePids();
   supervisor.child.kill('SIGINT');
   expect(await supervisor.exitCode()).toBe(0);

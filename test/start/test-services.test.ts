@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isAlive } from '../../ops/embedded/process-identity.ts';
-import { waitUntil } from './wait-until.ts';
+import { eventually } from '../factories/eventually.ts';
 
 const fixture = fileURLToPath(new URL('fixtures/start-services.ts', import.meta.url));
 
@@ -15,11 +15,11 @@ test('a test run that is killed leaves neither servers nor files', async () => {
     run.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
     });
-    await waitUntil('the servers', () => output.endsWith('\n'));
+    await eventually(async () => output.endsWith('\n'), 15_000, 'the servers');
     const { folder, pids } = JSON.parse(output) as { folder: string; pids: number[] };
     expect(pids.every(isAlive)).toBe(true);
     run.kill('SIGKILL');
-    await waitUntil('the servers to end', () => !pids.some(isAlive) && !existsSync(folder));
+    await eventually(async () => !pids.some(isAlive) && !existsSync(folder), 15_000, 'the servers to end');
   } finally {
     // left behind, it would hold the output of the test run open, which then does not end
     run.kill('SIGKILL');
