@@ -142,6 +142,22 @@ test.each<[string, Partial<RateLimits>, number]>([
   await ended;
 });
 
+test('what others of the account do hides no key that is near its limit', async () => {
+  const caller = newCaller();
+  const [first] = callsOf(caller, { ...WIDE, concurrency: 1 });
+  const { limits } = first;
+  const call = { ...first, limits: { ...limits, account: WIDE } };
+  await shared.take(call);
+  const [other] = callsOf({ ...caller, keyId: newUuid() }, WIDE);
+  await shared.take(other);
+  await shared.take(question(caller, { tokens: 0, concurrent: false }, WIDE));
+  const asked = commands();
+  const ended = shared.finish(call, 0);
+  await new Promise(setImmediate);
+  expect(asked).toHaveBeenCalledTimes(1);
+  await ended;
+});
+
 test('ends that wait are told before the store closes', async () => {
   const asked = commands();
   const [call] = callsOf(newCaller(), WIDE);

@@ -2,14 +2,7 @@ import type { Redis } from 'ioredis';
 import { withDeadline } from '../../lib/deadline.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import { BATCH_SCRIPT, RENEW_SCRIPT } from './rate-limit.script.ts';
-import type {
-  PerScope,
-  RateCost,
-  RateDecision,
-  RateDimension,
-  RateLimits,
-  RateState,
-} from './rate-policy.ts';
+import type { RateCost, RateDecision, RateDimension, RateLimits, RateState } from './rate-policy.ts';
 import { WINDOW_US } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
@@ -23,7 +16,7 @@ const PATIENCE_MS = 100;
  * cost two commands for each. Only while at least half of what it gives back is left, so that no call is refused for want of it.
  */
 const TAKEN_ALONG_MS = 50;
-/** Accounts of which it is known that they are near a limit. */
+/** Keys and accounts of which it is known that they are near a limit. */
 const CROWDED_MAX = 10_000;
 /** Of each kind in a batch: a script holds up all of Redis, and this many take it half a millisecond (measured). */
 const BATCH_MAX = 64;
@@ -73,7 +66,7 @@ export class RedisRateStore implements RateStore {
   readonly #commands: RateCommands;
   readonly #inFlight = new Map<string, RateQuestion>();
   readonly #batches = new Map<string, KeyBatch>();
-  /** By account, where its last decision left it. */
+  /** Keys and accounts whose last call left them less than half of what an ended call gives back. */
   readonly #crowded = new LruMap<string, true>(CROWDED_MAX);
   readonly #renewal: NodeJS.Timeout;
   #isClosed = false;
@@ -152,9 +145,11 @@ export class RedisRateStore implements RateStore {
   /** Sends a batch in which calls may only have ended: soon, or now where somebody may wait for what they free. */
   #sendEnded(batch: KeyBatch): void {
     const { beginning, ending, underWay, later } = batch;
-    const accountId = ending[0]?.question.accountId;
-    const isUrgent = accountId === undefined || this.#crowded.get(accountId) !== undefined || this.#isClosed;
-    if (underWay || beginning.length > 0 || isUrgent || ending.length >= BATCH_MAX) {
+    const { keyId, accountId } = ending[0]?.question ?? {};
+    const isCrowded = [keyId, accountId].some(
+      (id) => id === undefined || this.#crowded.get(id) !== undefined,
+    );
+    if (underWay || beginning.length > 0 || isCrowded || this.#isClosed || ending.length >= BATCH_MAX) {
       this.#send(batch);
     } else if (later === undefined) {
       batch.later = setTimeout(() => this.#send(batch), TAKEN_ALONG_MS);
@@ -170,11 +165,7 @@ export class RedisRateStore implements RateStore {
       });
       beginning.forEach(({ question, resolve }, index) => {
         const decision = decisionAt(numbers, index);
-        if (isCrowded(decision, question.limits)) {
-          this.#crowded.set(question.accountId, true);
-        } else {
-          this.#crowded.delete(question.accountId);
-        }
+        this.#noteCrowd(question, decision);
         if (decision.refused === null && question.cost.concurrent) {
           this.#inFlight.set(question.callId, question);
         }
@@ -189,6 +180,22 @@ export class RedisRateStore implements RateStore {
     // a lease that was not given back ends by itself, and a lost correction is worth less than a failed request
     for (const { resolve } of ending) {
       resolve();
+    }
+  }
+
+  /** Calls that take no place are not told how many are taken, and of a refused one only the scope that refused it is known. */
+  #noteCrowd(
+    { keyId, accountId, limits, cost }: RateQuestion,
+    { refused, scope, states }: RateDecision,
+  ): void {
+    for (const [of, id] of [['key', keyId] as const, ['account', accountId] as const]) {
+      if (cost.concurrent && (refused === null || scope === of)) {
+        if (refused !== null || isCrowded(states[of], limits[of])) {
+          this.#crowded.set(id, true);
+        } else {
+          this.#crowded.delete(id);
+        }
+      }
     }
   }
 
@@ -259,15 +266,9 @@ function decisionAt(numbers: readonly number[], index: number): RateDecision {
   };
 }
 
-/** Whether less than half is left of what an ended call gives back, to the key or its account. */
-function isCrowded({ refused, states }: RateDecision, limits: PerScope<RateLimits>): boolean {
-  return (
-    refused !== null ||
-    (['key', 'account'] as const).some((scope) => {
-      const { tokensUs, inFlight } = states[scope];
-      return tokensUs > WINDOW_US / 2 || inFlight > limits[scope].concurrency / 2;
-    })
-  );
+/** Whether less than half is left of what an ended call gives back. */
+function isCrowded({ tokensUs, inFlight }: RateState, { concurrency }: RateLimits): boolean {
+  return tokensUs > WINDOW_US / 2 || inFlight > concurrency / 2;
 }
 
 function stateAt(numbers: readonly number[], at: number): RateState {
