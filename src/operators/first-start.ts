@@ -52,15 +52,9 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-try {
-  await main(process.env);
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-}
-
 /**
- * Makes a fresh installation usable: account `default` with 10.00 USD, its owner key in a file. Done again it changes nothing; a lost key file gets a new owner key. Returns one line saying what was done.
+ * Makes a fresh installation usable: account `default` with 10.00 USD, its owner key in a file. Done again it changes nothing; a lost
+ * key file gets a new owner key. Returns one line saying what was done.
  */
 async function ensureFirstAccount(options: FirstAccountOptions): Promise<string> {
   const { dataFolder } = options;
@@ -87,4 +81,11 @@ async function ownsWorkingKey(options: FirstAccountOptions, accountId: string): 
   const secret = await readSecretFile(options.dataFolder, OWNER_KEY_FILE);
   const hash = secret && secretHash(secret);
   return hash ? (await options.keys.find(accountId, hash)) !== undefined : false;
+}
+
+try {
+  await main(process.env);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
 }
