@@ -36,14 +36,13 @@ export const openAiKind: EngineKind = {
 
 /** Images are one long call per run, kept in this process; videos are jobs of the upstream. Neither accepts a caller-chosen id. */
 export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
-  readonly capabilities: EngineCapabilities;
+  readonly capabilities = capabilitiesOf(this.settings);
   readonly #images = new HeldRuns();
   readonly #videos = new VideoJobs(this.http, this.settings);
 
   constructor(settings: OpenAiSettings) {
     const http = toHttpSettings(settings, bearer(settings.api_key));
     super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/models' });
-    this.capabilities = capabilitiesOf(settings);
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {

@@ -145,11 +145,10 @@ export class RedisRateStore implements RateStore {
   /** Sends a batch in which calls may only have ended: soon, or now where somebody may wait for what they free. */
   #sendEnded(batch: KeyBatch): void {
     const { beginning, ending, underWay, later } = batch;
-    const { keyId, accountId } = ending[0]?.question ?? {};
-    const isCrowded = [keyId, accountId].some(
-      (id) => id === undefined || this.#crowded.get(id) !== undefined,
-    );
-    if (underWay || beginning.length > 0 || isCrowded || this.#isClosed || ending.length >= BATCH_MAX) {
+    const [first] = ending;
+    const isUrgent =
+      first === undefined || ending.length >= BATCH_MAX || this.#isClosed || this.#isCrowded(first.question);
+    if (underWay || beginning.length > 0 || isUrgent) {
       this.#send(batch);
     } else if (later === undefined) {
       batch.later = setTimeout(() => this.#send(batch), TAKEN_ALONG_MS);
@@ -183,6 +182,10 @@ export class RedisRateStore implements RateStore {
     }
   }
 
+  #isCrowded({ keyId, accountId }: RateQuestion): boolean {
+    return this.#crowded.get(keyId) !== undefined || this.#crowded.get(accountId) !== undefined;
+  }
+
   /** Calls that take no place are not told how many are taken, and of a refused one only the scope that refused it is known. */
   #noteCrowd(
     { keyId, accountId, limits, cost }: RateQuestion,
@@ -190,7 +193,7 @@ export class RedisRateStore implements RateStore {
   ): void {
     for (const [of, id] of [['key', keyId] as const, ['account', accountId] as const]) {
       if (cost.concurrent && (refused === null || scope === of)) {
-        if (refused !== null || isCrowded(states[of], limits[of])) {
+        if (refused !== null || hasHalfUsed(states[of], limits[of])) {
           this.#crowded.set(id, true);
         } else {
           this.#crowded.delete(id);
@@ -266,8 +269,8 @@ function decisionAt(numbers: readonly number[], index: number): RateDecision {
   };
 }
 
-/** Whether less than half is left of what an ended call gives back. */
-function isCrowded({ tokensUs, inFlight }: RateState, { concurrency }: RateLimits): boolean {
+/** Whether more than half is used of what an ended call gives back. */
+function hasHalfUsed({ tokensUs, inFlight }: RateState, { concurrency }: RateLimits): boolean {
   return tokensUs > WINDOW_US / 2 || inFlight > concurrency / 2;
 }
 
