@@ -204,9 +204,7 @@ function startUpkeep(
     return { close: async () => undefined };
   }
   const relay: Relay = startRelay(parts, producer, options.relay);
-  const signals = parts.listenSignals((signal) =>
-    signal === 'ended' ? relay.wake(queueName('webhooks')) : relay.wake(),
-  );
+  const signals = parts.listenSignals((queue) => relay.wake(queue));
   const schedule = new ChoreSchedule(producer, (error) => throttledLog.warn(error, 'chores'));
   return {
     close: async () => {

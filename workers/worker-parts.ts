@@ -5,7 +5,6 @@ import type { GpuRooms } from '../src/tasks/gpu-rooms.ts';
 import type { InPlaceService } from '../src/tasks/in-place.service.ts';
 import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
-import type { TaskSignal } from '../src/tasks/task-signals.store.ts';
 import type { WorkersStore } from '../src/tasks/workers.store.ts';
 import type { WebhookDeliveriesStore } from '../src/webhooks/webhook-deliveries.store.ts';
 import type { JobObserver } from './job-metrics.ts';
@@ -29,7 +28,8 @@ export interface WorkerParts {
   readonly dispatch: TaskDispatchStore;
   readonly deliveries: Pick<WebhookDeliveriesStore, 'due'>;
   /** Hears that tasks wait or ended, until closed. */
-  readonly listenSignals: (onSignal: (signal: TaskSignal) => void) => { close(): Promise<void> };
+  /** Hears which queue has rows waiting, undefined: any of them, until closed. */
+  readonly listenSignals: (onWaiting: (queue: string | undefined) => void) => { close(): Promise<void> };
   readonly log: Logger;
   /** Called after each job run. */
   readonly observer?: JobObserver;

@@ -122,7 +122,9 @@ BEGIN
     INSERT INTO task_events (task_id, account_id, at, state, attempt)
       SELECT r.id, r.account_id, decided_at, 'queued', 0
         FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
-    PERFORM pg_notify('tollgate_tasks', '');
+    PERFORM pg_notify('tollgate_tasks', 'generate-' || p.pool)
+       FROM (SELECT DISTINCT r.task->>'pool' AS pool FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id) p
+      WHERE p.pool IS NOT NULL;
   END IF;
 END $$;
 

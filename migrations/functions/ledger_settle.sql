@@ -158,6 +158,7 @@ CREATE OR REPLACE FUNCTION ledger_end_tasks(settlements hold_settlement[], settl
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   ended uuid[];
+  with_webhook boolean;
 BEGIN
   WITH ending AS (
     UPDATE tasks t SET
@@ -187,9 +188,10 @@ BEGIN
   webhooks AS (
     INSERT INTO webhook_deliveries (id, account_id, task_id, url)
       SELECT owned_id(e.account_id, settled_at), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
-  SELECT coalesce(array_agg(e.id), '{}') INTO ended FROM ending e;
-  IF cardinality(ended) > 0 THEN
-    PERFORM pg_notify('tollgate_task_ended', id::text) FROM unnest(ended) id;
+  SELECT coalesce(array_agg(e.id), '{}'), coalesce(bool_or(e.webhook_url IS NOT NULL), false) INTO ended, with_webhook FROM ending e;
+  -- only where there is one: transactions that notify commit one after the other
+  IF with_webhook THEN
+    PERFORM pg_notify('tollgate_tasks', 'webhooks');
   END IF;
   RETURN ended;
 END $$;

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { poolOf } from '../../queues/queue-name.ts';
 import type { Route } from '../http/route.ts';
 import { ClaimDesk } from '../remote-workers/claim-desk.ts';
 import { HeldRunsStore } from '../remote-workers/held-runs.store.ts';
@@ -33,7 +34,7 @@ export function composeRemoteWorkers(
     listen: (onWaiting) =>
       new TaskSignalsStore(
         cells.sole.openClient,
-        (signal) => signal === 'waiting' && onWaiting(),
+        (queue) => (queue === undefined || poolOf(queue) !== null) && onWaiting(),
         (error) => log.debug({ error }, 'not listening'),
       ),
     log,

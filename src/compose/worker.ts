@@ -91,8 +91,8 @@ export async function composeWorker(
       dispatch: tasks.dispatch,
       workers: new WorkersStore(cells.home.money),
       deliveries: tasks.deliveries,
-      listenSignals: (onSignal: ConstructorParameters<typeof TaskSignalsStore>[1]) =>
-        new TaskSignalsStore(cells.sole.openClient, onSignal, (error) =>
+      listenSignals: (onWaiting: (queue: string | undefined) => void) =>
+        new TaskSignalsStore(cells.sole.openClient, onWaiting, (error) =>
           log.debug({ error }, 'not listening'),
         ),
       log,

@@ -44,8 +44,8 @@ const GATHER_MS_MAX = 1;
 const WATCHES_PER_PATIENCE = 12;
 
 /**
- * Group commit: one statement in flight, and what arrives meanwhile is the next batch. A lone item is sent at once, the first
- * of a herd waits a moment for the rest; so batches grow by themselves with the load. A promise resolves after the COMMIT has returned.
+ * Group commit: one statement in flight, and what arrives meanwhile is the next batch. A lone item is sent at the end of its turn of the
+ * event loop, the first of a herd waits a moment for the rest; so batches grow by themselves with the load. A promise resolves after the COMMIT has returned.
  */
 export class CommitLane<Item, Result> {
   readonly #options: LaneOptions<Item, Result>;
@@ -121,6 +121,8 @@ export class CommitLane<Item, Result> {
   }
 
   async #drain(): Promise<void> {
+    // what comes in the same turn of the event loop goes along
+    await nextTurn();
     while (this.#queue.length > 0) {
       if (this.#isHerdReturning()) {
         await this.#gather();

@@ -13,11 +13,17 @@ export class Semaphore {
       this.#free -= 1;
       return true;
     }
-    return await this.#acquire(AbortSignal.timeout(milliseconds)).then(
-      () => true,
-      // nothing but the signal's reason
-      () => false,
-    );
+    return await new Promise<boolean>((resolve) => {
+      const granted = (): void => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      const timer = setTimeout(() => {
+        this.#stopWaiting(granted);
+        resolve(false);
+      }, milliseconds);
+      this.#waiting.push(granted);
+    });
   }
 
   /** Runs the work when its turn has come. Throws what it throws, or the signal's reason when that comes first. */
@@ -42,12 +48,16 @@ export class Semaphore {
         resolve();
       };
       const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(granted), 1);
+        this.#stopWaiting(granted);
         reject(signal.reason);
       };
       this.#waiting.push(granted);
       signal.addEventListener('abort', leave, { once: true });
     });
+  }
+
+  #stopWaiting(granted: () => void): void {
+    this.#waiting.splice(this.#waiting.indexOf(granted), 1);
   }
 
   /** Gives a permit back that {@link enterWithin} took. */

@@ -112,13 +112,14 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
   /** Waits a little for memory on the GPU. Throws NoRoomError: another host may have it sooner. */
   async #enterRoom({ task, lease }: Attempt<Task>): Promise<() => void> {
     const { rooms } = this.#dependencies;
+    if (!rooms?.isShared(task.pool)) {
+      return () => undefined;
+    }
     const waitMs = this.#settings.roomWaitMs ?? ROOM_WAIT_MS;
     const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(waitMs)]);
-    return (
-      (await rooms?.take(task.pool, signal).catch((error: unknown) => {
-        throw lease.signal.aborted ? error : new NoRoomError();
-      })) ?? (() => undefined)
-    );
+    return await rooms.take(task.pool, signal).catch((error: unknown) => {
+      throw lease.signal.aborted ? error : new NoRoomError();
+    });
   }
 
   async #generate(

@@ -54,7 +54,7 @@ export interface GenerateDependencies<Task extends ClaimedRun = ClaimedTask> {
   readonly engines: EnginePools;
   readonly rests: EngineRests;
   /** Absent: no GPU is shared. */
-  readonly rooms?: Pick<GpuRooms, 'take'>;
+  readonly rooms?: Pick<GpuRooms, 'isShared' | 'take'>;
   /** How the runs of a task are tried. */
   readonly policyOf: (task: Task) => AttemptPolicy;
   /** What the route of a task adds to its order. */

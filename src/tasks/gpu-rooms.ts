@@ -83,6 +83,11 @@ export class GpuRooms {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Whether the pool's runs have to find room beside those of others. */
+  isShared(pool: string): boolean {
+    return this.#cards.some((card) => card.shares(pool));
+  }
+
   /** Waits for room for a run. Returns what leaves it, once. Rejects with the signal's reason. */
   async take(pool: string, signal: AbortSignal): Promise<() => void> {
     const card = this.#cards.find((one) => one.shares(pool));

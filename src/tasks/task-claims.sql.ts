@@ -108,7 +108,7 @@ export const markGenerated: SqlStatement = {
              lease_until = NULL, dispatched_at = NULL, not_before = statement_timestamp()
         FROM mine m WHERE t.id = m.id
       RETURNING t.id, t.attempt, cancel_requested_at IS NOT NULL AS cancel_requested)
-    SELECT id, attempt, cancel_requested, pg_notify($5, '') FROM marked`,
+    SELECT id, attempt, cancel_requested, pg_notify($5, 'postprocess') FROM marked`,
 };
 
 /**

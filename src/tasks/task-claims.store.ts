@@ -13,6 +13,7 @@ import {
 } from './task-claims.sql.ts';
 import { WORKER_SILENT_MS } from './task-dispatch.store.ts';
 import { byFence, type Fenced, type FenceRow, fenceKey, fencesOf } from './task-fences.ts';
+import { TASK_CHANNEL } from './task-signals.store.ts';
 import { type LeasedState, stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, ReturnedTask, TaskKind } from './tasks.types.ts';
 import { WriteBatch } from './write-batch.ts';
@@ -63,7 +64,6 @@ export interface LeaseRenewal {
 /** Ms between two statements of a kind. A task waits for that once per step, and only where more than one of them came in that time. */
 const PACE_MS = 20;
 /** Relays listen to it. */
-export const DISPATCH_CHANNEL = 'tollgate_tasks';
 
 interface ClaimOrder {
   readonly taskId: string;
@@ -226,7 +226,7 @@ export class TaskClaimsStore {
         ...fencesOf(part),
         part.map((item) => JSON.stringify(item.value.run)),
         part[0]?.value.progress,
-        DISPATCH_CHANNEL,
+        TASK_CHANNEL,
       ]),
     );
     const marked = byFence(rows);

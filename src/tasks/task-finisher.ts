@@ -1,4 +1,4 @@
-import type { Charge, TaskOutput } from '../ledger/ledger.types.ts';
+import type { TaskOutput } from '../ledger/ledger.types.ts';
 import type { FileContent } from '../lib/file-content.ts';
 import { MinInterval } from '../lib/min-interval.ts';
 import { nanoUsd } from '../lib/money.ts';
@@ -10,7 +10,7 @@ import type { Lease } from './lease-keeper.ts';
 import type { StoragePatience } from './storage-patience.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
 import type { EndingOutcome, EngineRun, TaskEndings } from './task-endings.ts';
-import { readParameters } from './task-parameters.ts';
+import { readParameters, type TaskParameters } from './task-parameters.ts';
 import { EVERY_TASK, type TaskReadsStore } from './task-reads.store.ts';
 import type { LeasedState } from './task-state.ts';
 import type { GeneratedRun } from './tasks.types.ts';
@@ -58,22 +58,26 @@ export class TaskFinisher {
   async finish(finishing: Finishing): Promise<EndingOutcome> {
     const { task, state, lease, run } = finishing;
     lease.report(STARTED_PROGRESS);
-    const files = await this.#make(finishing);
+    const parameters = readParameters(task.parameters);
+    const files = await this.#make(finishing, parameters);
     lease.report(MADE_PROGRESS);
     lease.signal.throwIfAborted();
     const outputs = await this.#storeAll(task, files, lease.signal);
     await this.#pace.begin();
     const fence = { attempt: task.attempt, from: [state] };
-    const outcome = await this.#dependencies.endings.succeed(task, fence, chargeOf(task), outputs, run);
+    const charge = { amount: task.charge, lines: parameters.chargeLines };
+    const outcome = await this.#dependencies.endings.succeed(task, fence, charge, outputs, run);
     if (outcome !== 'settled') {
       await this.#clearUnused(task, outputs, outcome);
     }
     return outcome;
   }
 
-  async #make({ task, lease, inputs, source, folder }: Finishing): Promise<readonly MediaOutput[]> {
+  async #make(
+    { task, lease, inputs, source, folder }: Finishing,
+    { width, height }: Pick<TaskParameters, 'width' | 'height'>,
+  ): Promise<readonly MediaOutput[]> {
     lease.signal.throwIfAborted();
-    const { width, height } = readParameters(task.parameters);
     return await this.#dependencies.postprocess({
       kind: task.kind,
       width,
@@ -144,8 +148,4 @@ export class TaskFinisher {
 export function runOfGenerated(generated: Omit<GeneratedRun, 'outputs'>): EngineRun {
   const { engineId, model, latencyMs, cost } = generated;
   return { engineId, model, outcome: 'ok', latencyMs, cost: cost === null ? null : nanoUsd(cost) };
-}
-
-function chargeOf(task: ClaimedTask): Charge {
-  return { amount: task.charge, lines: readParameters(task.parameters).chargeLines };
 }

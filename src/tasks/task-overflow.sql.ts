@@ -34,5 +34,5 @@ export const moveTasks: SqlStatement = {
     logged AS (
       INSERT INTO task_events (task_id, account_id, state, attempt, detail)
         SELECT id, account_id, state, attempt, 'moved_to_' || $3 FROM moved)
-    SELECT id, pg_notify($7, '') FROM moved`,
+    SELECT id, pg_notify($7, 'generate-' || $3) FROM moved`,
 };

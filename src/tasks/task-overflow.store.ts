@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { run } from '../store/statement.ts';
-import { DISPATCH_CHANNEL } from './task-claims.store.ts';
 import { countWaiting, moveTasks } from './task-overflow.sql.ts';
+import { TASK_CHANNEL } from './task-signals.store.ts';
 
 /** Tasks of a model that go from one pool to another. */
 export interface TaskMove {
@@ -35,7 +35,7 @@ export class TaskOverflowStore {
     { model, from, to, upstreamModel, waitedMs, isBilled }: TaskMove,
     limit: number,
   ): Promise<number> {
-    const values = [model, from, to, upstreamModel, waitedMs, limit, DISPATCH_CHANNEL, isBilled];
+    const values = [model, from, to, upstreamModel, waitedMs, limit, TASK_CHANNEL, isBilled];
     return (await run(this.#pool, moveTasks, values)).length;
   }
 }

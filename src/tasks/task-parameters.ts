@@ -61,8 +61,7 @@ export function storeOrder(order: EngineOrder): z.input<typeof ORDER> {
 
 /** The inverse of {@link storeOrder}; also takes the whole JSON of the row. Throws ZodError for what this code did not write. */
 export function readOrder(json: unknown): EngineOrder {
-  const { prompt, width, height, steps, seconds, upstream_model: upstreamModel } = ORDER.parse(json);
-  return { prompt, width, height, steps, seconds, upstreamModel };
+  return toOrder(ORDER.parse(json));
 }
 
 /** The inverse of {@link storeParameters}. Throws ZodError for a row that this code did not write. */
@@ -75,8 +74,19 @@ export function readParameters(json: unknown): TaskParameters {
     }
   }
   return {
-    ...readOrder(stored),
+    ...toOrder(stored),
     base64Output: stored.base64_output,
     chargeLines: Object.fromEntries(lines),
   };
+}
+
+function toOrder({
+  prompt,
+  width,
+  height,
+  steps,
+  seconds,
+  upstream_model,
+}: z.infer<typeof ORDER>): EngineOrder {
+  return { prompt, width, height, steps, seconds, upstreamModel: upstream_model };
 }

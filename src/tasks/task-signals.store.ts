@@ -1,36 +1,31 @@
 import type pg from 'pg';
 
-/** `waiting`: a task became ready for a queue; `ended`: one reached its final state. */
-export type TaskSignal = 'waiting' | 'ended';
-
-const CHANNELS: Readonly<Record<string, TaskSignal>> = {
-  tollgate_tasks: 'waiting',
-  tollgate_task_ended: 'ended',
-};
+/** Where the database says that rows wait for a queue: its name is the notification's text. */
+export const TASK_CHANNEL = 'tollgate_tasks';
 const CONNECT_TIMEOUT_MS = 3_000;
 const RECONNECT_MS_MAX = 2_000;
 
 /**
- * Hears Postgres's notifications about tasks on a connection of its own. Signals get lost while it reconnects: whoever
- * listens needs a sweep as a net, and is told `waiting` after each reconnect.
+ * Hears from Postgres that a queue has rows waiting, on a connection of its own. Signals get lost while it reconnects: whoever listens
+ * needs a sweep as a net, and is told of all queues after each reconnect.
  */
 export class TaskSignalsStore {
   readonly #open: (options: pg.ClientConfig) => pg.Client;
-  readonly #onSignal: (signal: TaskSignal) => void;
+  readonly #onWaiting: (queue: string | undefined) => void;
   readonly #onError: (error: unknown) => void;
   #client: pg.Client | undefined;
   #retry: NodeJS.Timeout | undefined;
   #failures = 0;
   #closed = false;
 
-  /** Connects in the background, by what `open` makes. */
+  /** Connects in the background, by what `open` makes. `onWaiting` gets the queue's name; undefined: it may be any. */
   constructor(
     open: (options: pg.ClientConfig) => pg.Client,
-    onSignal: (signal: TaskSignal) => void,
+    onWaiting: (queue: string | undefined) => void,
     onError: (error: unknown) => void,
   ) {
     this.#open = open;
-    this.#onSignal = onSignal;
+    this.#onWaiting = onWaiting;
     this.#onError = onError;
     void this.#connect();
   }
@@ -60,19 +55,12 @@ export class TaskSignalsStore {
     };
     client.on('error', onBroken);
     client.on('end', () => onBroken(new Error('the notification connection ended')));
-    client.on('notification', (message) => {
-      const signal = CHANNELS[message.channel];
-      if (signal) {
-        this.#onSignal(signal);
-      }
-    });
+    client.on('notification', ({ payload }) => this.#onWaiting(payload || undefined));
     try {
       await client.connect();
-      for (const channel of Object.keys(CHANNELS)) {
-        await client.query(`LISTEN ${channel}`);
-      }
+      await client.query(`LISTEN ${TASK_CHANNEL}`);
       this.#failures = 0;
-      this.#onSignal('waiting');
+      this.#onWaiting(undefined);
     } catch (error) {
       onBroken(error);
     }

@@ -138,10 +138,10 @@ test('a lapsed lease is swept by the schedule alone', async () => {
 });
 
 test('notifications come again after the connection was cut', async () => {
-  const heard: string[] = [];
+  const heard: (string | undefined)[] = [];
   const signals = new TaskSignalsStore(
     it.database.database.openClient,
-    (signal) => heard.push(signal),
+    (queue) => heard.push(queue),
     () => undefined,
   );
   await eventually(async () => heard.length === 1);
@@ -149,10 +149,10 @@ test('notifications come again after the connection was cut', async () => {
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tollgate-signals' AND datname = current_database()",
   );
   await eventually(async () => heard.length === 2);
-  await it.pool.query("SELECT pg_notify('tollgate_tasks', '')");
+  await it.pool.query("SELECT pg_notify('tollgate_tasks', 'webhooks')");
   await eventually(async () => heard.length === 3);
   await signals.close();
-  expect(heard).toEqual(['waiting', 'waiting', 'waiting']);
+  expect(heard).toEqual([undefined, undefined, 'webhooks']);
 });
 
 test('a producer fails at once while Redis is away, and works once it is there', async () => {

@@ -97,7 +97,7 @@ test('a batch that the database does not support is halved, and an item that it 
 });
 
 describe('batches', () => {
-  test('one statement is in flight, and what arrives meanwhile is the next batch', async () => {
+  test('what arrives in one turn is one batch, what arrives while it is in flight the next', async () => {
     const batches: number[][] = [];
     let inFlight = 0;
     const tested = lane(async (items) => {
@@ -108,9 +108,17 @@ describe('batches', () => {
       inFlight -= 1;
       return values(items);
     });
-    const results = await Promise.all([1, 2, 3, 4].map((value) => tested.submit(item(value))));
-    expect(results).toEqual([1, 2, 3, 4]);
-    expect(batches).toEqual([[1], [2, 3, 4]]);
+    const submit = (...several: number[]) => several.map((value) => tested.submit(item(value)));
+    const first = submit(1, 2);
+    await setImmediate();
+    const second = submit(3);
+    await setImmediate();
+    const results = await Promise.all([...first, ...second, ...submit(4, 5)]);
+    expect(results).toEqual([1, 2, 3, 4, 5]);
+    expect(batches).toEqual([
+      [1, 2],
+      [3, 4, 5],
+    ]);
   });
 
   test('the first of a herd that comes back waits for half of it, a lone item for nobody', async () => {
@@ -124,17 +132,19 @@ describe('batches', () => {
     });
     const submit = (value: number) => tested.submit(item(value));
     await Promise.all(Array.from({ length: 21 }, (_, value) => submit(value)));
-    expect(sizes).toEqual([1, 20]);
+    expect(sizes).toEqual([21]);
     const returning: Promise<number>[] = [];
-    while (returning.length < 20) {
+    while (returning.length < 21) {
       returning.push(submit(returning.length));
       await setImmediate();
     }
     await Promise.all(returning);
-    expect(sizes[2]).toBe(10);
+    expect(sizes[1]).toBe(11);
     nowMs += 1_000;
+    const batches = sizes.length;
     const lone = submit(1);
-    expect(sizes.at(-1)).toBe(1);
+    await setImmediate();
+    expect(sizes.slice(batches)).toEqual([1]);
     await lone;
     clock.mockRestore();
   });
@@ -163,7 +173,9 @@ describe('batches', () => {
       giveUpAfterMs: 120,
       onLate: ({ value }) => late.push(value),
     });
-    const outcomes = await Promise.allSettled([1, 2, 3].map((value) => tested.submit(item(value))));
+    const first = tested.submit(item(1));
+    await setImmediate();
+    const outcomes = await Promise.allSettled([first, ...[2, 3].map((value) => tested.submit(item(value)))]);
     expect(outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code)).toEqual(
       Array(3).fill('service_unavailable'),
     );
@@ -186,6 +198,7 @@ describe('batches', () => {
       { queueItemsMax: 2 },
     );
     const first = tested.submit(item(0));
+    await setImmediate();
     const waiting = [tested.submit(item(1)), tested.submit(item(2))];
     await expect(tested.submit(item(3))).rejects.toMatchObject({
       code: 'service_unavailable',
