@@ -121,8 +121,10 @@ export class CommitLane<Item, Result> {
   }
 
   async #drain(): Promise<void> {
-    // what comes in the same turn of the event loop goes along
-    await nextTurn();
+    if (!this.#isHerdReturning()) {
+      // what comes in the same turn of the event loop goes along
+      await nextTurn();
+    }
     while (this.#queue.length > 0) {
       if (this.#isHerdReturning()) {
         await this.#gather();
