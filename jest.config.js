@@ -41,7 +41,7 @@ function filesByProject() {
 }
 
 const shared = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/setup/environment.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [

@@ -37,8 +37,11 @@ const PICK_UP_TASKS = quick ? 30 : 300;
 const TASKS = quick ? 600 : 4_000;
 const BARE_JOBS = quick ? 5_000 : 20_000;
 const SUBMIT_MS = quick ? 3_000 : 10_000;
-/** So many that the processes run compiled code, as processes do that have been up for some minutes. */
-const WARM_UP_TASKS = quick ? 200 : 4_000;
+/**
+ * So many that the processes run compiled code, as processes do that have been up for some minutes: a worker's processor time of a task
+ * falls over the first 10,000 or so.
+ */
+const WARM_UP_TASKS = quick ? 200 : 12_000;
 
 function catalogFor(engine: string): string {
   return `

@@ -1,15 +1,14 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { findFfmpeg } from './ffmpeg.ts';
 import { runCommand } from './run-command.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-ffmpeg-'));
+const folder = temporaryFolder('ffmpeg');
 for (const name of ['ffmpeg', 'ffprobe']) {
   writeFileSync(join(folder, name), '#!/bin/sh\n');
   chmodSync(join(folder, name), 0o755);
 }
-afterAll(() => rmSync(folder, { recursive: true }));
 
 test('an own path comes before PATH', () => {
   const own = join(folder, 'ffprobe');

@@ -1,16 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { acquireInstanceLock } from './instance-lock.ts';
 
 let folder: string;
 let path: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-lock-'));
+  folder = temporaryFolder('lock');
   path = join(folder, 'tollgate.lock');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 test('only one holds it, and another may after the release', async () => {
   const lock = await acquireInstanceLock(folder);

@@ -1,18 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../../test/factories/eventually.ts';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { type LogRotation, rotateLogs } from './log-rotation.ts';
 
 const BYTES_MAX = 500_000;
@@ -22,11 +13,10 @@ let folder: string;
 let rotation: LogRotation | undefined;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-rotation-'));
+  folder = temporaryFolder('rotation');
 });
 afterEach(async () => {
   await rotation?.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const filesOf = (path: string) =>

@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { createLogger } from '../lib/logger.ts';
 import { CatalogSource } from './catalog-source.ts';
 
@@ -13,11 +13,10 @@ models: [{ id: m, endpoints: [chat], context_length: 9, max_output_tokens: 9, pr
 let folder: string;
 let file: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
+  folder = temporaryFolder('catalog');
   file = join(folder, 'tollgate.yaml');
   await writeFile(file, text('1'));
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const open = (prepare: () => Promise<void> = async () => undefined, files: readonly string[] = []) =>
   CatalogSource.open({

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { ConfigError, loadConfig } from './config.ts';
 
 const SOUND = {
@@ -52,7 +52,7 @@ test.each([
 });
 
 test('secrets come from files, and one that cannot be read stops the start', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'));
+  const folder = temporaryFolder('config');
   const path = join(folder, 'secret');
   writeFileSync(path, `${'z'.repeat(32)}\n`);
   const { TOLLGATE_SECRET: _, ...others } = SOUND;
@@ -60,7 +60,6 @@ test('secrets come from files, and one that cannot be read stops the start', () 
   const both = () => loadConfig({ ...SOUND, TOLLGATE_SECRET_FILE: path });
   expect(both).toThrow(ConfigError);
   expect(both).toThrow(/^TOLLGATE_SECRET_FILE is set beside TOLLGATE_SECRET/);
-  rmSync(folder, { recursive: true });
 });
 
 test.each([

@@ -1,20 +1,19 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { frontDoor } from './static.pages.ts';
 
 let folder: string;
 let server: Server | undefined;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-front-door-'));
+  folder = temporaryFolder('front-door');
 });
 afterEach(async () => {
   server?.close();
-  await rm(folder, { recursive: true });
 });
 
 async function get(path: string, accept: string): Promise<[number, string | null]> {

@@ -1,17 +1,16 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { stopServers } from './stop-servers.ts';
 
 const CLIENTS = 50;
 let folder: string;
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-sockets-'));
+  folder = temporaryFolder('sockets');
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function listening(path: string): Promise<Server> {
   const server = createServer((_request, response) => {

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { SecretFileError, secretOf, withSecretFiles } from './secret-files.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-secrets-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder('secrets');
 
 function file(content: string): string {
   const path = join(folder, 'secret');

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { type Customer, createCustomer } from '../operators/support/customer.ts';
@@ -20,7 +20,7 @@ let customer: Customer;
 
 beforeAll(async () => {
   upstream = await startOpenAiUpstream();
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-retries-'));
+  folder = temporaryFolder('retries');
   const catalog = join(folder, 'tollgate.yaml');
   await writeFile(
     catalog,
@@ -44,7 +44,6 @@ afterAll(async () => {
   await second?.close();
   await first?.close();
   await upstream?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Sends the tries of a call to one replica after the other; the provider answers once the second has begun. */

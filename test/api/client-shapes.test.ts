@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
@@ -22,7 +22,7 @@ let keys: Readonly<Record<'rich' | 'poor' | 'wrong', string>>;
 
 beforeAll(async () => {
   upstreams = { openai: await startOpenAiUpstream(), anthropic: await startAnthropicUpstream() };
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-shapes-'));
+  folder = temporaryFolder('shapes');
   const catalog = join(folder, 'tollgate.yaml');
   await writeFile(catalog, JSON.stringify(catalogOf()));
   server = await startOperatorServer({ redisDatabase: 14, environment: { TOLLGATE_CONFIG: catalog } });
@@ -36,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.close();
   await Promise.all(Object.values(upstreams ?? {}).map((upstream) => upstream.close()));
-  await rm(folder, { recursive: true, force: true });
 });
 
 function catalogOf(): object {

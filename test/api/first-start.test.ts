@@ -1,19 +1,18 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let server: TestServer;
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-first-'));
+  folder = temporaryFolder('first');
   server = await startTestServer();
 });
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
   await server?.close();
 });
 

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -8,6 +6,7 @@ import { buildViewer } from '../../ops/build-viewer.mjs';
 import { startTestServer, type TestServer } from '../api/support/test-server.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { picture, startBrowser } from './browser.ts';
 
@@ -23,7 +22,7 @@ let server: TestServer;
 let browser: Browser;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-viewer-'));
+  folder = temporaryFolder('viewer');
   buildViewer(fileURLToPath(new URL('../..', import.meta.url)), join(folder, 'docs'));
   [server, browser] = await Promise.all([
     startTestServer({ viewerFolder: join(folder, 'docs') }),
@@ -35,7 +34,6 @@ declare const document: { readonly documentElement: { readonly scrollWidth: numb
 afterAll(async () => {
   await browser?.close();
   await server?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 interface Visit {

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -8,6 +7,7 @@ import { migrateUp } from '../../migrations/migrate.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { fundedAccount, holdRequest, settlement, testLedger, usd } from '../factories/ledger.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
 import { findPostgres, type InstalledPostgres, startInstalledPostgres } from './installed-postgres.ts';
@@ -20,14 +20,13 @@ describe('backup, wipe, restore', () => {
   let folder: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'tollgate-backup-'));
+    folder = temporaryFolder('backup');
     postgres = await startInstalledPostgres(await findPostgres(process.env));
     await migrate();
   }, PACKAGES_TIMEOUT_MS);
 
   afterAll(async () => {
     await postgres?.stop();
-    await rm(folder, { recursive: true, force: true });
   });
 
   const migrate = () =>

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -28,7 +28,7 @@ let catalog: string;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-mistakes-'));
+  folder = temporaryFolder('catalog-mistakes');
   catalog = join(folder, 'tollgate.yaml');
   database = await createTestDatabase();
 });
@@ -41,7 +41,6 @@ afterEach(() => {
 
 afterAll(async () => {
   await database?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** An entry of the product as a process of its own. */

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { documentOf } from '../../ops/openapi-routes.ts';
 import { cliReference } from '../../ops/reference/cli-reference.ts';
@@ -11,6 +10,7 @@ import { Aliases, BUILTIN_ALIASES } from '../../src/http/aliases.ts';
 import { INVARIANTS } from '../../src/ledger/invariants.sql.ts';
 import { backoffMs, FAILURES_MAX } from '../../src/tasks/retry-policy.ts';
 import { newWebhookSecret, webhookSignatureHeaders } from '../../src/webhooks/webhook-signature.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { ROOT } from './compose-file.ts';
 import { alertNames, DOCS, files, pages, presentPages, read } from './documentation-pages.ts';
 
@@ -187,7 +187,7 @@ test('nobody is told to fetch our command from a registry', () => {
 test('webhooks.md checks a signature as it is made, and gives the tries that are made', async () => {
   const page = read(join(DOCS, 'webhooks.md'));
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
-  const file = join(mkdtempSync(join(tmpdir(), 'tollgate-docs-')), 'check.mjs');
+  const file = join(temporaryFolder('docs'), 'check.mjs');
   writeFileSync(file, code);
   const verdicts = spawnSync(process.execPath, ['--input-type=module'], {
     input: `import { isGenuine } from ${JSON.stringify(file)};
@@ -196,7 +196,6 @@ test('webhooks.md checks a signature as it is made, and gives the tries that are
         isGenuine(headers, body, secret, Date.now() + 400_000)].join());`,
     encoding: 'utf8',
   });
-  rmSync(dirname(file), { recursive: true });
   expect(verdicts.stdout.trim()).toBe('true,false,false');
   const pauses = retryPauses();
   expect(page).toContain(`after ${pauses.slice(0, -1).join(', ')} and ${pauses.at(-1)},`);

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, mkdir, readFile, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { choosePort } from '../../ops/embedded/free-port.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { type BuiltApplication, buildApplication } from './built-application.ts';
 import { ROOT } from './compose-file.ts';
 import { post, taskEnd } from './installation.ts';
@@ -68,7 +68,7 @@ interface Started {
 
 /** `npm start` after its installation and build, in a new folder with these settings and no others. */
 async function start(settings: Readonly<Record<string, string>>): Promise<Started> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-settings-'));
+  const folder = temporaryFolder('settings');
   await symlink(join(built.folder, 'dist'), join(folder, 'dist'), 'dir');
   await copyFile(join(ROOT, 'tollgate.yaml'), join(folder, 'tollgate.yaml'));
   const supervisor = JSON.stringify(join(folder, 'dist/ops/local/supervisor.js'));
@@ -89,7 +89,6 @@ async function start(settings: Readonly<Record<string, string>>): Promise<Starte
   const stop = async () => {
     child.kill('SIGINT');
     const code = await exited;
-    await rm(folder, { recursive: true, force: true });
     return code;
   };
   await untilReady(child, () => output).catch(async (error: unknown) => {
@@ -210,7 +209,7 @@ test.each([
 test('every setting of the table at once', async () => {
   const port = await choosePort();
   const { owner, application } = await ownDatabase();
-  const elsewhere = await mkdtemp(join(tmpdir(), 'tollgate-elsewhere-'));
+  const elsewhere = temporaryFolder('elsewhere');
   await mkdir(join(elsewhere, 'data'));
   await mkdir(join(elsewhere, 'roots'));
   await copyFile(join(ROOT, 'tollgate.yaml'), join(elsewhere, 'catalog.yaml'));
@@ -256,5 +255,4 @@ test('every setting of the table at once', async () => {
   expect(await exists(join(settings.DATA_DIR, 'admin.token'))).toBe(false);
   expect(await exists(join(started.folder, '.data'))).toBe(false);
   expect(await started.stop()).toBe(0);
-  await rm(elsewhere, { recursive: true, force: true });
 }, 120_000);

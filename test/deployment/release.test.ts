@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { makeRelease } from '../../ops/release/make-release.ts';
 import { Repository } from '../../ops/release/repository.ts';
 import { VERSIONED_FILES } from '../../ops/release/versions.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { ROOT } from './compose-file.ts';
 
 /** Releases are made in a repository that has our own files with a version, and a changelog of its own. */
@@ -52,7 +52,7 @@ async function change(line: string, what: string): Promise<void> {
 }
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-release-'));
+  folder = temporaryFolder('release');
   repository = new Repository(folder);
   for (const file of [
     ...VERSIONED_FILES,
@@ -74,8 +74,6 @@ beforeEach(async () => {
   }
   await commit('Everything');
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const present = async () => (JSON.parse(await read('package.json')) as { version: string }).version;
 

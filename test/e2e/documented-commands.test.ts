@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { environmentWithCurl } from '../setup/curl-from-apt.ts';
@@ -53,7 +53,7 @@ beforeAll(async () => {
   commands = { PATH: process.env.PATH, ...(await environmentWithCurl(process.env)) };
   upstream = await startOpenAiUpstream();
   service = await startService({ catalog: await catalogOfThePages() });
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-documented-'));
+  folder = temporaryFolder('documented');
   await mkdir(join(folder, '.data'));
   await writeFile(join(folder, '.data/owner.key'), `${service.key}\n`);
   await writeFile(join(folder, '.data/admin.token'), `${ADMIN_TOKEN}\n`);
@@ -63,7 +63,6 @@ afterAll(async () => {
   await service?.stop();
   await upstream?.close();
   if (folder) {
-    await rm(folder, { recursive: true, force: true });
   }
 });
 

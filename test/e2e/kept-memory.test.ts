@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Inspector } from '../../bench/measure/inspector.ts';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { type RunningService, startService } from './running-service.ts';
 
 /** Stands at the head of every prompt: a heap snapshot shows the first kB of a string. */
@@ -42,7 +42,7 @@ let inspectors: Inspector[] = [];
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-heap-'));
+  folder = temporaryFolder('heap');
   const ports = [await choosePort(), await choosePort()];
   const [apiOptions, workerOptions] = ports.map((port) => [`--inspect=127.0.0.1:${port}`]);
   service = await startService({ apiOptions: apiOptions!, workerOptions: workerOptions!, catalog: CATALOG });
@@ -54,7 +54,6 @@ afterAll(async () => {
     inspector.close();
   }
   await service?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** 100 kB with two long words that stand nowhere else: V8 keeps a match of one as a window onto all of it. */

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import sharp from 'sharp';
 import { nanoUsd, parseUsd } from '../../src/lib/money.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import type { RunningService } from './running-service.ts';
 
 const run = promisify(execFile);
@@ -37,12 +37,11 @@ function declareTests(
   let folder: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'tollgate-files-'));
+    folder = temporaryFolder('files');
     service = await start();
   }, 60_000);
 
   afterAll(async () => {
-    await rm(folder, { recursive: true, force: true });
     await service?.stop();
   });
 

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -14,6 +13,7 @@ import {
 } from '../../src/engines/supervision/supervise-engines.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const SERVER = fileURLToPath(new URL('fake-engine-server.mjs', import.meta.url));
 const WORKER = fileURLToPath(new URL('supervising-worker.ts', import.meta.url));
@@ -43,7 +43,7 @@ let journal: string;
 const running: EngineSupervision[] = [];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-supervision-'));
+  folder = temporaryFolder('supervision');
   journal = join(folder, 'journal');
 });
 
@@ -53,7 +53,6 @@ afterEach(async () => {
     expect(isRunning(pid)).toBe(false);
     expect(grandchild === undefined || !isRunning(grandchild)).toBe(true);
   }
-  await rm(folder, { recursive: true, force: true });
 });
 
 function entry(mode = '', changes: object = {}, members: object = {}): EngineSettings {

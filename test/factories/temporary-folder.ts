@@ -1,19 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from '@jest/globals';
 
-const folders: string[] = [];
+/** What test/setup/environment.js removes when the test file and all its hooks are done. */
+declare global {
+  var temporaryFolders: string[];
+}
 
-afterAll(() => {
-  for (const folder of folders.splice(0)) {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
-
-/** A new folder `tollgate-<purpose>-…` in the system's temporary one. It goes when the test file is done. */
+/** A new folder `tollgate-<purpose>-…` in the system's temporary one, which every account may enter. It goes when the test file is done. */
 export function temporaryFolder(purpose: string): string {
   const folder = mkdtempSync(join(tmpdir(), `tollgate-${purpose}-`));
-  folders.push(folder);
+  chmodSync(folder, 0o711);
+  globalThis.temporaryFolders.push(folder);
   return folder;
 }

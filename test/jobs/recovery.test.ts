@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { ScriptedEngine, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-recovery-'));
+const folder = temporaryFolder('recovery');
 const journal = join(folder, 'journal');
 const { signal } = new AbortController();
 const open: TaskTest[] = [];
@@ -23,7 +23,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(open.map((it) => it.close()));
-  rmSync(folder, { recursive: true });
 });
 
 afterEach(() => rmSync(journal, { force: true }));

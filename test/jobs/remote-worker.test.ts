@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startWholeApplication } from '../api/support/whole-application.ts';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { type Customer, createCustomer, orderImage } from '../operators/support/customer.ts';
 import type { OperatorServer } from '../operators/support/operator-server.ts';
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts';
@@ -69,7 +69,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number 
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-remote-'));
+  folder = temporaryFolder('remote');
   await writeFile(join(folder, 'tollgate.yaml'), 'engines: [{ id: local, kind: builtin, slots: 4 }]\n');
   const sold = join(folder, 'sold.yaml');
   await writeFile(sold, CATALOG);
@@ -86,7 +86,6 @@ afterAll(async () => {
   await Promise.all([...children].map((child) => end(child, 'SIGKILL')));
   await line?.close();
   await server?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function orderFilm(): Promise<void> {

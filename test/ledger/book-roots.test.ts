@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
@@ -12,6 +11,7 @@ import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { fundedAccount, type TestAccount, usd } from '../factories/ledger.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 let db: TestDatabase;
@@ -24,14 +24,13 @@ beforeEach(async () => {
   owner = new pg.Client({ connectionString: db.ownerUrl });
   await owner.connect();
   await owner.query('SET session_replication_role = replica');
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-roots-'));
+  folder = temporaryFolder('roots');
   account = await fundedAccount(db.database, '5');
 });
 
 afterEach(async () => {
   await owner?.end();
   await db?.discard();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Does something with the books so many days from now. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
@@ -15,6 +14,7 @@ import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { fundedAccount, type TestAccount } from '../factories/ledger.ts';
 import { testMonthClose } from '../factories/month-close.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 /** The month before the last one: over for a month at least. */
@@ -36,7 +36,7 @@ beforeEach(async () => {
   db = await createTestDatabase();
   owner = new pg.Client({ connectionString: db.ownerUrl });
   await owner.connect();
-  folder = await mkdtemp(join(tmpdir(), 'archive-'));
+  folder = temporaryFolder('archive');
   await owner.query('SELECT create_month_partitions(m) FROM unnest($1::date[]) m', [[MONTH, NEXT_MONTH]]);
   accounts = await at(MONTH, '2 days', async (then) => [
     await fundedAccount(then, '5'),
@@ -46,7 +46,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await owner?.end();
   await db?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Work at a time of the ledger: `after` a moment. */

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -24,14 +24,13 @@ let folder: string;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tollgate-remote-'));
+  folder = temporaryFolder('remote');
   database = await createTestDatabase();
   await writeFile(join(folder, 'tollgate.yaml'), CATALOG);
 });
 
 afterAll(async () => {
   await Promise.all(children.map(stop));
-  await rm(folder, { recursive: true, force: true });
   await database?.close();
 });
 

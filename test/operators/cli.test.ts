@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { type CliRun, cliRun } from './support/cli-run.ts';
 import { createCustomer, failTask, orderImage } from './support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
@@ -46,7 +46,7 @@ async function json(...args: readonly string[]): Promise<any> {
 
 describe('as a process', () => {
   test('help, data, a proof of the books, refusals and wrong usage, each with its exit code', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tollgate-cli-'));
+    const folder = temporaryFolder('cli');
     await writeFile(join(folder, 'admin.token'), `${ADMIN_TOKEN}\n`);
     const fromFile = environment({ ADMIN_TOKEN: undefined, DATA_DIR: folder });
     const nowhere = environment({ ADMIN_TOKEN: undefined, DATA_DIR: join(folder, 'empty') });
@@ -59,7 +59,6 @@ describe('as a process', () => {
       spawned(['accounts', 'list'], environment({ ADMIN_TOKEN: 'not the token' })),
       spawned(['accounts', 'list'], nowhere),
     ]);
-    await rm(folder, { recursive: true });
     expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('Exit codes')]);
     expect(JSON.parse(queues.stdout).map((queue: { name: string }) => queue.name)).toContain(
       'generate-local',

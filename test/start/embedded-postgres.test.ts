@@ -7,9 +7,9 @@ import pg from 'pg';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
 import { isAlive, waitForExit } from '../../ops/embedded/process-identity.ts';
 import { eventually } from '../factories/eventually.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
-const { folder, remove } = createTemporaryFolder();
+const folder = temporaryFolder('start');
 const options = { dataDir: folder, logFile: join(folder, 'logs', 'postgres.log') };
 const fixture = fileURLToPath(new URL('fixtures/start-postgres.ts', import.meta.url));
 let running: EmbeddedPostgres | undefined;
@@ -33,7 +33,6 @@ afterEach(async () => {
   await running?.stop();
   running = undefined;
 });
-afterAll(remove);
 
 test('a first start makes a durable server with an owner and a plain application role', async () => {
   const postgres = await start();

@@ -5,9 +5,9 @@ import { type EmbeddedRedis, startEmbeddedRedis } from '../../ops/embedded/embed
 import { isAlive, waitForExit } from '../../ops/embedded/process-identity.ts';
 import { findRedisBinary, redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
 import { probeRedis } from '../../ops/embedded/redis-probe.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
-const { folder, remove } = createTemporaryFolder();
+const folder = temporaryFolder('start');
 const options = {
   dataDir: folder,
   logFile: join(folder, 'logs', 'redis.log'),
@@ -34,7 +34,6 @@ afterEach(async () => {
   await running?.stop();
   running = undefined;
 });
-afterAll(remove);
 
 test('it never evicts, keeps an append-only file and asks for a password', async () => {
   const redis = await start();

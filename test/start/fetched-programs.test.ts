@@ -2,15 +2,14 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findRedisBinary } from '../../ops/embedded/redis-binary.ts';
 import { whyNotRunning } from '../../ops/embedded/run-command.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
 
 /** Programs that were fetched: where their libraries are looked for, and what is said when they do not run. */
 
 const LOADER = 'error while loading shared libraries: libreadline.so.8: cannot open shared object file';
 
-const { folder, remove } = createTemporaryFolder();
-afterAll(remove);
+const folder = temporaryFolder('start');
 
 /** A program that ends as one whose library is missing. */
 function brokenProgram(name: string): string {

@@ -2,17 +2,16 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createTemporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const install = fileURLToPath(new URL('../../ops/install.mjs', import.meta.url));
-const { folder, remove } = createTemporaryFolder();
+const folder = temporaryFolder('start');
 
 beforeAll(() => {
   mkdirSync(join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"name":"x","dependencies":{"is-even":"1.0.0"}}');
   writeLock('package-lock.json', '1.0.0');
 });
-afterAll(remove);
 
 function writeLock(file: string, version: string): void {
   const packages = {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { isAlive } from '../../ops/embedded/process-identity.ts';
 import { eventually } from '../factories/eventually.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { type SupervisorProcess, startSupervisorProcess } from './supervisor-process.ts';
-import { createTemporaryFolder } from './temporary-folder.ts';
 
-const { folder, remove } = createTemporaryFolder();
+const folder = temporaryFolder('start');
 const dataDir = join(folder, '.data');
 let port = 0;
 let started: SupervisorProcess[] = [];
@@ -22,7 +22,6 @@ afterEach(async () => {
   }
   started = [];
 });
-afterAll(remove);
 
 function start(environment: Record<string, string> = {}): SupervisorProcess {
   writeFileSync(join(folder, 'events'), '');
@@ -242,8 +241,8 @@ describe('each failure is one line, and nothing is left running', () => {
 });
 
 test('servers that are named by a URL are used instead of the embedded ones', async () => {
-  const other = createTemporaryFolder();
-  const supervisor = startSupervisorProcess(other.folder, {
+  const other = temporaryFolder('start');
+  const supervisor = startSupervisorProcess(other, {
     PORT: String(port),
     DATABASE_URL: 'postgres://someone:secret@db.invalid/tollgate',
     REDIS_URL: 'redis://cache.invalid:6379',
@@ -253,9 +252,8 @@ test('servers that are named by a URL are used instead of the embedded ones', as
   const environment = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as Record<string, string>;
   expect(environment.DATABASE_URL).toBe('postgres://someone:secret@db.invalid/tollgate');
   expect(environment.REDIS_URL).toBe('redis://cache.invalid:6379');
-  expect(existsSync(join(other.folder, '.data', 'postgres'))).toBe(false);
+  expect(existsSync(join(other, '.data', 'postgres'))).toBe(false);
   expect(supervisor.events()).not.toContain('first-start owner');
   supervisor.child.kill('SIGTERM');
   expect(await supervisor.exitCode()).toBe(0);
-  other.remove();
 });

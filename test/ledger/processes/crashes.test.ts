@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { migrateUp } from '../../../migrations/migrate.ts';
 import { startEmbeddedPostgres } from '../../../ops/embedded/embedded-postgres.ts';
 import { createDatabase } from '../../../src/store/database.ts';
 import { fundedAccount, type TestAccount } from '../../factories/ledger.ts';
+import { temporaryFolder } from '../../factories/temporary-folder.ts';
 import { createTestDatabase, ledgerViolations } from '../../setup/database.ts';
 import { startFaultProxy } from '../../setup/fault-proxy.ts';
 import { audit, closeOrphans } from './auditor.ts';
@@ -20,12 +20,10 @@ const CLIENTS = 16;
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'ledger-crashes-'));
+  folder = temporaryFolder('ledger-crashes');
   // an unprivileged Postgres must be able to reach its files below
   await chmod(folder, 0o711);
 });
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
 async function startUnderLoad(
   url: string,
