@@ -27,7 +27,6 @@ export interface WorkerParts {
   readonly inPlace?: Pick<InPlaceService, 'idle'>;
   readonly dispatch: TaskDispatchStore;
   readonly deliveries: Pick<WebhookDeliveriesStore, 'due'>;
-  /** Hears that tasks wait or ended, until closed. */
   /** Hears which queue has rows waiting, undefined: any of them, until closed. */
   readonly listenSignals: (onWaiting: (queue: string | undefined) => void) => { close(): Promise<void> };
   readonly log: Logger;

@@ -38,28 +38,21 @@ export class HeldRuns {
     }
     this.#forgetEnded();
     const abort = new AbortController();
-    const { signal } = abort;
-    const follow = (): void => abort.abort(context.signal.reason);
-    context.signal.addEventListener('abort', follow, { once: true });
-    if (context.signal.aborted) {
-      follow();
-    }
+    const signal = AbortSignal.any([abort.signal, context.signal]);
     const run: HeldRun = {
       abort,
       file: undefined,
       failure: undefined,
       canceled: false,
-      done: make(signal)
-        .then(
-          (file) => {
-            run.file = file;
-          },
-          (error: unknown) => {
-            run.canceled = signal.aborted;
-            run.failure = failureOf(error);
-          },
-        )
-        .finally(() => context.signal.removeEventListener('abort', follow)),
+      done: make(signal).then(
+        (file) => {
+          run.file = file;
+        },
+        (error: unknown) => {
+          run.canceled = signal.aborted;
+          run.failure = failureOf(error);
+        },
+      ),
     };
     this.#runs.set(reference, run);
     return reference;

@@ -63,7 +63,6 @@ export interface LeaseRenewal {
 
 /** Ms between two statements of a kind. A task waits for that once per step, and only where more than one of them came in that time. */
 const PACE_MS = 20;
-/** Relays listen to it. */
 
 interface ClaimOrder {
   readonly taskId: string;
