@@ -267,7 +267,7 @@ describe('an SDK that retries by itself', () => {
     closeGate();
     await leave({ 'x-stainless-retry-count': '0' }, { text });
     await leave({ 'x-stainless-retry-count': '0' }, { text: 'refuse' });
-    await eventuallyHolds(async () => expect(await joinable()).toEqual([true]));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([true, true]));
     release();
     const otherKey = await createKey(server.database, accountId);
     const foreign = await server.call('POST', '/api/v1/work', {
