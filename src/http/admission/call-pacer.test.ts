@@ -32,6 +32,7 @@ function simulate(
   const msOf = typeof msPerCall === 'number' ? () => msPerCall : msPerCall;
   const { behind = () => 0, workMsPerTurn = Number.POSITIVE_INFINITY } = process;
   let runningMax = 0;
+  let timersMax = 0;
   let now = 0;
   let next: (() => void)[] = [];
   const later: { at: number; run: () => void }[] = [];
@@ -81,6 +82,7 @@ function simulate(
     }
     let workMs = 0.05;
     runningMax = Math.max(runningMax, running.length);
+    timersMax = Math.max(timersMax, later.length);
     for (const call of running) {
       if (workMs >= workMsPerTurn) {
         break;
@@ -88,13 +90,16 @@ function simulate(
       workMs += msOf(call.offer) / STEPS;
       call.steps -= 1;
     }
-    now += workMs;
+    // where nothing runs, to what comes next
+    const nextAt = Math.min(coming[arrived]?.at ?? Number.POSITIVE_INFINITY, ...later.map(({ at }) => at));
+    const isIdle = running.length + next.length === 0 && Number.isFinite(nextAt);
+    now = isIdle ? Math.max(now + workMs, nextAt) : now + workMs;
     for (const { offer } of running.filter(({ steps }) => steps === 0)) {
       outcomes.push({ account: offer.account, at: offer.at, doneAt: now });
     }
     running = running.filter(({ steps }) => steps > 0);
   }
-  return { outcomes, pacer, runningMax };
+  return { outcomes, pacer, runningMax, timersMax };
 }
 
 function every(ms: number, seconds: number, account: string, weight = 1, from = 0): Offer[] {
@@ -175,12 +180,14 @@ test('while the database is behind nothing begins; who comes when it is two seco
 
 test('a database that stays away: nobody waits for the end of it, neither who came before nor who comes', () => {
   const since = (now: number) => (now > 1_000 && now < 11_000 ? now - 1_000 : 0);
-  const { outcomes } = simulate(every(20, 15, 'a'), 1, { behind: since });
+  const { outcomes, timersMax } = simulate(every(20, 15, 'a'), 1, { behind: since });
   const refused = outcomes.filter(({ doneAt }) => doneAt === undefined);
   const waits = refused.map((one) => one.refusedAt! - one.at);
   expect(refused.length).toBeGreaterThan(450);
   expect(Math.max(...waits)).toBeLessThan(3_100);
   expect(servedOf(outcomes).filter(({ at }) => at > 11_100)).toHaveLength(194);
+  // however many wait, one timer looks again for all of them
+  expect(timersMax).toBeLessThanOrEqual(2);
 });
 
 test('calls that become ten times as dear: soon those who would wait too long are told at once again', () => {

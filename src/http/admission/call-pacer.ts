@@ -79,6 +79,8 @@ export class CallPacer {
   #look = 0;
   /** Ms that the look which is due waits for on purpose. */
   #calmMs = 0;
+  /** Whether a timer is set that looks again at a database that is behind. */
+  #looksAgain = false;
   /** The cost of what was begun since the last turn. */
   #begunCost = 0;
   /** Since the last measurement: ms of turns after which somebody waited, and the cost of what was begun in them. */
@@ -173,9 +175,20 @@ export class CallPacer {
       this.#turnAt = undefined;
     } else if (isBehind) {
       this.#turnAt = undefined;
-      this.#options.later(() => this.#lookAtTurns(), LOOK_AGAIN_MS);
+      this.#lookAgain();
     } else {
       this.#scheduleLook();
+    }
+  }
+
+  /** One timer for all who wait: each of them has had a turn scheduled when it came. */
+  #lookAgain(): void {
+    if (!this.#looksAgain) {
+      this.#looksAgain = true;
+      this.#options.later(() => {
+        this.#looksAgain = false;
+        this.#lookAtTurns();
+      }, LOOK_AGAIN_MS);
     }
   }
 
