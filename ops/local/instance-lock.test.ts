@@ -14,7 +14,7 @@ beforeEach(() => {
 test('only one holds it, and another may after the release', async () => {
   const lock = await acquireInstanceLock(folder);
   expect(lock.recovered).toBe(false);
-  await expect(acquireInstanceLock(folder)).rejects.toThrow(`process ${process.pid}`);
+  await expect(acquireInstanceLock(folder, { noticeWaitMs: 150 })).rejects.toThrow(`process ${process.pid}`);
   lock.release();
   (await acquireInstanceLock(folder)).release();
 });
@@ -40,9 +40,11 @@ test('a start waits for an instance that is stopping', async () => {
   const first = await acquireInstanceLock(folder);
   first.markStopping();
   let waited = false;
-  const second = acquireInstanceLock(folder, () => {
-    waited = true;
-    first.release();
+  const second = acquireInstanceLock(folder, {
+    onWait: () => {
+      waited = true;
+      first.release();
+    },
   });
   expect((await second).recovered).toBe(false);
   expect(waited).toBe(true);
@@ -51,7 +53,9 @@ test('a start waits for an instance that is stopping', async () => {
 
 test('of many that find a stale lock at once exactly one wins', async () => {
   writeFileSync(path, JSON.stringify({ pid: 2 ** 22 - 3, identity: 'boot-1', children: [] }));
-  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => acquireInstanceLock(folder)));
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 5 }, () => acquireInstanceLock(folder, { noticeWaitMs: 150 })),
+  );
   expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1);
   expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({ pid: process.pid });
 });

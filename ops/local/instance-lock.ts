@@ -19,9 +19,15 @@ export type InstanceLock = {
   release: () => void;
 };
 
+export type InstanceLockOptions = {
+  /** Called when it waits for an instance that is stopping. */
+  onWait?: () => void;
+  /** Ms for an instance whose npm was just ended to notice that. */
+  noticeWaitMs?: number;
+};
+
 const LOCK_NAME = 'tollgate.lock';
 const STOPPING_WAIT_MS = 45_000;
-/** An instance whose npm was just ended needs a moment to notice. */
 const NOTICE_WAIT_MS = 1_500;
 const HALF_WRITTEN_MS = 2_000;
 const ORPHAN_STEPS = [
@@ -35,7 +41,7 @@ const ORPHAN_STEPS = [
  */
 export async function acquireInstanceLock(
   dataDir: string,
-  onWait: () => void = () => undefined,
+  { onWait, noticeWaitMs = NOTICE_WAIT_MS }: InstanceLockOptions = {},
 ): Promise<InstanceLock> {
   const path = join(dataDir, LOCK_NAME);
   const content: LockContent = {
@@ -52,7 +58,7 @@ export async function acquireInstanceLock(
     const text = readText(path);
     const holder = parseLock(text);
     if (holder === undefined ? isHalfWritten(path) : isHeld(holder)) {
-      const patienceMs = holder?.stopping === true ? STOPPING_WAIT_MS : NOTICE_WAIT_MS;
+      const patienceMs = holder?.stopping === true ? STOPPING_WAIT_MS : noticeWaitMs;
       if (holder !== undefined && Date.now() - begin > patienceMs) {
         throw new StartFailure(
           `Tollgate already runs on ${dataDir} (process ${holder.pid}). Stop it with \`kill ${holder.pid}\`, or set DATA_DIR to another folder.`,
@@ -60,7 +66,7 @@ export async function acquireInstanceLock(
       }
       if (!waiting && holder?.stopping === true) {
         waiting = true;
-        onWait();
+        onWait?.();
       }
       await sleep(100);
     } else if (moveAside(path, text)) {

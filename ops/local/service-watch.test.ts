@@ -25,7 +25,7 @@ afterEach(async () => {
 
 /** A process that lives until it is killed, in the place of a server. */
 async function launch(port = PORT): Promise<EmbeddedService> {
-  const child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)'], { stdio: 'ignore' });
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   await once(child, 'spawn');
   running.push(child);
   return { pid: child.pid!, port, adopted: false, stop: async () => undefined };
@@ -53,7 +53,7 @@ function serverThat(onStart: (number: number) => Promise<EmbeddedService>): Watc
 }
 
 function start(service: WatchedService): ServiceWatch {
-  watch = watchServices([service], { warn: (text) => warnings.push(text), pauseMs: () => 1 });
+  watch = watchServices([service], { warn: (text) => warnings.push(text), pauseMs: () => 1, lookMs: 10 });
   return watch;
 }
 

@@ -23,9 +23,11 @@ type WatchOptions = {
   warn: (text: string) => void;
   /** Ms before the next start, after so many ends and failed starts in a row. */
   pauseMs?: (failures: number) => number;
+  /** Ms between two looks. */
+  lookMs?: number;
 };
 
-const CHECK_MS = 500;
+const LOOK_MS = 500;
 const FAILURES_MAX = 5;
 /** A server that ran this long has worked: the count begins anew. */
 const CALM_MS = 60_000;
@@ -79,7 +81,7 @@ class Watch {
   /** Ends by an error only: StartFailure, or the abort. */
   async keep(): Promise<never> {
     while (true) {
-      await sleep(CHECK_MS, undefined, { signal: this.#ending });
+      await sleep(this.#options.lookMs ?? LOOK_MS, undefined, { signal: this.#ending });
       const before = this.#service.current();
       if (before !== undefined && !isAlive(before.pid)) {
         await this.#revive(before);

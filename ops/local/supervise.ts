@@ -90,9 +90,9 @@ async function start(running: Running, options: SupervisorOptions, stop: StopReq
   const settings = readSettings(environment, root);
   const models = readCatalog(settings.configFile);
   prepareDataFolder(settings.dataDir);
-  const lock = await acquireInstanceLock(settings.dataDir, () =>
-    terminal.print(`  ${terminal.dim('… waiting for the instance before to stop')}`),
-  );
+  const lock = await acquireInstanceLock(settings.dataDir, {
+    onWait: () => terminal.print(`  ${terminal.dim('… waiting for the instance before to stop')}`),
+  });
   running.lock = lock;
   running.logRotation = rotateLogs(
     LOGS.map((name) => join(settings.dataDir, 'logs', `${name}.log`)),

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { formatUsd, parseUsd } from '../../src/lib/money.ts';
+import { anyCharacter } from '../factories/any-character.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, type GatewayOptions, model } from './gateway.ts';
@@ -51,7 +52,7 @@ const estimate = (request: object, endpoint = CHAT, headers = {}) =>
 
 const order = fc.record({
   endpoint: fc.constantFrom(CHAT, MESSAGES),
-  text: fc.string({ maxLength: 400, unit: 'binary' }),
+  text: fc.string({ maxLength: 400, unit: anyCharacter }),
   max: fc.integer({ min: 1, max: 9_000 }),
   models: fc.constantFrom({ model: 'one' }, { model: 'one', models: ['dear'] }, { model: 'dear' }),
   cost: fc.option(fc.integer({ min: 0, max: 20_000_000 }), { nil: undefined }),
