@@ -1,47 +1,86 @@
-import type { JobContract } from './define-job.ts';
-import { deliverWebhook } from './jobs/deliver-webhook.job.ts';
-import { generateTask } from './jobs/generate-task.job.ts';
-import {
-  closeMonths,
-  expireIdempotencyKeys,
-  expireMedia,
-  expireTasks,
-  followPaymentMoves,
-  followPayments,
-  forgetKeys,
-  makePartitions,
-  moveTasks,
-  reapHolds,
-  rollUpDays,
-  sweepOrphans,
-  sweepTasks,
-  tellAlerts,
-  verifyLedger,
-  verifyNewEntries,
-} from './jobs/maintenance.job.ts';
-import { postprocessTask } from './jobs/postprocess-task.job.ts';
+import { z } from 'zod';
+import { defineJob, type JobContract, traceFields } from './define-job.ts';
+
+/** Runs a queued task on its engine. The relay sends it; `dispatch` makes each sending its own job. */
+export const generateTask = defineJob({
+  name: 'tasks.generate',
+  family: 'generate',
+  payload: z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1), ...traceFields }),
+  jobId: ({ taskId, dispatch }) => `${taskId}-${dispatch}`,
+  // Above the longest run an engine is given: that limit ends the attempt in an orderly way, this one is the net.
+  timeoutMs: 130 * 60_000,
+});
+
+/** Turns the raw output of a generated task into its files and settles it. */
+export const postprocessTask = defineJob({
+  name: 'tasks.postprocess',
+  family: 'postprocess',
+  payload: z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1), ...traceFields }),
+  jobId: ({ taskId, dispatch }) => `${taskId}-${dispatch}`,
+  timeoutMs: 15 * 60_000,
+});
+
+/** Tries a webhook delivery once; the delivery's own table decides about the next try. */
+export const deliverWebhook = defineJob({
+  name: 'webhooks.deliver',
+  family: 'webhooks',
+  payload: z.strictObject({ deliveryId: z.guid(), dispatch: z.int().min(1), ...traceFields }),
+  jobId: ({ deliveryId, dispatch }) => `${deliveryId}-${dispatch}`,
+  timeoutMs: 30_000,
+});
+
+const NO_IDS = z.strictObject({});
+
+/** A periodic chore. Its jobs come from a scheduler, which names each of them after the time it is due. */
+function defineChore<const Name extends string>(name: Name, timeoutMs: number) {
+  return defineJob({
+    name,
+    family: 'maintenance',
+    payload: NO_IDS,
+    jobId: () => `${name}-manual`,
+    timeoutMs,
+    keepCompleted: { ageSeconds: 600, count: 20 },
+    keepFailed: { ageSeconds: 86_400, count: 100 },
+  });
+}
 
 /** Every job there is. A name without a processor in workers/processors does not compile. */
 export const JOBS = {
   'tasks.generate': generateTask,
   'tasks.postprocess': postprocessTask,
   'webhooks.deliver': deliverWebhook,
-  'maintenance.sweep-tasks': sweepTasks,
-  'maintenance.tell-alerts': tellAlerts,
-  'maintenance.move-tasks': moveTasks,
-  'maintenance.reap-holds': reapHolds,
-  'maintenance.expire-media': expireMedia,
-  'maintenance.expire-tasks': expireTasks,
-  'maintenance.sweep-orphans': sweepOrphans,
-  'maintenance.make-partitions': makePartitions,
-  'maintenance.close-months': closeMonths,
-  'maintenance.roll-up-days': rollUpDays,
-  'maintenance.verify-new-entries': verifyNewEntries,
-  'maintenance.follow-payments': followPayments,
-  'maintenance.follow-payment-moves': followPaymentMoves,
-  'maintenance.expire-idempotency-keys': expireIdempotencyKeys,
-  'maintenance.forget-keys': forgetKeys,
-  'maintenance.verify-ledger': verifyLedger,
+  /** Lapsed leases, passed deadlines, unfinished cancels. */
+  'maintenance.sweep-tasks': defineChore('maintenance.sweep-tasks', 60_000),
+  /** Credits that run low, keys near their limit. */
+  'maintenance.tell-alerts': defineChore('maintenance.tell-alerts', 60_000),
+  /** Tasks that another route of their model can serve. */
+  'maintenance.move-tasks': defineChore('maintenance.move-tasks', 60_000),
+  /** Holds of dead processes. */
+  'maintenance.reap-holds': defineChore('maintenance.reap-holds', 60_000),
+  /** Media past its retention. */
+  'maintenance.expire-media': defineChore('maintenance.expire-media', 10 * 60_000),
+  /** Task rows, webhook logs and worker registrations past their retention. */
+  'maintenance.expire-tasks': defineChore('maintenance.expire-tasks', 10 * 60_000),
+  /** Files that no task lists. */
+  'maintenance.sweep-orphans': defineChore('maintenance.sweep-orphans', 10 * 60_000),
+  /** The partitions of the months ahead. */
+  'maintenance.make-partitions': defineChore('maintenance.make-partitions', 60_000),
+  /** Statements of the months that are over. */
+  'maintenance.close-months': defineChore('maintenance.close-months', 55 * 60_000),
+  /** Days of usage that are over, summed for the reports; write-offs, for the gauges. */
+  'maintenance.roll-up-days': defineChore('maintenance.roll-up-days', 10 * 60_000),
+  /** What was booked since each account was last proven. */
+  'maintenance.verify-new-entries': defineChore('maintenance.verify-new-entries', 5 * 60_000),
+  /** Payment events that wait, checkout sessions without news. */
+  'maintenance.follow-payments': defineChore('maintenance.follow-payments', 5 * 60_000),
+  /** What payments moved at their provider, and the payouts they are in. */
+  'maintenance.follow-payment-moves': defineChore('maintenance.follow-payment-moves', 10 * 60_000),
+  /** Idempotency keys older than a day. */
+  'maintenance.expire-idempotency-keys': defineChore('maintenance.expire-idempotency-keys', 60_000),
+  /** Keys deleted or expired long ago. */
+  'maintenance.forget-keys': defineChore('maintenance.forget-keys', 10 * 60_000),
+  /** What the ledger booked in a day, what it is now, and a part of the months that are closed. */
+  'maintenance.verify-ledger': defineChore('maintenance.verify-ledger', 30 * 60_000),
 } as const;
 
 export type JobName = keyof typeof JOBS;

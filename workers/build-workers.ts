@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 import { FETCH_LIMIT } from '../queues/fetch-limit.ts';
 import { queuePrefix } from '../queues/queue-name.ts';
 import type { Logger } from '../src/lib/logger.ts';
-import type { Processors } from './job-context.ts';
 import type { JobObserver } from './job-metrics.ts';
+import type { Processors } from './run-job.ts';
 import { runJob } from './run-job.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 

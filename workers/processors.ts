@@ -4,7 +4,7 @@ import type { Violation } from '../src/ledger/ledger.types.ts';
 import { publicId } from '../src/lib/ids.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import type { AttemptOutcome } from '../src/tasks/generate.types.ts';
-import { type Processor, type Processors, TaskFailedError } from './job-context.ts';
+import { type Processor, type Processors, TaskFailedError } from './run-job.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 const PAYMENTS_PER_RUN = 200;

@@ -1,6 +1,4 @@
-import { deliverWebhook } from '../queues/jobs/deliver-webhook.job.ts';
-import { generateTask } from '../queues/jobs/generate-task.job.ts';
-import { postprocessTask } from '../queues/jobs/postprocess-task.job.ts';
+import { deliverWebhook, generateTask, postprocessTask } from '../queues/catalog.ts';
 import type { Producer } from '../queues/producer.ts';
 import { queueName } from '../queues/queue-name.ts';
 import { Relay, type RelaySettings } from '../queues/relay.ts';

@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from 'express';
-import { readCookie } from '../http/callers/cookie.ts';
+import { readCookie } from '../http/callers/credential.ts';
 import { FailureLimiter } from '../http/callers/failure-limiter.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import type { AnswerCipher } from '../http/idempotency/answer-cipher.ts';

@@ -1,11 +1,13 @@
 import type { Request, Response } from 'express';
 import type { Clock } from '../lib/clock.ts';
+import { newRequestUuid, publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Envelope } from './answers/envelope.ts';
 import { envelopeOfPath } from './answers/envelope.ts';
 import type { HttpMetrics } from './http-metrics.ts';
 import type { RequestFacts } from './request-facts.ts';
-import { requestIdOf } from './request-id.ts';
+
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** One request and its response, with what the kernel learns about it on the way. */
 export interface Exchange {
@@ -35,6 +37,22 @@ export interface ExchangeReport {
   readonly metrics: HttpMetrics;
   /** Of which the ids of requests are. */
   readonly clock: Clock;
+}
+
+/** What a request is called. */
+export interface RequestId {
+  readonly text: string;
+  /** The id behind the text; undefined where the caller chose it, who may choose the same again. */
+  readonly uuid: string | undefined;
+}
+
+/** The caller's `x-request-id` when it is 1–128 visible ASCII characters, otherwise a new id of that time (Unix ms). */
+export function requestIdOf(header: string | readonly string[] | undefined, nowMs?: number): RequestId {
+  if (typeof header === 'string' && REQUEST_ID.test(header)) {
+    return { text: header, uuid: undefined };
+  }
+  const uuid = newRequestUuid(nowMs);
+  return { text: publicId('request', uuid), uuid };
 }
 
 /** Starts an exchange: gives it its id, and writes its one log line and its metrics when the response ends. */

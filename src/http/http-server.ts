@@ -10,9 +10,9 @@ import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { AppError } from '../lib/errors.ts';
 import { envelopeOfPath, errorBody } from './answers/envelope.ts';
+import { requestIdOf } from './exchange.ts';
 import { dropUnread, hasBody } from './input/request-body.ts';
 import { isSlowBodyAllowed } from './input/slow-body.ts';
-import { requestIdOf } from './request-id.ts';
 
 /** What the requests and responses of one application are instances of. */
 interface ExpressPrototypes {

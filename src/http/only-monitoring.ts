@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { AppError } from '../lib/errors.ts';
 import { envelopeOfPath, errorBody } from './answers/envelope.ts';
-import { requestIdOf } from './request-id.ts';
+import { requestIdOf } from './exchange.ts';
 
 const PATHS = new Set(['/healthz', '/readyz', '/metrics']);
 const REFUSAL = new AppError(

@@ -1,5 +1,5 @@
 import { Arrivals } from './arrivals.ts';
-import { overloaded } from './overload.ts';
+import { AppError } from './errors.ts';
 import { atOnce } from './steps.ts';
 import type { StopSignal } from './stop-signal.ts';
 
@@ -7,6 +7,13 @@ import type { StopSignal } from './stop-signal.ts';
 const WORK_MS_PER_TURN = 2;
 /** Max queue wait in ms; longer waits are rejected, since the client has likely timed out. */
 const WAIT_MS_MAX = 5_000;
+
+/** What a caller is told for whom this process has no time. */
+export function overloaded(): AppError {
+  return new AppError('service_unavailable', 'This instance is overloaded, please retry.', {
+    retryAfterSeconds: 1,
+  });
+}
 
 /** Runs steps when somebody's turn comes. */
 export type InTurn = <T>(steps: Iterator<unknown, T>) => Promise<T>;

@@ -8,6 +8,7 @@ import {
   type EngineStatus,
 } from '../engines/engine.types.ts';
 import { NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED, TIMED_OUT } from '../engines/engine-failures.ts';
+import { withDeadline } from '../lib/deadline.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
 import { readOrder } from './task-parameters.ts';
@@ -16,6 +17,8 @@ import { readOrder } from './task-parameters.ts';
 const POLL_FAILURES_MAX = 5;
 /** Ms an engine that did not answer a poll has to say that it is there. */
 const READY_MS = 5_000;
+/** Ms an engine has to say that it stopped a run. */
+const CANCEL_TIMEOUT_MS = 10_000;
 
 /** A failed run, and whether it is known that nothing of it goes on upstream. */
 export class RunFailureError extends Error {
@@ -212,4 +215,28 @@ function lost(failure: EngineFailure, paid: boolean): RunFailureError {
 
 function isPaid(parts: RunParts): boolean {
   return parts.engine.capabilities.paid;
+}
+
+type EngineStop = Awaited<ReturnType<Engine['cancel']>>;
+
+/** Tells an engine to stop a run; one that does not answer in time goes on. Throws nothing. */
+export async function stopRun(
+  engine: Engine,
+  request: EngineRequest,
+  reference: string | undefined,
+  onError: (error: unknown) => void,
+): Promise<EngineStop> {
+  if (reference === undefined) {
+    return 'stopped';
+  }
+  try {
+    return await withDeadline(
+      engine.cancel(reference, request),
+      CANCEL_TIMEOUT_MS,
+      () => 'unsupported' as const,
+    );
+  } catch (error) {
+    onError(error);
+    return 'unsupported';
+  }
 }

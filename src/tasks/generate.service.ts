@@ -7,8 +7,7 @@ import {
 } from '../engines/engine.types.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
-import { RunFailureError, type RunParts, requestOf, runOnEngine } from './engine-run.ts';
-import { type EngineStop, stopRun } from './engine-stop.ts';
+import { RunFailureError, type RunParts, requestOf, runOnEngine, stopRun } from './engine-run.ts';
 import type { AttemptOutcome, GenerateDependencies, GenerateSettings } from './generate.types.ts';
 import { NoRoomError, WITHOUT_ROOM } from './gpu-rooms.ts';
 import type { Lease } from './lease-keeper.ts';
@@ -282,8 +281,8 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     return await this.#failures.settle({ ...attempt, failure, accepted, isOver });
   }
 
-  async #stopEngine({ engine, request, reference, task }: Attempt<Task>): Promise<EngineStop> {
-    return await stopRun(engine, request, reference, (error) =>
+  #stopEngine({ engine, request, reference, task }: Attempt<Task>): ReturnType<typeof stopRun> {
+    return stopRun(engine, request, reference, (error) =>
       this.#dependencies.log.warn({ error, ...taskFields(task) }, 'an engine could not be asked to stop'),
     );
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { postprocessTask } from '../../queues/catalog.ts';
 import { createProducerConnection } from '../../queues/connection.ts';
-import { postprocessTask } from '../../queues/jobs/postprocess-task.job.ts';
 import { Producer } from '../../queues/producer.ts';
 import { defineFeed, type RelayTicket } from '../../queues/relay-feed.ts';
 import { oneCell } from '../../src/store/cells.ts';

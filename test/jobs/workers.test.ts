@@ -6,8 +6,8 @@ import { createProducerConnection, createWorkerConnection } from '../../queues/c
 import { Producer } from '../../queues/producer.ts';
 import { queuePrefix } from '../../queues/queue-name.ts';
 import { TaskSignalsStore } from '../../src/tasks/task-signals.store.ts';
-import type { Processors } from '../../workers/job-context.ts';
 import { Liveness } from '../../workers/liveness.ts';
+import type { Processors } from '../../workers/run-job.ts';
 import { runJob } from '../../workers/run-job.ts';
 import { eventually } from '../factories/eventually.ts';
 import { silentLog } from '../factories/ledger.ts';

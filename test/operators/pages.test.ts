@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { generateTask } from '../../queues/jobs/generate-task.job.ts';
+import { generateTask } from '../../queues/catalog.ts';
 import { Producer } from '../../queues/producer.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { newUuid, publicId } from '../../src/lib/ids.ts';

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { overloaded } from '../../lib/event-loop-queue.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { overloaded } from '../../lib/overload.ts';
 import { envelopeOfPath, errorBody } from '../answers/envelope.ts';
-import { requestIdOf } from '../request-id.ts';
+import { requestIdOf } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { CallPacer } from './call-pacer.ts';
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../lib/errors.ts';
-import { readCookie } from './cookie.ts';
+import { readCookie } from './credential.ts';
 
 /** A browser that signed in with a key: what its cookie stands for. Times in Unix ms. */
 export interface BrowserSession {

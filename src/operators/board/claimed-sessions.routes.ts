@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { linkHeader, pageQuery } from '../../http/answers/page.ts';
-import { readCookie } from '../../http/callers/cookie.ts';
+import { readCookie } from '../../http/callers/credential.ts';
 import { answerOf, listOf } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { AppError } from '../../lib/errors.ts';

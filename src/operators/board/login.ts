@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { readCookie } from '../../http/callers/cookie.ts';
+import { readCookie } from '../../http/callers/credential.ts';
 import { readRequestBody } from '../../http/input/request-body.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { AuditStore } from '../audit.store.ts';

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Authenticator } from '../../http/callers/authenticator.ts';
 import { type OperatorBrowsers, refuseForeignPage } from '../../http/callers/browser-session.ts';
-import { readCookie } from '../../http/callers/cookie.ts';
+import { readCookie } from '../../http/callers/credential.ts';
 import { AppError } from '../../lib/errors.ts';
 import { COOKIES, type CookieSettings, writeCookie } from './operator-cookies.ts';
 import { type OperatorSessions, SESSION_SECONDS } from './operator-session.ts';

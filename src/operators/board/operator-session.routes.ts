@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readCookie } from '../../http/callers/cookie.ts';
+import { readCookie } from '../../http/callers/credential.ts';
 import { answerOf } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';
