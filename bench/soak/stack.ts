@@ -1,7 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -14,6 +13,7 @@ import { openAccounts } from '../measure/accounts.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { Inspector } from '../measure/inspector.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
+import { temporaryFolder } from '../measure/temporary-folder.ts';
 import type { ProbedParts } from './probes.ts';
 import type { TrafficOptions } from './traffic.ts';
 
@@ -39,7 +39,7 @@ export interface SoakServices {
 }
 
 export async function startServices(): Promise<SoakServices> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-soak-'));
+  const folder = temporaryFolder('soak');
   mkdirSync(join(folder, 'data'));
   mkdirSync(join(folder, 'tmp'));
   const postgres = await startBenchPostgres();

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
 import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
@@ -16,6 +16,7 @@ import { type BenchRow, comparedTable, publishResult } from '../measure/result.t
 import { runAtRate } from '../measure/run-at-rate.ts';
 import { spreadOf, spreadTextOf } from '../measure/spread.ts';
 import { markdownTable } from '../measure/table.ts';
+import { temporaryFolder } from '../measure/temporary-folder.ts';
 import { bareJobsPerSecond } from './bare-queue.ts';
 import { Customers, runBatch } from './orders.ts';
 import { measurePostprocess } from './postprocess.ts';
@@ -58,7 +59,7 @@ limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurr
 `;
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-tasks-'));
+const folder = temporaryFolder('tasks');
 const log = join(folder, 'processes.log');
 const adminToken = 'admin-token-of-the-tasks-bench';
 const postgres = await startBenchPostgres();

@@ -1,11 +1,11 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { CallArchives } from '../../src/ledger/call-archives.ts';
 import type { Database } from '../../src/store/database.ts';
 import { percentile } from '../measure/clients.ts';
+import { temporaryFolder } from '../measure/temporary-folder.ts';
 import { startReportServer } from '../reports/server.ts';
 import { proveAll } from './measure-books.ts';
 import { seconds } from './stopwatch.ts';
@@ -68,7 +68,7 @@ export async function archiveMonth(
   database: Database,
   year: Year,
 ): Promise<Archiving> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-year-archive-'));
+  const folder = temporaryFolder('year-archive');
   try {
     return await CallArchives.as(postgres.ownerUrl, async (archives) => {
       const [archive, exportSeconds] = await seconds(() => archives.export(year.firstMonth, folder));
@@ -95,7 +95,7 @@ export interface Backup {
 
 /** Backs the database up with the script that is shipped, and restores it into another one, where every balance is compared. */
 export async function backUpAndRestore(postgres: YearPostgres): Promise<Backup> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-year-backup-'));
+  const folder = temporaryFolder('year-backup');
   const script = (name: string, url: string, ...args: readonly string[]) =>
     seconds(() => postgres.run(join(BACKUP_SCRIPTS, name), args, { DATABASE_OWNER_URL: url }));
   try {

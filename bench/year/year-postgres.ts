@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, chown, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -9,6 +8,7 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { postgresSettings } from '../../ops/embedded/postgres-settings.ts';
 import { findServiceUser } from '../../ops/embedded/unprivileged-user.ts';
 import { findPostgres } from '../../test/deployment/installed-postgres.ts';
+import { temporaryFolder } from '../measure/temporary-folder.ts';
 
 const execute = promisify(execFile);
 const OWNER = 'tollgate_owner';
@@ -35,14 +35,13 @@ export interface YearPostgres {
  */
 export async function startYearPostgres(): Promise<YearPostgres> {
   const programs = await findPostgres(process.env);
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-year-'));
+  const folder = temporaryFolder('year');
   const data = join(folder, 'data');
   const log = join(folder, 'postgres.log');
   const user = findServiceUser(data);
   if (user) {
     await chown(folder, user.uid, user.gid);
   }
-  await chmod(folder, 0o711);
   const environment = {
     ...process.env,
     ...programs.environment,

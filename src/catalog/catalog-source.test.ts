@@ -67,7 +67,7 @@ test('a catalog whose prices could not be stored does not come into force, and i
 test('the file is watched', async () => {
   const source = await open();
   const changed = new Promise<void>((resolve) => source.onChange(() => resolve()));
-  source.watch();
+  source.watch(20);
   await writeFile(file, text('3'));
   await changed;
   source.close();
@@ -86,7 +86,7 @@ test('so are the files that its engines name, also one that was missing', async 
       }),
     );
   expect(await source.reload()).toBe(false);
-  source.watch();
+  source.watch(20);
   const [made] = [change(), await writeFile(workflow, '{}')];
   await made;
   await writeFile(workflow, '{"6":{}}');

@@ -34,7 +34,8 @@ export class CatalogSource {
   /** Polled for changes while {@link watch} is on: the file, and those that it named when it was last read. */
   readonly #watched = new Set<string>();
   readonly #onFileChange = (): void => void this.reload();
-  #isWatching = false;
+  /** Ms between two looks; undefined: nobody watches. */
+  #watchMs: number | undefined;
   #current: Catalog;
   #text: string;
   #reloading: Promise<boolean> = Promise.resolve(false);
@@ -71,11 +72,11 @@ export class CatalogSource {
   }
 
   /**
-   * Looks every second at the file and at those that its engines name (by polling: editors and orchestrators replace files rather than
-   * write them).
+   * Looks every `everyMs` (ms; a second unless said otherwise) at the file and at those that its engines name. By polling: editors and
+   * orchestrators replace files rather than write them.
    */
-  watch(): void {
-    this.#isWatching = true;
+  watch(everyMs = WATCH_INTERVAL_MS): void {
+    this.#watchMs = everyMs;
     this.#follow(this.#current);
   }
 
@@ -86,7 +87,7 @@ export class CatalogSource {
   }
 
   close(): void {
-    this.#isWatching = false;
+    this.#watchMs = undefined;
     for (const path of this.#watched) {
       unwatchFile(path, this.#onFileChange);
     }
@@ -122,7 +123,8 @@ export class CatalogSource {
   }
 
   #follow({ engineFiles }: Catalog): void {
-    if (!this.#isWatching) {
+    const interval = this.#watchMs;
+    if (interval === undefined) {
       return;
     }
     const wanted = new Set([this.#options.file, ...Object.keys(engineFiles)]);
@@ -131,7 +133,7 @@ export class CatalogSource {
       this.#watched.delete(path);
     }
     for (const path of [...wanted].filter((one) => !this.#watched.has(one))) {
-      watchFile(path, { interval: WATCH_INTERVAL_MS, persistent: false }, this.#onFileChange);
+      watchFile(path, { interval, persistent: false }, this.#onFileChange);
       this.#watched.add(path);
     }
   }

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 
 const run = promisify(execFile);
 const SIZE = '512m';
@@ -23,7 +23,7 @@ export interface SmallDisk {
 
 /** Mounts one in memory; undefined where this account may not mount anything. */
 export async function mountSmallDisk(): Promise<SmallDisk | undefined> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-small-disk-'));
+  const folder = ownTemporaryFolder('small-disk');
   try {
     await run('mount', ['-t', 'tmpfs', '-o', `size=${SIZE},mode=755`, 'tollgate-small-disk', folder]);
   } catch {

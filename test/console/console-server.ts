@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 // @ts-expect-error: a script of Node's own modules, without types
@@ -9,6 +7,7 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { startOpenIdProvider, type TestOpenIdProvider } from '../api/support/openid-provider.ts';
 import { startWholeApplication } from '../api/support/whole-application.ts';
 import { startBrowser } from '../browser/browser.ts';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { type Customer, createCustomer } from '../operators/support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer } from '../operators/support/operator-server.ts';
 import { type OperatorWorker, startOperatorWorker } from '../operators/support/operator-worker.ts';
@@ -46,7 +45,7 @@ export interface Visit {
 
 /** Builds the console anew into a folder of its own. */
 async function builtConsole(): Promise<{ folder: string; remove(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-console-'));
+  const folder = ownTemporaryFolder('console');
   await buildConsole(ROOT, folder);
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }

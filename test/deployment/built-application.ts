@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { copyFile, cp, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, cp, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { ROOT } from './compose-file.ts';
 
 const run = promisify(execFile);
@@ -15,7 +15,7 @@ export interface BuiltApplication {
 
 /** Compiles what the image holds; types are what `npm run build` checks. */
 export async function buildApplication(): Promise<BuiltApplication> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-built-'));
+  const folder = ownTemporaryFolder('built');
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   await run(
     process.execPath,

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { findServiceUser } from '../../ops/embedded/unprivileged-user.ts';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
 
@@ -77,13 +77,12 @@ export async function startInstalledPostgres({
   folder: programs,
   environment,
 }: PostgresPrograms): Promise<InstalledPostgres> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-postgres-'));
+  const folder = ownTemporaryFolder('postgres');
   const data = join(folder, 'data');
   const user = findServiceUser(data);
   if (user) {
     await chown(folder, user.uid, user.gid);
   }
-  await chmod(folder, 0o711);
   const as = {
     cwd: folder,
     env: { ...process.env, ...environment },

@@ -1,11 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { tryListen } from '../../ops/embedded/free-port.ts';
 import { whyNotRunning } from '../../ops/embedded/run-command.ts';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
 import { ROOT } from './compose-file.ts';
 
@@ -55,7 +55,7 @@ function whyNot({ command, environment }: NginxProgram): Promise<string | undefi
  */
 export async function startNginx(port: number, targets: readonly string[]): Promise<Nginx> {
   const { command, environment: env } = await findNginx(process.env);
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'));
+  const folder = ownTemporaryFolder('nginx');
   const server = (await readFile(join(ROOT, 'ops/nginx/tollgate.conf'), 'utf8'))
     .replace('listen 80;', `listen 127.0.0.1:${port};`)
     .replaceAll('/var/log/nginx/', `${folder}/`);

@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ALLOCATOR_SETTINGS } from '../../ops/local/programs.ts';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -51,7 +51,7 @@ export interface ServiceOptions {
 /** The service as it runs in production: an API process and a worker process on a database of their own. */
 export async function startService(options: ServiceOptions = {}): Promise<LocalService> {
   const db = await createTestDatabase();
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-e2e-'));
+  const folder = ownTemporaryFolder('e2e');
   const port = await choosePort();
   const environment = { ...environmentOf(db, folder, port), ...options.environment };
   if (options.catalog !== undefined) {

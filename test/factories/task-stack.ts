@@ -1,7 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RelaySettings } from '../../queues/relay.ts';
 import { CatalogService } from '../../src/catalog/catalog.service.ts';
@@ -71,6 +69,7 @@ import { type RunningWorker, startWorker } from '../../workers/start-worker.ts';
 import type { WorkerParts } from '../../workers/worker-parts.ts';
 import { testLedger } from './ledger.ts';
 import { testMonthClose } from './month-close.ts';
+import { ownTemporaryFolder } from './temporary-folder.ts';
 
 export interface TaskStackOptions {
   readonly database: Database;
@@ -127,7 +126,7 @@ export async function createTaskStack(options: TaskStackOptions) {
   const pool = options.database.money;
   const cells = oneCell(options.database);
   const log = options.log ?? createLogger({ name: 'test', level: process.env.TEST_LOG ?? 'silent' });
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'tollgate-tasks-'));
+  const folder = options.folder ?? ownTemporaryFolder('tasks');
   const prefix = options.prefix ?? `test-${randomBytes(4).toString('hex')}`;
   const worker = options.worker ?? `test.${process.pid}.${randomBytes(3).toString('hex')}`;
   const files = await createFileStorage({

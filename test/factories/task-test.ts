@@ -1,6 +1,4 @@
-import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
@@ -10,6 +8,7 @@ import { eventually } from './eventually.ts';
 import { ScriptedEngine } from './task-engine.ts';
 import { customer, type TestCustomer } from './task-order.ts';
 import { createTaskStack, type TaskStack, type TaskStackOptions } from './task-stack.ts';
+import { ownTemporaryFolder } from './temporary-folder.ts';
 
 export interface TaskTestOptions
   extends Partial<Omit<TaskStackOptions, 'database' | 'databaseUrl' | 'folder'>> {
@@ -46,7 +45,7 @@ export class TaskTest {
 
   static async open(options: TaskTestOptions = {}): Promise<TaskTest> {
     const database = await createTestDatabase();
-    const folder = mkdtempSync(join(tmpdir(), 'tollgate-tasks-'));
+    const folder = ownTemporaryFolder('tasks');
     const redisUrl = redisDatabaseUrl(options.redisDatabase ?? 0);
     const stack = await createTaskStack({
       database: database.database,

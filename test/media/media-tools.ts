@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { access, chmod, constants, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -28,7 +28,7 @@ export async function testFolder(): Promise<{
   sub(name: string): Promise<string>;
   remove(): Promise<void>;
 }> {
-  const path = await mkdtemp(join(tmpdir(), 'tollgate-media-'));
+  const path = ownTemporaryFolder('media');
   return {
     path,
     sub: async (name) => {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import type { S3Location } from '../../src/media/s3-client.ts';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { findSwift } from './swift-from-apt.ts';
 
 export interface S3Server {
@@ -29,7 +29,7 @@ export const S3_SERVER_TIMEOUT_MS = 240_000;
  */
 export async function startS3Server(): Promise<S3Server> {
   const python = await findSwift(process.env);
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-s3-'));
+  const folder = ownTemporaryFolder('s3');
   const log = join(folder, 'stderr.log');
   const child = spawn(
     '/bin/sh',

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
 import { type EmbeddedRedis, startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
+import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 
 export type TestServices = {
   folder: string;
@@ -28,8 +28,7 @@ export async function startTestServices(
   environment: NodeJS.ProcessEnv,
   redisServers = 1,
 ): Promise<TestServices> {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
-  chmodSync(folder, 0o711);
+  const folder = ownTemporaryFolder('test');
   const release = guardServices(folder);
   try {
     const durable = environment.TEST_DURABLE === '1';

@@ -1,7 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { API_DESCRIPTION } from '../../../src/api-description.ts';
@@ -44,6 +43,7 @@ import { TokenDoor } from '../../../src/remote-workers/worker-door.ts';
 import { WorkerTokensStore } from '../../../src/remote-workers/worker-tokens.store.ts';
 import { oneCell } from '../../../src/store/cells.ts';
 import { fixedAliases } from '../../factories/fixed-aliases.ts';
+import { ownTemporaryFolder } from '../../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import type { Answer, CallOptions } from './answer.types.ts';
 import { checkAnswer, routeOf } from './check-answer.ts';
@@ -99,7 +99,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
   const cells = oneCell(database);
   const log = options.log ?? createLogger({ name: 'test', level: 'silent' });
   const clock = options.clock ?? systemClock;
-  const mediaFolder = await mkdtemp(join(tmpdir(), 'tollgate-media-'));
+  const mediaFolder = ownTemporaryFolder('media');
   const catalog = { current: testCatalog(options.limits) };
   const keysStore = new KeysStore(cells);
   const keyCache = new KeyCache((hashes) => keysStore.facts(hashes), clock);

@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ownTemporaryFolder } from '../../factories/temporary-folder.ts';
 import { type OperatorServer, startOperatorServer } from '../../operators/support/operator-server.ts';
 
 const LIMITS =
@@ -60,7 +60,7 @@ export async function startWholeApplication(options: {
   /** 0: any. */
   readonly port?: number;
 }): Promise<OperatorServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-catalog-'));
+  const folder = ownTemporaryFolder('catalog');
   const catalog = join(folder, 'tollgate.yaml');
   await writeFile(catalog, `${LIMITS}${CATALOG}${enginesWith(options.picturesUrl)}`);
   const server = await startOperatorServer({

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { exportBooks } from '../../../src/operators/cli/commands/books-export.ts';
 import type { LedgerEntryJson } from '../../../src/operators/ledger-entries.schema.ts';
+import { ownTemporaryFolder } from '../../factories/temporary-folder.ts';
 import type { JournalChecks } from '../../setup/bookkeeping-programs.ts';
 
 /** Accounts of the books that must agree; those of the first three have one below them per customer or reason. */
@@ -29,7 +29,7 @@ const TIMEOUT_MS = 30_000;
  * what these say.
  */
 export async function checkJournals(months: readonly MonthEnd[], programs: JournalChecks): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-journals-'));
+  const folder = ownTemporaryFolder('journals');
   try {
     const journals = { hledger: await hledgerJournal(months), beancount: await beancountJournal(months) };
     for (const format of ['hledger', 'beancount'] as const) {

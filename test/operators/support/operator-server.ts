@@ -1,13 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { composeApi } from '../../../src/compose/api.ts';
 import { composeFoundation, type Foundation } from '../../../src/compose/foundation.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
+import { ownTemporaryFolder } from '../../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import { Sink } from './sink.ts';
 
@@ -54,7 +53,7 @@ export async function startOperatorServer(options: {
   readonly port?: number;
 }): Promise<OperatorServer> {
   const db = await createTestDatabase();
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-operators-'));
+  const folder = ownTemporaryFolder('operators');
   const redis = new URL(process.env.TEST_REDIS_URL!);
   redis.pathname = `/${options.redisDatabase}`;
   const log = new Sink();
