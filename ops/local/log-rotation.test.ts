@@ -6,8 +6,8 @@ import { eventually } from '../../test/factories/eventually.ts';
 import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { type LogRotation, rotateLogs } from './log-rotation.ts';
 
-const BYTES_MAX = 250_000;
-const LOOK_MS = 10;
+const BYTES_MAX = 500_000;
+const LOOK_MS = 20;
 
 let folder: string;
 let rotation: LogRotation | undefined;
@@ -42,8 +42,8 @@ function writeLines(path: string, lines: number, atOnce: number, everyMs: number
 test('a log stays within its bytes while another process writes it, and its lines go on', async () => {
   const path = join(folder, 'api.log');
   rotation = rotateLogs([path], BYTES_MAX, LOOK_MS);
-  // 1 MB in half a second: four times what is kept
-  await writeLines(path, 10_000, 100, 5);
+  // 1 MB in 1 s: twice what is kept
+  await writeLines(path, 10_000, 100, 10);
   await rotation.close();
   const sizes = filesOf(path).map((file) => statSync(file).size);
   expect(sizes).toHaveLength(5);
