@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ownTemporaryFolder } from '../test/factories/temporary-folder.ts';
 import { type BenchResult, resultOption, resultText } from './measure/result.ts';
-import { temporaryFolder } from './measure/temporary-folder.ts';
 import { withHeadlines, withSection } from './report/documents.ts';
 import { chosenParts, type Part, QUOTED_NODE, sectionTitle } from './report/parts.ts';
 
@@ -49,7 +49,7 @@ function change(file: string, edit: (text: string) => string): void {
 }
 
 async function runAll(parts: readonly Part[]): Promise<void> {
-  const folder = temporaryFolder('results');
+  const folder = ownTemporaryFolder('bench-results');
   for (const part of parts) {
     const result = await runPart(part, folder);
     if (result !== undefined && !isQuick) {

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { defineJob, type JobContract, traceFields } from './define-job.ts';
 
+const TASK = z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1), ...traceFields });
+const taskJobId = ({ taskId, dispatch }: z.infer<typeof TASK>) => `${taskId}-${dispatch}`;
+
 /** Runs a queued task on its engine. The relay sends it; `dispatch` makes each sending its own job. */
 export const generateTask = defineJob({
   name: 'tasks.generate',
   family: 'generate',
-  payload: z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1), ...traceFields }),
-  jobId: ({ taskId, dispatch }) => `${taskId}-${dispatch}`,
+  payload: TASK,
+  jobId: taskJobId,
   // Above the longest run an engine is given: that limit ends the attempt in an orderly way, this one is the net.
   timeoutMs: 130 * 60_000,
 });
@@ -15,8 +18,8 @@ export const generateTask = defineJob({
 export const postprocessTask = defineJob({
   name: 'tasks.postprocess',
   family: 'postprocess',
-  payload: z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1), ...traceFields }),
-  jobId: ({ taskId, dispatch }) => `${taskId}-${dispatch}`,
+  payload: TASK,
+  jobId: taskJobId,
   timeoutMs: 15 * 60_000,
 });
 

@@ -4,8 +4,7 @@ import { FETCH_LIMIT } from '../queues/fetch-limit.ts';
 import { queuePrefix } from '../queues/queue-name.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import type { JobObserver } from './job-metrics.ts';
-import type { Processors } from './run-job.ts';
-import { runJob } from './run-job.ts';
+import { type Processors, runJob } from './run-job.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 
 /** More errors than that within a second mean that the worker asks again without a pause. */

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import type { BenchResult } from '../measure/result.ts';
 import { spreadText } from '../measure/spread.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
 import {
   addedOf,
   crowdTable,
@@ -105,7 +105,7 @@ export async function measureComparison(
   onStep: (text: string) => void,
 ): Promise<BenchResult> {
   const effort = isQuick ? QUICK : FULL;
-  const folder = temporaryFolder('chat');
+  const folder = ownTemporaryFolder('bench-chat');
   const upstream = await startUpstream(join(folder, 'upstream.log'));
   try {
     const comparison = await startComparison(folder, upstream);

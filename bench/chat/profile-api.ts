@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { openAccounts } from '../measure/accounts.ts';
 import { profileSummary } from '../measure/profile.ts';
 import { markdownTable } from '../measure/table.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
 import { saturate } from './load.ts';
 import { productTarget, startChatProduct, startUpstream } from './targets.ts';
 
@@ -11,7 +11,7 @@ const CONNECTIONS = 64;
 
 /** Prints where one API process spends its time while calls keep it busy, from start to stop. */
 export async function profileApi(seconds: number): Promise<void> {
-  const folder = temporaryFolder('profile');
+  const folder = ownTemporaryFolder('bench-profile');
   const upstream = await startUpstream(join(folder, 'upstream.log'));
   try {
     const product = await startChatProduct(join(folder, 'product'), upstream, {

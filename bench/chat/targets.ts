@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { openAccounts } from '../measure/accounts.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
 import { type Meters, ownProcessorMs, processorMs } from '../measure/processor-time.ts';
 import { type Product, type ProductOptions, startProduct } from '../measure/product.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
 import type { ChatTarget } from './connections.ts';
 import { PORTKEY_VERSION, startPortkey } from './portkey.ts';
 
@@ -85,7 +85,7 @@ export async function withProducts<T>(
   options: readonly ChatProductOptions[],
   measure: (installations: Installations) => Promise<T>,
 ): Promise<T> {
-  const folder = temporaryFolder(name);
+  const folder = ownTemporaryFolder(`bench-${name}`);
   const upstream = await startUpstream(join(folder, 'upstream.log'));
   const products: Product[] = [];
   try {

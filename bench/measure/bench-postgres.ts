@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrateUp } from '../../migrations/migrate.ts';
 import { startEmbeddedPostgres } from '../../ops/embedded/embedded-postgres.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 
 export interface BenchPostgres {
   /** Application role, as in production. */
@@ -15,7 +15,7 @@ export interface BenchPostgres {
 
 /** A migrated Postgres of its own with fsync on, in a temporary folder. */
 export async function startBenchPostgres(): Promise<BenchPostgres> {
-  const folder = temporaryFolder('postgres');
+  const folder = ownTemporaryFolder('bench-postgres');
   const postgres = await startEmbeddedPostgres({
     dataDir: folder,
     durable: true,

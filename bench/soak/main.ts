@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { bytesByOwner } from './heap-owners.ts';
 import { readAll } from './probes.ts';
 import { PROMPT_MARKER } from './prompts.ts';
@@ -131,7 +131,7 @@ function snapshotFile(results: string, name: string, when: 'start' | 'end'): str
   return join(results, `${name}-${when}.heapsnapshot`);
 }
 
-const results = temporaryFolder('soak-result');
+const results = ownTemporaryFolder('bench-soak-result');
 const run = await soak(results);
 writeFileSync(join(results, 'run.json'), JSON.stringify(run));
 const owners = (['api', 'worker'] as const).map((name) =>

@@ -9,11 +9,11 @@ import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
 import { ALLOCATOR_SETTINGS } from '../../ops/local/programs.ts';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { openAccounts } from '../measure/accounts.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { Inspector } from '../measure/inspector.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
 import type { ProbedParts } from './probes.ts';
 import type { TrafficOptions } from './traffic.ts';
 
@@ -39,7 +39,7 @@ export interface SoakServices {
 }
 
 export async function startServices(): Promise<SoakServices> {
-  const folder = temporaryFolder('soak');
+  const folder = ownTemporaryFolder('bench-soak');
   mkdirSync(join(folder, 'data'));
   mkdirSync(join(folder, 'tmp'));
   const postgres = await startBenchPostgres();

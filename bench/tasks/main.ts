@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { startEmbeddedRedis } from '../../ops/embedded/embedded-redis.ts';
 import { findFfmpeg } from '../../ops/embedded/ffmpeg.ts';
 import { redisCacheFolders } from '../../ops/embedded/redis-binary.ts';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { openAccounts } from '../measure/accounts.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { percentile, runClients } from '../measure/clients.ts';
@@ -16,7 +17,6 @@ import { type BenchRow, comparedTable, publishResult } from '../measure/result.t
 import { runAtRate } from '../measure/run-at-rate.ts';
 import { spreadOf, spreadTextOf } from '../measure/spread.ts';
 import { markdownTable } from '../measure/table.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
 import { bareJobsPerSecond } from './bare-queue.ts';
 import { Customers, runBatch } from './orders.ts';
 import { measurePostprocess } from './postprocess.ts';
@@ -59,7 +59,7 @@ limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurr
 `;
 }
 
-const folder = temporaryFolder('tasks');
+const folder = ownTemporaryFolder('bench-tasks');
 const log = join(folder, 'processes.log');
 const adminToken = 'admin-token-of-the-tasks-bench';
 const postgres = await startBenchPostgres();

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { CallArchives } from '../../src/ledger/call-archives.ts';
 import type { Database } from '../../src/store/database.ts';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { percentile } from '../measure/clients.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
 import { startReportServer } from '../reports/server.ts';
 import { proveAll } from './measure-books.ts';
 import { seconds } from './stopwatch.ts';
@@ -68,7 +68,7 @@ export async function archiveMonth(
   database: Database,
   year: Year,
 ): Promise<Archiving> {
-  const folder = temporaryFolder('year-archive');
+  const folder = ownTemporaryFolder('bench-year-archive');
   try {
     return await CallArchives.as(postgres.ownerUrl, async (archives) => {
       const [archive, exportSeconds] = await seconds(() => archives.export(year.firstMonth, folder));
@@ -95,7 +95,7 @@ export interface Backup {
 
 /** Backs the database up with the script that is shipped, and restores it into another one, where every balance is compared. */
 export async function backUpAndRestore(postgres: YearPostgres): Promise<Backup> {
-  const folder = temporaryFolder('year-backup');
+  const folder = ownTemporaryFolder('bench-year-backup');
   const script = (name: string, url: string, ...args: readonly string[]) =>
     seconds(() => postgres.run(join(BACKUP_SCRIPTS, name), args, { DATABASE_OWNER_URL: url }));
   try {

@@ -8,7 +8,7 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { postgresSettings } from '../../ops/embedded/postgres-settings.ts';
 import { findServiceUser } from '../../ops/embedded/unprivileged-user.ts';
 import { findPostgres } from '../../test/deployment/installed-postgres.ts';
-import { temporaryFolder } from '../measure/temporary-folder.ts';
+import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 
 const execute = promisify(execFile);
 const OWNER = 'tollgate_owner';
@@ -35,7 +35,7 @@ export interface YearPostgres {
  */
 export async function startYearPostgres(): Promise<YearPostgres> {
   const programs = await findPostgres(process.env);
-  const folder = temporaryFolder('year');
+  const folder = ownTemporaryFolder('bench-year');
   const data = join(folder, 'data');
   const log = join(folder, 'postgres.log');
   const user = findServiceUser(data);

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import express from 'express';
 import { createHttpServer } from './http-server.ts';
 
-const BODY_BYTES = 6 * 1024 * 1024;
+const BODY_BYTES = 8 * 1024 * 1024;
 
 let server: Server;
 

@@ -25,7 +25,6 @@ test('writes what JSON.stringify writes, whatever is long in it', () => {
       expect(Buffer.concat(atOnce(jsonInSteps(sent))).toString()).toBe(JSON.stringify(sent));
       expect(atOnce(jsonTextInSteps(sent))).toBe(JSON.stringify(sent));
     }),
-    { numRuns: 60 },
   );
 });
 

@@ -42,7 +42,7 @@ test('slicing long runs hardly changes a count', () => {
 });
 
 test('a run that is too long is sliced wherever it begins, and no other', () => {
-  for (let begin = 0; begin <= 520; begin += 3) {
+  for (let begin = 0; begin <= 520; begin += 1) {
     const [before, after] = [
       '\n'.repeat(begin % 200) + '- '.repeat((begin - (begin % 200)) / 2),
       ' and so on',
@@ -107,8 +107,8 @@ test('keeps nothing of what it counted', () => {
     return process.memoryUsage().heapUsed;
   };
   const before = countMany(5);
-  // kept, the prompts are 10 MB
-  expect(countMany(100) - before).toBeLessThan(4e6);
+  // kept, the prompts are 20 MB
+  expect(countMany(200) - before).toBeLessThan(4e6);
 });
 
 /** 24 random letters: no vocabulary has it, and V8 keeps a match of it as a window onto the whole text. */

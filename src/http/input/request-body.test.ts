@@ -193,11 +193,11 @@ describe('a body that nobody wants', () => {
   });
 
   test('is dropped slowly, read by nobody', async () => {
-    const bytes = 6 * 2 ** 20;
+    const bytes = 16 * 2 ** 20;
     const first = await upload('/unread', Buffer.alloc(bytes));
     const second = await upload('/read', Buffer.alloc(10));
     expect([first.said, second.said]).toEqual(['unread', '10']);
     // 6 MB/s, but for the first of them and what the buffers of both ends take
-    expect(first.ms + second.ms).toBeGreaterThan(300);
+    expect(first.ms + second.ms).toBeGreaterThan(500);
   });
 });
