@@ -46,10 +46,17 @@ import { composeOwnEngines } from './own-engines.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
 
 const TASK_DAYS = 30;
-/** Tasks finished in place wait for the disk and for their settlement most of the time; encoders are counted apart. */
-const IN_PLACE_PER_CORE = 16;
-/** Ms: where every place is taken that long, another host may be sooner. */
-const IN_PLACE_WAIT_MS = 1_000;
+/**
+ * Tasks finished in place wait for the disk and for their settlement most of the time, together some 60 ms: fewer of them would bound the
+ * tasks a second of a process that has little to make. Encoders are counted apart.
+ */
+const IN_PLACE_PER_CORE = 64;
+const IN_PLACE = {
+  /** Thirty pictures of 4 MB: more of them wait on disk, where another host may take them. */
+  bytesMax: 128 * 1024 * 1024,
+  /** Where every place is taken that long, another host may be sooner. */
+  waitMs: 1_000,
+};
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
 /**
@@ -141,9 +148,7 @@ function composeRunners(
   });
   const finisher = observedFinisher(files, registry, tracing);
   const places = IN_PLACE_PER_CORE * cores;
-  const inPlace = own.postprocesses
-    ? new InPlaceService(finisher, { places, waitMs: IN_PLACE_WAIT_MS }, log)
-    : undefined;
+  const inPlace = own.postprocesses ? new InPlaceService(finisher, { ...IN_PLACE, places }, log) : undefined;
   const generate = new GenerateService<ClaimedTask>(
     {
       ...{ claims, leases, endings, rests, rooms, storage, patience, inPlace, log },

@@ -11,6 +11,8 @@ import type { GeneratedRun } from './tasks.types.ts';
 export interface InPlaceSettings {
   /** Tasks of this process that may be finished at once. */
   readonly places: number;
+  /** What their files may take of memory together, in bytes, as they came from the engine. One alone may take more. */
+  readonly bytesMax: number;
   /** Ms that a task waits for a place, its engine's slot with it; then it takes the way through the queue. */
   readonly waitMs: number;
 }
@@ -37,14 +39,15 @@ export interface InPlaceRuns<Task extends ClaimedRun> {
  */
 export class InPlaceService implements InPlaceRuns<ClaimedTask> {
   readonly #finisher: Pick<TaskFinisher, 'finish'>;
-  readonly #waitMs: number;
+  readonly #settings: InPlaceSettings;
   readonly #log: Logger;
   readonly #running = new Set<Promise<unknown>>();
   readonly #places: Semaphore;
+  #bytesInHand = 0;
 
   constructor(finisher: Pick<TaskFinisher, 'finish'>, settings: InPlaceSettings, log: Logger) {
     this.#finisher = finisher;
-    this.#waitMs = settings.waitMs;
+    this.#settings = settings;
     this.#places = new Semaphore(settings.places);
     this.#log = log;
   }
@@ -73,9 +76,16 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
     leaveSlot: () => void,
   ): Promise<'advanced' | 'claim_lost' | 'handed_on'> {
     const { task, lease, generated, outputs, folder } = attempt;
-    if (task.kind !== 'image' || !(await this.#places.enterWithin(this.#waitMs))) {
+    const { bytesMax, waitMs } = this.#settings;
+    if (task.kind !== 'image' || !(await this.#places.enterWithin(waitMs))) {
       return 'handed_on';
     }
+    const bytes = outputs.reduce((sum, { file }) => sum + (typeof file === 'string' ? 0 : file.length), 0);
+    if (this.#bytesInHand > 0 && this.#bytesInHand + bytes > bytesMax) {
+      this.#places.leave();
+      return 'handed_on';
+    }
+    this.#bytesInHand += bytes;
     leaveSlot();
     const startedAt = performance.now();
     try {
@@ -103,6 +113,7 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
       this.#log.warn({ error, ...taskFields(task) }, 'could not be finished in place');
       return 'handed_on';
     } finally {
+      this.#bytesInHand -= bytes;
       this.#places.leave();
     }
   }

@@ -28,7 +28,7 @@ import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
 import { EngineRests } from '../../src/tasks/engine-rests.ts';
 import { GenerateService } from '../../src/tasks/generate.service.ts';
 import { GpuRooms } from '../../src/tasks/gpu-rooms.ts';
-import { InPlaceService } from '../../src/tasks/in-place.service.ts';
+import { InPlaceService, type InPlaceSettings } from '../../src/tasks/in-place.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
 import { LoadedModels } from '../../src/tasks/loaded-models.ts';
 import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
@@ -93,7 +93,7 @@ export interface TaskStackOptions {
   readonly accountInFlightMax?: number;
   readonly mediaTtlMs?: number;
   /** Pictures that may be finished at once where they were generated; none unless given. */
-  readonly inPlace?: { readonly places: number; readonly waitMs: number };
+  readonly inPlace?: InPlaceSettings;
   readonly runTimeoutMs?: number;
   /** What its engines are taken to have loaded; what they ran last unless given. */
   readonly loaded?: Pick<LoadedModels, 'began' | 'of'>;

@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
+import type { EngineOutput } from '../../src/engines/engine.types.ts';
+import { bytesOf } from '../../src/lib/file-content.ts';
 import { eventually } from '../factories/eventually.ts';
 import { ScriptedEngine, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
@@ -8,7 +10,7 @@ import { copyThrough } from '../factories/task-stack.ts';
 import { TaskTest, type TaskTestOptions } from '../factories/task-test.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 
-const PLACES = { places: 1, waitMs: 60_000 };
+const PLACES = { places: 1, bytesMax: 1_000_000, waitMs: 60_000 };
 const { signal } = new AbortController();
 
 let it: TaskTest;
@@ -31,6 +33,14 @@ function gate() {
       return await copyThrough(job);
     }) satisfies TaskTestOptions['postprocess'],
   };
+}
+
+/** Hands over what it made in memory, as engines do over HTTP. */
+class EngineInMemory extends ScriptedEngine {
+  override async collect(...order: Parameters<ScriptedEngine['collect']>): Promise<EngineOutput[]> {
+    const made = await super.collect(...order);
+    return await Promise.all(made.map(async ({ index, file }) => ({ index, file: await bytesOf(file) })));
+  }
 }
 
 async function postprocessJobs(): Promise<number> {
@@ -73,18 +83,27 @@ test("the engine's slot is free before the work on the files begins", async () =
   }
 });
 
-test('where no place becomes free in time, the task takes the way through the queue', async () => {
+test.each([
+  ['no place becomes free in time', { ...PLACES, waitMs: 1 }],
+  ['memory is taken by others', { ...PLACES, places: 2, bytesMax: 1 }],
+])('where %s, the task takes the way through the queue', async (_, inPlace) => {
   const held = gate();
-  it = await TaskTest.open({ inPlace: { places: 1, waitMs: 1 }, postprocess: held.postprocess });
-  const ids = [await submitImage(it.stack, it.who), await submitImage(it.stack, it.who)];
+  const engine = new EngineInMemory(join(temporaryFolder('in-place'), 'journal'));
+  it = await TaskTest.open({ inPlace, engine, postprocess: held.postprocess });
+  const ids = await Promise.all([0, 1, 2].map(() => submitImage(it.stack, it.who)));
   const outcomes = await Promise.all(ids.map((id) => it.stack.services.generate.run(id, signal)));
-  expect(outcomes).toEqual([{ result: 'advanced' }, { result: 'advanced' }]);
-  expect(await postprocessJobs()).toBe(1);
+  expect(outcomes).toEqual(ids.map(() => ({ result: 'advanced' })));
+  expect(await postprocessJobs()).toBe(2);
   held.open();
   it.stack.start('postprocess,maintenance');
   const tasks = await Promise.all(ids.map(async (id) => (await it.ended(id)).task));
-  expect(tasks.map(({ generationRuns }) => generationRuns)).toEqual([1, 1]);
-  expect((await Promise.all(ids.map(claimsOf))).sort()).toEqual([1, 2]);
+  expect(tasks.map(({ generationRuns }) => generationRuns)).toEqual([1, 1, 1]);
+  expect((await Promise.all(ids.map(claimsOf))).sort()).toEqual([1, 2, 2]);
+  await it.stack.inPlace?.idle();
+  const next = await submitImage(it.stack, it.who);
+  await it.stack.services.generate.run(next, signal);
+  expect((await it.ended(next)).task.state).toBe('succeeded');
+  expect(await claimsOf(next)).toBe(1);
 });
 
 test('files that could not be made in place are made by post-processing', async () => {
