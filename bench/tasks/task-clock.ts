@@ -27,23 +27,26 @@ export class TaskClock {
     return rows[0]!.now;
   }
 
-  /** Waits until every task since the mark has ended. Throws when one has failed. */
+  /** Waits until every task has ended. Throws when one since the mark has failed. */
   async untilEnded(since: string): Promise<void> {
-    for (;;) {
-      const { rows } = await this.#pool.query<{ open: number; failed: number }>(
-        `SELECT count(*) FILTER (WHERE completed_at IS NULL)::integer AS open,
-                count(*) FILTER (WHERE state IN ('failed', 'canceled'))::integer AS failed
-           FROM tasks WHERE created_at >= $1`,
-        [since],
-      );
-      if (rows[0]!.failed > 0) {
-        throw new Error(`${rows[0]!.failed} tasks failed`);
-      }
-      if (rows[0]!.open === 0) {
-        return;
-      }
+    while (await this.#isAnyOpen()) {
       await delay(LOOK_MS);
     }
+    const { rows } = await this.#pool.query<{ failed: number }>(
+      "SELECT count(*)::integer AS failed FROM tasks WHERE created_at >= $1 AND state IN ('failed', 'canceled')",
+      [since],
+    );
+    if (rows[0]!.failed > 0) {
+      throw new Error(`${rows[0]!.failed} tasks failed`);
+    }
+  }
+
+  /** By the first that an index holds: to count all of them took 14 ms of Postgres a look, and what looks must not be what is measured. */
+  async #isAnyOpen(): Promise<boolean> {
+    const states = ['queued', 'generating', 'generated', 'processing'];
+    const any = states.map((state) => `EXISTS (SELECT FROM tasks WHERE state = '${state}')`).join(' OR ');
+    const { rows } = await this.#pool.query<{ open: boolean }>(`SELECT ${any} AS open`);
+    return rows[0]!.open;
   }
 
   /** Tasks per second from the first submit to the last end. */

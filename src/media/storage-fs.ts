@@ -7,7 +7,6 @@ import {
   open,
   readdir,
   realpath,
-  rename,
   rm,
   rmdir,
   stat,
@@ -17,6 +16,8 @@ import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { FileContent } from '../lib/file-content.ts';
 import { invariant } from '../lib/invariant.ts';
+import { FilePlacer } from './file-placer.ts';
+import { FILE_MODE, FOLDER_MODE } from './place-files.worker.ts';
 import type { ByteRange, ListedObject, SignOptions, Storage, StoredObject } from './storage.types.ts';
 import { mediaNotFound } from './storage-error.ts';
 import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
@@ -31,30 +32,29 @@ export interface FileStorageOptions {
 /** Where files grow before they are renamed into place. Begins with a dot, so no key can name it. */
 const INCOMING = '.incoming';
 
-const FOLDER_TRIES = 5;
-const FILE_MODE = 0o640;
-
 /**
  * Storage in a local folder, for one host. Several hosts need the S3 driver or a shared file system with atomic renames.
  * Writes are durable before they are visible; reads follow no symbolic link out of the folder.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<Storage> {
-  await mkdir(join(options.root, INCOMING), { recursive: true, mode: 0o750 });
+  await mkdir(join(options.root, INCOMING), { recursive: true, mode: FOLDER_MODE });
   const root = await realpath(options.root);
+  const placer = new FilePlacer(root);
   return {
-    putFile: (key, content, mediaType) => storeObject(root, key, content, mediaType),
+    putFile: (key, content, mediaType) => storeObject(root, placer, key, content, mediaType),
     stat: (key) => describeObject(root, key),
     read: (key, range) => streamObject(root, key, range),
     getFile: (key, path) => copyObject(root, key, path),
     signedUrl: async (key, sign) => options.sign(key, sign),
     delete: (key) => removeObject(root, key),
     list: (prefix, after) => listFiles(root, prefix, after),
-    close: async () => {},
+    close: () => placer.close(),
   };
 }
 
 async function storeObject(
   root: string,
+  placer: FilePlacer,
   key: string,
   content: FileContent,
   mediaType: string,
@@ -62,12 +62,15 @@ async function storeObject(
   invariant(isStorageKey(key), 'a storage key is made by storageKey()');
   invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
   const incoming = join(root, INCOMING, randomBytes(12).toString('hex'));
+  const target = join(root, key);
   try {
-    const bytes = await writeDurably(incoming, content);
-    const target = join(root, key);
-    await moveInto(root, incoming, target);
-    await syncFolder(dirname(target));
-    return { key, bytes, mediaType };
+    if (typeof content === 'string') {
+      const bytes = await copyDurably(content, incoming);
+      await placer.place({ incoming, target, content: undefined });
+      return { key, bytes, mediaType };
+    }
+    await placer.place({ incoming, target, content });
+    return { key, bytes: content.length, mediaType };
   } catch (error) {
     await rm(incoming, { force: true });
     throw error;
@@ -115,22 +118,6 @@ async function removeObject(root: string, key: string): Promise<void> {
   }
 }
 
-/** Another task's last file may take an empty folder with it at the very moment this one needs it. */
-async function moveInto(root: string, incoming: string, target: string): Promise<void> {
-  for (let again = FOLDER_TRIES; ; again -= 1) {
-    try {
-      await mkdir(dirname(target), { recursive: true, mode: 0o750 });
-      await checkInside(root, dirname(target));
-      await rename(incoming, target);
-      return;
-    } catch (error) {
-      if (again === 0 || (error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        throw error;
-      }
-    }
-  }
-}
-
 /** Every task has folders of its own: left behind empty, they would use up the disk's inodes. */
 async function removeEmptyFolders(root: string, from: string): Promise<void> {
   for (let folder = from; dirname(folder) !== root && folder !== root; folder = dirname(folder)) {
@@ -168,36 +155,16 @@ async function isInside(root: string, folder: string): Promise<boolean> {
   return real?.startsWith(root + sep) ?? false;
 }
 
-async function checkInside(root: string, folder: string): Promise<void> {
-  invariant(await isInside(root, folder), 'a stored object lies inside its root');
-}
-
-/** Returns the size. */
-async function writeDurably(path: string, content: FileContent): Promise<number> {
-  if (typeof content === 'string') {
-    await copyFile(content, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  }
-  const file = await open(path, typeof content === 'string' ? 'r+' : 'wx', FILE_MODE);
+/** Apart from what the placer does: a film takes its time, and pictures need not wait for it. Returns the size. */
+async function copyDurably(from: string, path: string): Promise<number> {
+  await copyFile(from, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  const file = await open(path, 'r+');
   try {
-    if (typeof content === 'string') {
-      await file.chmod(FILE_MODE);
-    } else {
-      await file.writeFile(content);
-    }
+    await file.chmod(FILE_MODE);
     await file.sync();
-    return typeof content === 'string' ? (await file.stat()).size : content.length;
+    return (await file.stat()).size;
   } finally {
     await file.close();
-  }
-}
-
-// A rename is durable only once the folder that holds the name is.
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 

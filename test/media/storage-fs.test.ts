@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Storage } from '../../src/media/storage.types.ts';
@@ -50,6 +50,39 @@ describe('the fs storage', () => {
     await expect(storage.putFile(KEY, join(folder.path, 'absent'), 'image/png')).rejects.toThrow('ENOENT');
     expect(await storage.stat(KEY)).toBeUndefined();
     expect(await readdir(join(root, '.incoming'))).toEqual([]);
+  });
+
+  test('files that come together are stored together, and one that cannot be fails alone', async () => {
+    await mkdir(join(root, 'acct', 'taken.png', 'full'), { recursive: true });
+    const names = Array.from({ length: 150 }, (_, index) => `acct/${index % 7}/${index}.png`);
+    const storing = names.map((key, index) => storage.putFile(key, Buffer.alloc(index, index), 'image/png'));
+    const taken = storage.putFile('acct/taken.png', Buffer.from('x'), 'image/png');
+    await expect(taken).rejects.toMatchObject({ code: 'EISDIR' });
+    expect(await Promise.all(storing)).toHaveLength(names.length);
+    for (const [index, key] of names.entries()) {
+      expect(await readFile(join(root, key))).toEqual(Buffer.alloc(index, index));
+      expect((await stat(join(root, key))).mode & 0o777).toBe(0o640);
+    }
+    expect(await readdir(join(root, '.incoming'))).toEqual([]);
+  });
+
+  test('a view of a large buffer is stored as its own bytes, and the caller keeps them', async () => {
+    const large = Buffer.alloc(20_000_000, 'a');
+    const parts = [large.subarray(5, 15), large.subarray(0, 18_000_000), large.subarray(1, 3)];
+    await Promise.all(parts.map((part, index) => storage.putFile(`acct/${index}.png`, part, 'image/png')));
+    for (const [index, part] of parts.entries()) {
+      expect((await readFile(join(root, `acct/${index}.png`))).equals(part)).toBe(true);
+    }
+    expect(large.length).toBe(20_000_000);
+  });
+
+  test('what is under way is stored before the storage is closed', async () => {
+    const storing = Array.from({ length: 10 }, (_, index) =>
+      storage.putFile(`acct/${index}.png`, Buffer.from('x'), 'image/png'),
+    );
+    await storage.close();
+    expect(await readdir(join(root, 'acct'))).toHaveLength(10);
+    await Promise.all(storing);
   });
 
   test('readers see the old object or the new one, never a part', async () => {

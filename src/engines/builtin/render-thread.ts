@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '../../lib/start-thread.ts';
 import type { FramePixels, RenderJob } from './render-job.ts';
 import type { RenderMessage } from './render-message.ts';
 
@@ -6,12 +7,6 @@ import type { RenderMessage } from './render-message.ts';
 const FRAME_TIMEOUT_MS = 30_000;
 /** Megabytes of JavaScript heap per thread; pixel buffers live outside of it. */
 const HEAP_MB_MAX = 256;
-
-// Compiled code sits beside a compiled worker; source runs through a loader (see render-worker.dev.mjs).
-const ENTRY = new URL(
-  import.meta.url.endsWith('.ts') ? './render-worker.dev.mjs' : './render.worker.js',
-  import.meta.url,
-);
 
 /**
  * Renders on a thread of its own and yields frames as they are read. The thread is gone when the generator has ended,
@@ -23,7 +18,7 @@ export async function* renderOnThread(
   onProgress: (fraction: number) => void,
 ): AsyncGenerator<FramePixels, void, void> {
   signal.throwIfAborted();
-  const worker = new Worker(ENTRY, {
+  const worker = startThread(import.meta.url, './render.worker', {
     workerData: job,
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
   });
