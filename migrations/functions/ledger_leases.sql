@@ -22,7 +22,8 @@ BEGIN
     RETURN NULL;
   END IF;
   UPDATE holds h SET amount = h.amount + extra
-    WHERE h.id = hold AND h.account_id = account AND h.api_key_id = key AND NOT h.is_task
+    -- by id alone: see ledger_settle
+    WHERE h.id = hold AND h.account_id IS NOT DISTINCT FROM account AND h.api_key_id IS NOT DISTINCT FROM key AND NOT h.is_task
     RETURNING h.amount INTO total;
   IF total IS NOT NULL THEN
     UPDATE balances b SET held = b.held + extra WHERE b.account_id = account;

@@ -1,0 +1,74 @@
+import pg from 'pg';
+import { createDatabase } from '../../src/store/database.ts';
+import { eventually } from '../factories/eventually.ts';
+import {
+  fundedAccount,
+  holdRequest,
+  settlement,
+  type TestAccount,
+  testLedger,
+  usd,
+} from '../factories/ledger.ts';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+
+const HOLDS = 400;
+
+let db: TestDatabase;
+let owner: pg.Client;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  owner = new pg.Client({ connectionString: db.ownerUrl });
+  await owner.connect();
+});
+
+afterAll(async () => {
+  await owner?.end();
+  await db?.close();
+});
+
+/** Rows read by way of the index, since the database was made. */
+async function rowsRead(index: string): Promise<number> {
+  const { rows } = await owner.query<{ read: string }>(
+    'SELECT idx_tup_read AS read FROM pg_stat_user_indexes WHERE indexrelname = $1',
+    [index],
+  );
+  return Number(rows[0]?.read);
+}
+
+/** Opens that many holds, and settles all but the last `open` of them: few at a time, and all the rest together. Returns rows read meanwhile. */
+async function reserveAndSettle(account: TestAccount, count: number, open: number): Promise<number> {
+  const before = await rowsRead('holds_account');
+  const database = createDatabase({ url: db.url, moneyConnections: 2, connections: 1 }, () => undefined);
+  const ledger = testLedger(database);
+  const requests = Array.from({ length: count }, () => ledger.reserve(holdRequest(account, usd('0.1'))));
+  const holds = (await Promise.all(requests)).slice(0, count - open);
+  for (const hold of holds.slice(0, 10)) {
+    await ledger.settle(settlement(hold, usd('0.01')));
+  }
+  await Promise.all(holds.slice(10).map((hold) => ledger.settle(settlement(hold, usd('0.01')))));
+  await ledger.close();
+  // a connection that ends tells its counts
+  await database.close();
+  await leftAlone();
+  return (await rowsRead('holds_account')) - before;
+}
+
+/** Until no connection is there that has settled. */
+async function leftAlone(): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await owner.query<{ others: number }>(
+      `SELECT count(*)::integer AS others FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE '%ledger_settle%' AND pid <> pg_backend_pid()`,
+    );
+    return rows[0]?.others === 0;
+  });
+}
+
+test('settlements read their own holds, even where the statistics know of few', async () => {
+  const account = await fundedAccount(db.database, '1000');
+  await reserveAndSettle(account, HOLDS, 1);
+  // a large table with one row, by the statistics
+  await owner.query('VACUUM (ANALYZE) holds');
+  expect(await reserveAndSettle(account, HOLDS, 0)).toBeLessThan(HOLDS);
+});
