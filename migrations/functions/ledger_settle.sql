@@ -26,14 +26,15 @@ BEGIN
     settlements := ledger_add_billed_runs(settlements, ended_tasks);
   END IF;
 
-  -- By id alone. As an equality, the account would invite a plan that reads all its holds for each settlement: made while the statistics
-  -- knew of few holds, it took a busy account from 12,000 settlements a second to 2,100.
+  -- Found by id alone: the other conditions are written so that no index serves them. Where the statistics know of few holds, as they do
+  -- after a quiet time, any index looks as good, and a plan by account or by kind reads all open holds for each settlement: 2,100 to
+  -- 5,000 settlements a second on one account instead of 13,000.
   SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.hold), coalesce(bool_or(l.unusual), false)
     INTO closing, closed, unusual FROM (
     SELECT h.id, h AS hold, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual FROM holds h JOIN unnest(settlements) s
         ON h.id = s.id AND h.account_id IS NOT DISTINCT FROM s.account_id AND h.api_key_id IS NOT DISTINCT FROM s.api_key_id
      WHERE (NOT s.only_expired OR h.expires_at < settled_at)
-       AND h.is_task = (s.task IS NOT NULL) AND (NOT h.is_task OR h.id = ANY (ended_tasks))
+       AND h.is_task = (s.task IS NOT NULL) AND CASE WHEN h.is_task THEN h.id = ANY (ended_tasks) ELSE true END
      ORDER BY h.id FOR UPDATE OF h) l;
   IF NOT closing @> ended_tasks THEN
     RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
