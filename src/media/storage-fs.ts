@@ -62,15 +62,11 @@ async function storeObject(
   invariant(isStorageKey(key), 'a storage key is made by storageKey()');
   invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
   const incoming = join(root, INCOMING, randomBytes(12).toString('hex'));
-  const target = join(root, key);
+  const isPath = typeof content === 'string';
   try {
-    if (typeof content === 'string') {
-      const bytes = await copyDurably(content, incoming);
-      await placer.place({ incoming, target, content: undefined });
-      return { key, bytes, mediaType };
-    }
-    await placer.place({ incoming, target, content });
-    return { key, bytes: content.length, mediaType };
+    const bytes = isPath ? await copyDurably(content, incoming) : content.length;
+    await placer.place({ incoming, target: join(root, key), content: isPath ? undefined : content });
+    return { key, bytes, mediaType };
   } catch (error) {
     await rm(incoming, { force: true });
     throw error;
