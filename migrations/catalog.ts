@@ -49,6 +49,7 @@ import { backups } from './0106-backups.ts';
 import { passedOverTasks } from './0112-passed-over-tasks.ts';
 import { chosenRequests } from './0113-chosen-requests.ts';
 import { sparseGenerations } from './0114-sparse-generations.ts';
+import { plainHashChecks } from './0115-plain-hash-checks.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -104,4 +105,5 @@ export const MIGRATIONS: readonly Migration[] = [
   passedOverTasks,
   chosenRequests,
   sparseGenerations,
+  plainHashChecks,
 ];
