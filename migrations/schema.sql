@@ -1433,7 +1433,7 @@ BEGIN
   RETURN NEXT;
 END $function$
 
-CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[], settled_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closed holds[], settled_at timestamp with time zone)
  RETURNS hold_settlement[]
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
@@ -1455,7 +1455,7 @@ BEGIN
     SELECT s AS settlement, h.amount, b.posted - b.held AS account_free,
            limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, greatest(b.last_at, settled_at)) AS key_free
       FROM unnest(settlements) s
-      LEFT JOIN holds h ON h.id = s.id AND h.id = ANY (closing)
+      LEFT JOIN unnest(closed) h ON h.id = s.id
       LEFT JOIN balances b ON b.account_id = s.account_id
       LEFT JOIN api_keys k ON k.id = s.api_key_id
      ORDER BY s.account_id, s.id
@@ -1859,8 +1859,6 @@ BEGIN
              ORDER BY r.id, r.ordinal) r);
   PERFORM 1 FROM balances b
     WHERE b.account_id IN (SELECT r.account_id FROM unnest(requests) r) ORDER BY b.account_id FOR NO KEY UPDATE;
-  PERFORM 1 FROM api_keys k
-    WHERE k.id IN (SELECT r.api_key_id FROM unnest(requests) r) ORDER BY k.id FOR NO KEY UPDATE;
   decided_at := ledger_now();
 
   -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
@@ -2014,8 +2012,6 @@ BEGIN
       FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s);
   PERFORM 1 FROM balances b
     WHERE b.account_id IN (SELECT s.account_id FROM unnest(settlements) s) ORDER BY b.account_id FOR NO KEY UPDATE;
-  PERFORM 1 FROM api_keys k
-    WHERE k.id IN (SELECT s.api_key_id FROM unnest(settlements) s) ORDER BY k.id FOR NO KEY UPDATE;
   -- read after the locks: an entry's time must not lie before the entry the lock was waiting for
   settled_at := ledger_now();
   IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
@@ -2026,19 +2022,19 @@ BEGIN
   -- Found by id alone: the other conditions are written so that no index serves them. Where the statistics know of few holds, as they do
   -- after a quiet time, any index looks as good, and a plan by account or by kind reads all open holds for each settlement: 2,100 to
   -- 5,000 settlements a second on one account instead of 13,000.
-  SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.hold), coalesce(bool_or(l.unusual), false)
-    INTO closing, closed, unusual FROM (
-    SELECT h.id, h AS hold, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual FROM holds h JOIN unnest(settlements) s
-        ON h.id = s.id AND h.account_id IS NOT DISTINCT FROM s.account_id AND h.api_key_id IS NOT DISTINCT FROM s.api_key_id
-     WHERE (NOT s.only_expired OR h.expires_at < settled_at)
+  WITH gone AS (
+    DELETE FROM holds h USING unnest(settlements) s
+     WHERE h.id = s.id AND h.account_id IS NOT DISTINCT FROM s.account_id AND h.api_key_id IS NOT DISTINCT FROM s.api_key_id
+       AND (NOT s.only_expired OR h.expires_at < settled_at)
        AND h.is_task = (s.task IS NOT NULL) AND CASE WHEN h.is_task THEN h.id = ANY (ended_tasks) ELSE true END
-     ORDER BY h.id FOR UPDATE OF h) l;
+    RETURNING h.id, h AS hold, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual)
+  SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.hold), coalesce(bool_or(g.unusual), false) INTO closing, closed, unusual FROM gone g;
   IF NOT closing @> ended_tasks THEN
     RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
   END IF;
 
   IF unusual THEN
-    settlements := ledger_cover(settlements, closing, settled_at);
+    settlements := ledger_cover(settlements, closed, settled_at);
   END IF;
 
   IF cardinality(closing) > 0 THEN
@@ -2140,7 +2136,6 @@ DECLARE
   moved balances[];
   recorded generations[];
 BEGIN
-  DELETE FROM holds h WHERE h.id = ANY (closing);
   WITH after AS (
     UPDATE balances b
        SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
@@ -2171,11 +2166,12 @@ BEGIN
    WHERE k.id = t.api_key_id;
   INSERT INTO generations SELECT * FROM unnest(recorded);
   INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
-    SELECT g.account_id, m.seq - count(*) OVER account + row_number() OVER entry, 'usage_charge', -g.charge,
-           m.posted + (sum(g.charge) OVER account - sum(g.charge) OVER entry)::bigint, 'revenue', g.id, g.api_key_id, m.last_at
+    SELECT g.account_id, m.seq + 1 - row_number() OVER later, 'usage_charge', -g.charge,
+           m.posted + (sum(g.charge) OVER later)::bigint - g.charge, 'revenue', g.id, g.api_key_id, m.last_at
       FROM unnest(recorded) g JOIN unnest(moved) m ON m.account_id = g.account_id
      WHERE g.charge > 0
-    WINDOW account AS (PARTITION BY g.account_id), entry AS (PARTITION BY g.account_id ORDER BY g.id);
+    -- from the last of an account back to its first: the balance is moved by all of them already
+    WINDOW later AS (PARTITION BY g.account_id ORDER BY g.id DESC ROWS UNBOUNDED PRECEDING);
   INSERT INTO usage_rollups AS u
     SELECT g.account_id, date_bin('5 minutes', g.completed_at, 'epoch'::timestamptz), g.api_key_id, g.endpoint, g.model,
            count(*), sum(g.input_tokens), sum(g.output_tokens), coalesce(sum(g.cache_read_tokens), 0),

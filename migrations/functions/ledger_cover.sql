@@ -8,14 +8,16 @@ LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
    WHERE part > 0
 $$;
 
--- Without the time of the settlement it could cover a call from another period than the one that is charged.
+-- Without the time of the settlement it could cover a call from another period than the one that is charged; with ids alone it read
+-- the holds again.
 DROP FUNCTION IF EXISTS ledger_cover(hold_settlement[], uuid[]);
+DROP FUNCTION IF EXISTS ledger_cover(hold_settlement[], uuid[], timestamptz);
 
 -- Settlements that cost more than their hold, or that are free within an allowance, as they are to be written. Runs under
 -- the locks of ledger_settle. What a call used beyond its hold is taken from what is free on the account and the key, never
 -- from what other calls hold; only the rest is written off. A provider's failure in the middle of an answer is waived up to
 -- the account's allowance of an hour.
-CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closing uuid[], settled_at timestamptz)
+CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closed holds[], settled_at timestamptz)
 RETURNS hold_settlement[] LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   covered hold_settlement[] := '{}';
@@ -34,7 +36,7 @@ BEGIN
     SELECT s AS settlement, h.amount, b.posted - b.held AS account_free,
            limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, greatest(b.last_at, settled_at)) AS key_free
       FROM unnest(settlements) s
-      LEFT JOIN holds h ON h.id = s.id AND h.id = ANY (closing)
+      LEFT JOIN unnest(closed) h ON h.id = s.id
       LEFT JOIN balances b ON b.account_id = s.account_id
       LEFT JOIN api_keys k ON k.id = s.api_key_id
      ORDER BY s.account_id, s.id

@@ -1,5 +1,7 @@
 -- Admission. One call decides a whole batch of holds under the locks of their accounts and keys.
--- Lock order everywhere: balances by account id, then api_keys by id, then holds, then tasks.
+-- Lock order everywhere: balances by account id, then the keys, holds and tasks of those accounts. Who locks rows of several accounts
+-- without their balances skips those that are locked (last use of keys, leases, old keys). So a balance's lock is enough for the rest: the
+-- rows below it are written in any order, and what they count stands still between two statements.
 -- SECURITY DEFINER: the application role may call the function but cannot write the money tables itself.
 CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -23,8 +25,6 @@ BEGIN
              ORDER BY r.id, r.ordinal) r);
   PERFORM 1 FROM balances b
     WHERE b.account_id IN (SELECT r.account_id FROM unnest(requests) r) ORDER BY b.account_id FOR NO KEY UPDATE;
-  PERFORM 1 FROM api_keys k
-    WHERE k.id IN (SELECT r.api_key_id FROM unnest(requests) r) ORDER BY k.id FOR NO KEY UPDATE;
   decided_at := ledger_now();
 
   -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.

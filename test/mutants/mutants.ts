@@ -46,9 +46,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'missing status guard: settling does not take the hold away',
     edits: [
       {
-        of: 'ledger_write_settled',
-        replace: 'DELETE FROM holds h WHERE h.id = ANY (closing)',
-        by: 'UPDATE holds h SET amount = h.amount WHERE h.id = ANY (closing)',
+        of: 'ledger_settle',
+        replace: 'DELETE FROM holds h USING unnest(settlements) s',
+        by: 'UPDATE holds h SET amount = h.amount FROM unnest(settlements) s',
       },
     ],
   },
@@ -205,7 +205,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         of: 'ledger_write_settled',
-        replace: 'm.posted + (sum(g.charge) OVER account - sum(g.charge) OVER entry)::bigint',
+        replace: 'm.posted + (sum(g.charge) OVER later)::bigint - g.charge',
         by: 'm.posted',
       },
     ],
