@@ -60,9 +60,8 @@ async function inventCalls(client: pg.Client, accountId: string, generations: nu
            keys.ids[1 + n % 3] AS api_key_id,
            '/api/v1/' || (ARRAY['chat/completions', 'tasks'])[1 + n / 3 % 2] AS endpoint,
            'acme/model-' || n / 6 % 4 AS model, 1000 + n % 977 AS input, 2000 + n % 331 AS output
-      FROM keys, (SELECT n, now() - interval '${MONTHS} months' + interval '1 minute'
-              + (n::double precision / ${generations}) * (interval '${MONTHS} months' - interval '2 minutes') AS at
-              FROM generate_series(1, ${generations}) n) s`);
+      FROM keys, (SELECT n, begun + n::double precision / ${generations} * (now() - interval '1 minute' - begun) AS at
+              FROM generate_series(1, ${generations}) n, (SELECT now() - interval '${MONTHS} months' + interval '1 minute' AS begun) b) s`);
   await client.query('ANALYZE bench_calls');
 }
 
