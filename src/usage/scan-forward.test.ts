@@ -35,6 +35,16 @@ test('a small page of a dense history takes one window', async () => {
   expect((await scan(() => 20, 100)).windows).toEqual([8]);
 });
 
+test('a page that the first window almost fills takes an hour more, not as many again', async () => {
+  expect((await scan(() => 12, 101)).windows).toEqual([8, 1]);
+});
+
+test('a history that ends where the page is almost full is read to its end in few windows', async () => {
+  const { rows, windows } = await scan((hour) => (hour < 25 ? 40 : 0), 1_001);
+  expect(rows).toHaveLength(1_000);
+  expect(windows).toEqual([31, 1, 16, 256, 440]);
+});
+
 test.each<[string, (hour: number) => number, number]>([
   ['an empty history', () => 0, 0],
   ['rows at the very end', (hour) => (hour === 743 ? 3 : 0), 3],

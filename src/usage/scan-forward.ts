@@ -4,8 +4,11 @@ import type { BucketRange } from '../http/input/time-range.ts';
 const FIRST_WINDOW_BUCKETS = 8;
 /** Rows that a bucket of the first window is hoped to hold at most. */
 const FIRST_ROWS_PER_BUCKET = 32;
-/** How much longer than the one before it a window may be: what a wrong guess can cost. */
-const GROWTH_MAX = 16;
+/**
+ * How much longer than the one before it a window may be: what a wrong guess can cost. And how much longer each must be than the one before
+ * it had to be, from one bucket on: a guess from a crowded beginning is wrong a few times at most.
+ */
+const GROWTH = 16;
 /** Buckets are not equally full; a little too long a window is cheaper than one more. */
 const MARGIN = 1.2;
 
@@ -28,6 +31,7 @@ export async function scanForward<Row>(
   const rows: Row[] = [];
   let buckets = Math.max(FIRST_WINDOW_BUCKETS, Math.floor(limit / FIRST_ROWS_PER_BUCKET));
   let seen = 0;
+  let atLeast = 1;
   let start = new Date(Math.max(from.getTime(), range.start.getTime()));
   while (start < range.end && rows.length < limit) {
     const aligned = Math.floor(start.getTime() / range.bucketMs) + buckets;
@@ -35,13 +39,9 @@ export async function scanForward<Row>(
     rows.push(...(await read({ start, end }, limit - rows.length)));
     start = end;
     seen += buckets;
-    buckets = nextWindow(buckets, rows.length / seen, limit - rows.length);
+    const expected = (limit - rows.length) / (rows.length / seen);
+    buckets = Math.ceil(Math.min(Math.max(expected * MARGIN, atLeast), GROWTH * buckets));
+    atLeast *= GROWTH;
   }
   return rows;
-}
-
-/** Buckets that should hold the missing rows, at least twice and at most {@link GROWTH_MAX} times the last window. */
-function nextWindow(last: number, rowsPerBucket: number, missing: number): number {
-  const expected = rowsPerBucket === 0 ? Number.POSITIVE_INFINITY : (missing / rowsPerBucket) * MARGIN;
-  return Math.ceil(Math.min(Math.max(expected, 2 * last), GROWTH_MAX * last));
 }
