@@ -50,6 +50,7 @@ import { passedOverTasks } from './0112-passed-over-tasks.ts';
 import { chosenRequests } from './0113-chosen-requests.ts';
 import { sparseGenerations } from './0114-sparse-generations.ts';
 import { plainHashChecks } from './0115-plain-hash-checks.ts';
+import { unreadStatistics } from './0116-unread-statistics.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -106,4 +107,5 @@ export const MIGRATIONS: readonly Migration[] = [
   chosenRequests,
   sparseGenerations,
   plainHashChecks,
+  unreadStatistics,
 ];
