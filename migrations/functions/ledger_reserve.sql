@@ -1,7 +1,7 @@
--- Admission. One call decides a whole batch of holds under the locks of their accounts and keys.
--- Lock order everywhere: balances by account id, then the keys, holds and tasks of those accounts. Who locks rows of several accounts
--- without their balances skips those that are locked (last use of keys, leases, old keys). So a balance's lock is enough for the rest: the
--- rows below it are written in any order, and what they count stands still between two statements.
+-- Admission. One call decides a whole batch of holds under the locks of their accounts' balances.
+-- Lock order everywhere: balances by account id, then the keys, holds and tasks of those accounts. What writes such rows without the balance
+-- (last use of keys, leases, old keys) skips those that are locked. So the lock of a balance is enough: the rows below it may be written in
+-- any order, and nobody else changes what they count.
 -- SECURITY DEFINER: the application role may call the function but cannot write the money tables itself.
 CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$

@@ -162,6 +162,7 @@ interface ExpiredHoldRow extends Record<string, unknown> {
   readonly metered: MeteredJson | null;
 }
 
+/** What is undefined is left out, and NULL in the database: Postgres parses every member that is sent. */
 function toHoldRequestRow(request: HoldRequest, ordinal: number, ttlMs: number): object {
   const { task } = request;
   return {
@@ -187,6 +188,7 @@ function toHoldRequestRow(request: HoldRequest, ordinal: number, ttlMs: number):
   };
 }
 
+/** As {@link toHoldRequestRow}; what is 0 in most settlements is left out, too. */
 function toSettlementRow({ settlement, onlyExpired }: SettlementItem): object {
   const { usage, task } = settlement;
   return {
