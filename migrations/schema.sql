@@ -1565,8 +1565,7 @@ BEGIN
   extended_at := ledger_now();
   PERFORM 1 FROM api_keys k
     WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR
-      limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at) >= extra)
-    FOR NO KEY UPDATE;
+      limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at) >= extra);
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;
@@ -1722,7 +1721,6 @@ BEGIN
     RETURN QUERY SELECT 'exceeds_charge', -charge.amount - before;
     RETURN;
   END IF;
-  PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
   -- a charge of an earlier period makes no room in this one
   refunded_at := ledger_now();

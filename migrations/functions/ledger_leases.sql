@@ -16,8 +16,7 @@ BEGIN
   extended_at := ledger_now();
   PERFORM 1 FROM api_keys k
     WHERE k.id = key AND k.account_id = account AND (k.limit_nano IS NULL OR
-      limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at) >= extra)
-    FOR NO KEY UPDATE;
+      limit_free(k.limit_nano, k.held, k.limit_reset, k.counted_from, k.spent, k.spent_before, extended_at) >= extra);
   IF NOT FOUND THEN
     RETURN NULL;
   END IF;

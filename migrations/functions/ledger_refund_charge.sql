@@ -27,7 +27,6 @@ BEGIN
     RETURN QUERY SELECT 'exceeds_charge', -charge.amount - before;
     RETURN;
   END IF;
-  PERFORM 1 FROM api_keys k WHERE k.id = charge.api_key_id FOR NO KEY UPDATE;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
   -- a charge of an earlier period makes no room in this one
   refunded_at := ledger_now();
