@@ -10,7 +10,7 @@ const HASHES = {
 
 /**
  * The same checks of hashes as before, without counting in the expression. A row is checked at every write of it, whatever is written, and
- * Postgres builds the 64 states of `{64}` each time: 7.3 µs for each key that reserves and again when it settles, a tenth of the ledger's
+ * Postgres builds the 64 states of `{64}` each time: 7.3 µs for each key that reserves and again when it settles, a tenth of Postgres's
  * time where accounts are many, against 0.6 µs.
  */
 export const plainHashChecks: Migration = {

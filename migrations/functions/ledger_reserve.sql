@@ -1,7 +1,7 @@
 -- Admission. One call decides a whole batch of holds under the locks of their accounts' balances.
--- Lock order everywhere: balances by account id, then the keys, holds and tasks of those accounts. What writes such rows without the balance
--- (last use of keys, leases, old keys) skips those that are locked. So the lock of a balance is enough: the rows below it may be written in
--- any order, and nobody else changes what they count.
+-- Lock order everywhere: balances by account id, then the keys and holds of those accounts, then tasks. What writes keys or holds without
+-- the balance (last use, leases, old keys) skips those that are locked. So the lock of a balance is enough: its keys and holds may be written
+-- in any order, and nobody else changes what they count.
 -- SECURITY DEFINER: the application role may call the function but cannot write the money tables itself.
 CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$

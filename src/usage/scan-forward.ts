@@ -5,8 +5,8 @@ const FIRST_WINDOW_BUCKETS = 8;
 /** Rows that a bucket of the first window is hoped to hold at most. */
 const FIRST_ROWS_PER_BUCKET = 32;
 /**
- * How much longer than the one before it a window may be: what a wrong guess can cost. And how much longer each must be than the one before
- * it had to be, from one bucket on: a guess from a crowded beginning is wrong a few times at most.
+ * A window is at most so many times as long as the one before it, which bounds what a wrong guess costs. The least length grows by the same
+ * factor, from one bucket on, so that guesses from a crowded beginning are wrong only a few times.
  */
 const GROWTH = 16;
 /** Buckets are not equally full; a little too long a window is cheaper than one more. */
