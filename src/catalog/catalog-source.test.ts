@@ -72,8 +72,16 @@ test('the file is watched', async () => {
   source.watch(20);
   await writeFile(file, text('3'));
   await changed;
-  source.close();
+  await source.close();
   expect(price(source)).toBe(3_000_000_000_000n);
+});
+
+test('a change before the first look is seen', async () => {
+  const source = await open();
+  await writeFile(file, text('3'));
+  source.watch(20);
+  await eventuallyHolds(() => expect(price(source)).toBe(3_000_000_000_000n));
+  await source.close();
 });
 
 test('so are the files that its engines name, also one that was missing', async () => {
@@ -88,7 +96,7 @@ test('so are the files that its engines name, also one that was missing', async 
     const digest = createHash('sha256').update(content).digest('hex');
     await eventuallyHolds(() => expect(digests).toContain(digest));
   }
-  source.close();
+  await source.close();
 });
 
 test('a missing file is one clear line', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { unwatchFile, watchFile } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Catalog } from './catalog.types.ts';
 import { CatalogError } from './catalog-error.ts';
@@ -31,11 +31,11 @@ export class CatalogSource {
   readonly #options: CatalogSourceOptions;
   readonly #listeners: ((catalog: Catalog) => void)[] = [];
   readonly #checks: CatalogCheck[] = [];
-  /** Polled for changes while {@link watch} is on: the file, and those that it named when it was last read. */
-  readonly #watched = new Set<string>();
-  readonly #onFileChange = (): void => void this.reload();
-  /** Ms between two looks; undefined: nobody watches. */
-  #watchMs: number | undefined;
+  /** How each watched file stood at the last look, which was before it was read. */
+  #states = new Map<string, string>();
+  #watch: Loop | undefined;
+  /** What belongs to the catalog beside its file: paths of files that its engines name, as of the last text that could be read. */
+  #engineFiles: readonly string[];
   #current: Catalog;
   #text: string;
   #reloading: Promise<boolean> = Promise.resolve(false);
@@ -44,6 +44,7 @@ export class CatalogSource {
     this.#options = options;
     this.#text = text;
     this.#current = catalog;
+    this.#engineFiles = Object.keys(catalog.engineFiles);
   }
 
   /** Reads the file for the first time. Throws CatalogError, and whatever `prepare` throws. */
@@ -73,11 +74,10 @@ export class CatalogSource {
 
   /**
    * Looks every `everyMs` (ms; a second unless said otherwise) at the file and at those that its engines name. By polling: editors and
-   * orchestrators replace files rather than write them.
+   * orchestrators replace files rather than write them. The first look reads them all: they may have changed since the catalog was opened.
    */
   watch(everyMs = WATCH_INTERVAL_MS): void {
-    this.#watchMs = everyMs;
-    this.#follow(this.#current);
+    this.#watch = every(everyMs, () => this.#look());
   }
 
   /** Reads the file again, one reload after the other. Resolves to whether another catalog is in force; never rejects. */
@@ -86,12 +86,9 @@ export class CatalogSource {
     return this.#reloading;
   }
 
-  close(): void {
-    this.#watchMs = undefined;
-    for (const path of this.#watched) {
-      unwatchFile(path, this.#onFileChange);
-    }
-    this.#watched.clear();
+  /** Stops watching, and resolves when no look is in flight. */
+  async close(): Promise<void> {
+    await this.#watch?.close();
   }
 
   async #load(): Promise<boolean> {
@@ -100,7 +97,7 @@ export class CatalogSource {
       const text = await read(file);
       const catalog = await withFiles(parseCatalog(text, file, variables), this.#options);
       // also where it has a mistake: what is mended next may be one of its files
-      this.#follow(catalog);
+      this.#engineFiles = Object.keys(catalog.engineFiles);
       if (text === this.#text && isSame(catalog.engineFiles, this.#current.engineFiles)) {
         return false;
       }
@@ -122,19 +119,14 @@ export class CatalogSource {
     }
   }
 
-  #follow({ engineFiles }: Catalog): void {
-    const interval = this.#watchMs;
-    if (interval === undefined) {
-      return;
-    }
-    const wanted = new Set([this.#options.file, ...Object.keys(engineFiles)]);
-    for (const path of [...this.#watched].filter((one) => !wanted.has(one))) {
-      unwatchFile(path, this.#onFileChange);
-      this.#watched.delete(path);
-    }
-    for (const path of [...wanted].filter((one) => !this.#watched.has(one))) {
-      watchFile(path, { interval, persistent: false }, this.#onFileChange);
-      this.#watched.add(path);
+  async #look(): Promise<void> {
+    const before = this.#states;
+    const paths = [this.#options.file, ...this.#engineFiles];
+    this.#states = new Map(
+      await Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await stateOf(path)])),
+    );
+    if ([...this.#states].some(([path, state]) => before.get(path) !== state)) {
+      await this.reload();
     }
   }
 
@@ -149,6 +141,14 @@ export class CatalogSource {
 /** The file's name and the digest of its text, e.g. `tollgate.yaml@3b1c…`. */
 function nameOf(file: string, text: string): string {
   return `${basename(file)}@${digestOf(text)}`;
+}
+
+/** Another text for a file that was written or replaced. */
+function stateOf(path: string): Promise<string> {
+  return stat(path, { bigint: true }).then(
+    ({ ino, size, mtimeNs, ctimeNs }) => [ino, size, mtimeNs, ctimeNs].join(' '),
+    (error: NodeJS.ErrnoException) => error.code ?? '',
+  );
 }
 
 function digestOf(content: string | Buffer): string {

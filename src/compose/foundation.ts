@@ -101,7 +101,7 @@ export async function composeFoundation(
     bookRoots,
     ...storage,
     close: async () => {
-      catalogSource.close();
+      await catalogSource.close();
       await books.ledger.close();
       await storage.storage.close();
       await databaseWatch.close();

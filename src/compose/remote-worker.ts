@@ -65,7 +65,7 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
       rests.retryMisconfigured();
     },
     close: async () => {
-      catalogSource.close();
+      await catalogSource.close();
       rests.close();
       await leases.close();
       await api.close();
