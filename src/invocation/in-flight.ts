@@ -1,11 +1,12 @@
 import { AppError } from '../lib/errors.ts';
+import { Roster } from '../lib/roster.ts';
 import type { StopController } from '../lib/stop-signal.ts';
 
 /** The calls of this process that hold money, and the order to end them. */
 export class InFlight {
-  readonly #calls = new Set<Promise<unknown>>();
-  // A set, not one signal for all: thousands of listeners on one signal would make each removal a search.
-  readonly #upstream = new Set<StopController>();
+  readonly #calls = new Roster<Promise<unknown>>();
+  // A roster, not one signal for all: thousands of listeners on one signal would make each removal a search.
+  readonly #upstream = new Roster<StopController>();
   #draining = false;
   #ending = false;
 
@@ -20,11 +21,11 @@ export class InFlight {
 
   /** Has the controller aborted when calls must end; the returned function takes it out again. */
   register(controller: StopController): () => void {
-    this.#upstream.add(controller);
+    const leave = this.#upstream.add(controller);
     if (this.#ending) {
       controller.abort();
     }
-    return () => this.#upstream.delete(controller);
+    return leave;
   }
 
   /** Runs a call so that a drain waits for it. Throws AppError service_unavailable once a drain began. */
@@ -36,11 +37,11 @@ export class InFlight {
     }
     const running = call();
     const settled = running.catch(() => undefined);
-    this.#calls.add(settled);
+    const leave = this.#calls.add(settled);
     try {
       return await running;
     } finally {
-      this.#calls.delete(settled);
+      leave();
     }
   }
 
@@ -49,14 +50,14 @@ export class InFlight {
     this.#draining = true;
     const timer = setTimeout(() => this.#endAll(), deadlineMs);
     while (this.#calls.size > 0) {
-      await Promise.all(this.#calls);
+      await Promise.all(this.#calls.values());
     }
     clearTimeout(timer);
   }
 
   #endAll(): void {
     this.#ending = true;
-    for (const controller of this.#upstream) {
+    for (const controller of this.#upstream.values()) {
       controller.abort();
     }
   }

@@ -1,5 +1,6 @@
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
+import { Roster } from '../lib/roster.ts';
 import type { LedgerStore } from './ledger.store.ts';
 import type { MeteredSoFar } from './ledger.types.ts';
 
@@ -8,11 +9,16 @@ export const HOLD_TTL_MS = 60_000;
 const RENEW_EVERY_MS = 15_000;
 const RENEW_ITEMS_MAX = 1_000;
 
+interface LiveHold {
+  readonly id: string;
+  readonly metered: () => MeteredSoFar;
+}
+
 /** Renews the leases of this process's live holds, with what each has used so far. */
 export class HoldLeases {
   readonly #store: LedgerStore;
   readonly #log: Logger;
-  readonly #live = new Map<string, () => MeteredSoFar>();
+  readonly #live = new Roster<LiveHold>();
   readonly #renewal: Loop;
 
   constructor(store: LedgerStore, log: Logger, renewEveryMs: number = RENEW_EVERY_MS) {
@@ -25,17 +31,14 @@ export class HoldLeases {
     return this.#live.size;
   }
 
-  add(holdId: string, metered: () => MeteredSoFar): void {
-    this.#live.set(holdId, metered);
-  }
-
-  remove(holdId: string): void {
-    this.#live.delete(holdId);
+  /** Renews that hold's lease until the returned function is called. */
+  add(id: string, metered: () => MeteredSoFar): () => void {
+    return this.#live.add({ id, metered });
   }
 
   /** Renews every live hold now. A failure is logged and made good by the next round, well within the lease. */
   async renewAll(): Promise<void> {
-    const holds = [...this.#live].map(([id, metered]) => ({ id, metered: metered() }));
+    const holds = this.#live.values().map(({ id, metered }) => ({ id, metered: metered() }));
     for (let start = 0; start < holds.length; start += RENEW_ITEMS_MAX) {
       try {
         await this.#store.renew(holds.slice(start, start + RENEW_ITEMS_MAX), HOLD_TTL_MS);

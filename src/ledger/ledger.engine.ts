@@ -139,7 +139,6 @@ export class PostgresLedger implements Ledger {
 
   async #settle(settlement: Settlement): Promise<SettleResult> {
     const row = await this.#submitSettlement({ settlement, onlyExpired: false });
-    this.#leases.remove(settlement.holdId);
     if (row.outcome === 'open' || row.outcome === 'unknown') {
       throw new InvariantError(`hold ${settlement.holdId} cannot be settled: ${row.outcome}`);
     }
@@ -161,8 +160,7 @@ export class PostgresLedger implements Ledger {
   }
 
   keepAlive(hold: Hold, metered: () => MeteredSoFar): () => void {
-    this.#leases.add(hold.id, metered);
-    return () => this.#leases.remove(hold.id);
+    return this.#leases.add(hold.id, metered);
   }
 
   /** Waits until every settlement handed in has committed, then stops renewing. The caller bounds the time. */

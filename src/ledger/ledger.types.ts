@@ -192,7 +192,7 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<SettleResult>;
   /**
    * Keeps a call's hold alive while the process lives: renewed every 15 s with what `metered` says then.
-   * Returns the function that stops it; settle stops it too.
+   * Returns the function that stops it, to be called once it is settled.
    */
   keepAlive(hold: Hold, metered: () => MeteredSoFar): () => void;
 }

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { Roster } from './roster.ts';
+
+test('holds what was added and not taken out, however often each is taken out', () => {
+  const step = fc.oneof(
+    fc.record({ add: fc.constant(true), at: fc.nat() }),
+    fc.record({ add: fc.constant(false), at: fc.nat() }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const roster = new Roster<number>();
+      const model = new Set<number>();
+      const removals: (() => void)[] = [];
+      for (const { add, at } of steps) {
+        const number = removals.length;
+        if (add) {
+          removals.push(roster.add(number));
+          model.add(number);
+        } else if (number > 0) {
+          removals[at % number]?.();
+          model.delete(at % number);
+        }
+        expect(roster.size).toBe(model.size);
+        expect(new Set(roster.values())).toEqual(model);
+      }
+    }),
+  );
+});
+
+test('one value may be in it twice', () => {
+  const roster = new Roster<string>();
+  const leave = roster.add('call');
+  roster.add('call');
+  leave();
+  leave();
+  expect(roster.values()).toEqual(['call']);
+});
+
+test('who leaves while all are visited changes nothing for the visit', () => {
+  const roster = new Roster<() => void>();
+  let visited = 0;
+  const leaves = [0, 1, 2].map(() => roster.add(() => (visited += 1)));
+  for (const visit of roster.values()) {
+    visit();
+    leaves.pop()?.();
+  }
+  expect([visited, roster.size]).toEqual([3, 0]);
+});
