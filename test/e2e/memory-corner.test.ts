@@ -21,7 +21,8 @@ const BODIES = Number(process.env.TEST_MEMORY_BODIES ?? 5);
 const STREAMS = Number(process.env.TEST_MEMORY_STREAMS ?? 100);
 
 const composed = readComposeFile(COMPOSE_VARIABLES).services;
-const heapFlags = composed.api?.command?.filter((word) => word.startsWith('--max-')) ?? [];
+const heapFlags =
+  composed.api?.command?.filter((word) => word.startsWith('--') && word !== '--enable-source-maps') ?? [];
 
 let service: LocalService;
 let provider: SlowProvider;
