@@ -23,6 +23,8 @@ export interface CatalogSourceOptions {
   readonly log: Logger;
 }
 
+type PerFile = Catalog['engineFiles'];
+
 /** Says in one line what is wrong with a catalog; undefined where nothing is. */
 export type CatalogCheck = (catalog: Catalog) => string | undefined;
 
@@ -32,7 +34,7 @@ export class CatalogSource {
   readonly #listeners: ((catalog: Catalog) => void)[] = [];
   readonly #checks: CatalogCheck[] = [];
   /** How each watched file stood at the last look, which was before it was read. */
-  #states = new Map<string, string>();
+  #states: PerFile = {};
   #watch: Loop | undefined;
   /** What belongs to the catalog beside its file: paths of files that its engines name, as of the last text that could be read. */
   #engineFiles: readonly string[];
@@ -120,12 +122,9 @@ export class CatalogSource {
   }
 
   async #look(): Promise<void> {
-    const before = this.#states;
-    const paths = [this.#options.file, ...this.#engineFiles];
-    this.#states = new Map(
-      await Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await stateOf(path)])),
-    );
-    if ([...this.#states].some(([path, state]) => before.get(path) !== state)) {
+    const states = await perFile([this.#options.file, ...this.#engineFiles], stateOf);
+    if (!isSame(states, this.#states)) {
+      this.#states = states;
       await this.reload();
     }
   }
@@ -143,30 +142,35 @@ function nameOf(file: string, text: string): string {
   return `${basename(file)}@${digestOf(text)}`;
 }
 
-/** Another text for a file that was written or replaced. */
-function stateOf(path: string): Promise<string> {
-  return stat(path, { bigint: true }).then(
-    ({ ino, size, mtimeNs, ctimeNs }) => [ino, size, mtimeNs, ctimeNs].join(' '),
-    (error: NodeJS.ErrnoException) => error.code ?? '',
-  );
-}
-
 function digestOf(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
 /** The catalog with what its files hold now. One that cannot be read is its engine's to complain of. */
 async function withFiles(catalog: Catalog, { filesOf }: CatalogSourceOptions): Promise<Catalog> {
-  const digests = await Promise.all(
-    filesOf(catalog).map(async (path): Promise<[string, string]> => {
-      const digest = await readFile(path).then(digestOf, (error: NodeJS.ErrnoException) => error.code ?? '');
-      return [path, digest];
-    }),
-  );
-  return { ...catalog, engineFiles: Object.fromEntries(digests) };
+  const engineFiles = await perFile(filesOf(catalog), async (path) => digestOf(await readFile(path)));
+  return { ...catalog, engineFiles };
 }
 
-function isSame(one: Catalog['engineFiles'], other: Catalog['engineFiles']): boolean {
+/** Another text once the file was written or replaced. Rejects as `stat` does. */
+async function stateOf(path: string): Promise<string> {
+  const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+  return [ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
+/** The text of each file, by its path; of one that has none, the code of its error. */
+async function perFile(
+  paths: readonly string[],
+  textOf: (path: string) => Promise<string>,
+): Promise<PerFile> {
+  const texts = paths.map(async (path): Promise<[string, string]> => {
+    const text = await textOf(path).catch((error: NodeJS.ErrnoException) => error.code ?? '');
+    return [path, text];
+  });
+  return Object.fromEntries(await Promise.all(texts));
+}
+
+function isSame(one: PerFile, other: PerFile): boolean {
   const paths = Object.keys(one);
   return paths.length === Object.keys(other).length && paths.every((path) => one[path] === other[path]);
 }
