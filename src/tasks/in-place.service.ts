@@ -1,5 +1,6 @@
 import type { EngineOutput } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
+import { Roster } from '../lib/roster.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Lease } from './lease-keeper.ts';
 import { StorageWaitError } from './storage-patience.ts';
@@ -41,7 +42,7 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
   readonly #finisher: Pick<TaskFinisher, 'finish'>;
   readonly #settings: InPlaceSettings;
   readonly #log: Logger;
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #running = new Roster<Promise<unknown>>();
   readonly #places: Semaphore;
   #bytesInHand = 0;
 
@@ -55,16 +56,14 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
   /** Resolves when everything under way has ended. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) {
-      await Promise.allSettled(this.#running);
+      await Promise.allSettled(this.#running.values());
     }
   }
 
   /** Keeps {@link idle} waiting until the attempt is over. It may outlive its job, which could no longer tell of an error. */
   track(attempt: Promise<unknown>): void {
-    this.#running.add(attempt);
-    attempt
-      .catch((error: unknown) => this.#log.warn({ error }, 'an attempt broke off'))
-      .finally(() => this.#running.delete(attempt));
+    const leave = this.#running.add(attempt);
+    attempt.catch((error: unknown) => this.#log.warn({ error }, 'an attempt broke off')).finally(leave);
   }
 
   /**
