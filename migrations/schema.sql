@@ -1840,23 +1840,21 @@ AS $function$
 #variable_conflict use_column
 DECLARE
   requests hold_request[];
+  account_ids uuid[];
   candidate record;
   current_account uuid;
   current_key uuid;
   account_free bigint;
   key_free bigint;
   verdict text;
-  ids uuid[] := '{}';
-  grants bigint[] := '{}';
+  opened holds[] := '{}';
   decided_at timestamptz;
 BEGIN
   -- an id that stands in a batch twice is decided once
-  requests := ARRAY(
-    SELECT ROW (r.*)::hold_request
-      FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
-             ORDER BY r.id, r.ordinal) r);
-  PERFORM 1 FROM balances b
-    WHERE b.account_id IN (SELECT r.account_id FROM unnest(requests) r) ORDER BY b.account_id FOR NO KEY UPDATE;
+  SELECT array_agg(ROW (r.*)::hold_request), array_agg(r.account_id) INTO requests, account_ids
+    FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
+           ORDER BY r.id, r.ordinal) r;
+  PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
   decided_at := ledger_now();
 
   -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
@@ -1907,15 +1905,17 @@ BEGIN
       granted := least(candidate.amount, account_free, key_free);
       account_free := account_free - granted;
       key_free := key_free - granted;
-      ids := ids || candidate.id;
-      grants := grants || granted;
+      -- in the order of the table's columns; a task's hold is closed by its task alone, whatever time that takes
+      opened := opened || ROW (candidate.id, candidate.account_id, candidate.api_key_id, candidate.request_id,
+        candidate.endpoint, candidate.model, candidate.price_version, candidate.task IS NOT NULL, granted, NULL, decided_at,
+        CASE WHEN candidate.task IS NULL THEN decided_at + candidate.ttl_ms * interval '1 ms' ELSE 'infinity' END)::holds;
       outcome := 'held';
     END IF;
     RETURN NEXT;
   END LOOP;
 
-  IF cardinality(ids) > 0 THEN
-    PERFORM ledger_write_holds(requests, ids, grants, decided_at);
+  IF cardinality(opened) > 0 THEN
+    PERFORM ledger_write_holds(requests, opened, decided_at);
   END IF;
 END $function$
 
@@ -1998,6 +1998,7 @@ AS $function$
 #variable_conflict use_column
 DECLARE
   settlements hold_settlement[];
+  account_ids uuid[];
   ended_tasks uuid[] := '{}';
   closing uuid[];
   closed holds[];
@@ -2005,11 +2006,9 @@ DECLARE
   settled_at timestamptz;
 BEGIN
   -- an id that stands in a batch twice is settled once
-  settlements := ARRAY(
-    SELECT ROW (s.*)::hold_settlement
-      FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s);
-  PERFORM 1 FROM balances b
-    WHERE b.account_id IN (SELECT s.account_id FROM unnest(settlements) s) ORDER BY b.account_id FOR NO KEY UPDATE;
+  SELECT array_agg(ROW (s.*)::hold_settlement), array_agg(s.account_id) INTO settlements, account_ids
+    FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s;
+  PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
   -- read after the locks: an entry's time must not lie before the entry the lock was waiting for
   settled_at := ledger_now();
   IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
@@ -2081,48 +2080,40 @@ AS $function$
    WHERE part > 0
 $function$
 
-CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], ids uuid[], grants bigint[], decided_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], opened holds[], decided_at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 BEGIN
-  INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task, amount,
-                     created_at, expires_at)
-    SELECT r.id, r.account_id, r.api_key_id, r.request_id, r.endpoint, r.model, r.price_version,
-           r.task IS NOT NULL, u.granted, decided_at,
-           -- a task's hold is closed by its task alone, whatever time that takes
-           CASE WHEN r.task IS NULL THEN decided_at + r.ttl_ms * interval '1 ms' ELSE 'infinity' END
-      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id;
+  INSERT INTO holds SELECT * FROM unnest(opened);
   UPDATE balances b SET held = b.held + s.granted
-    FROM (SELECT r.account_id, sum(u.granted)::bigint AS granted
-            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+    FROM (SELECT h.account_id, sum(h.amount)::bigint AS granted FROM unnest(opened) h GROUP BY 1) s
    WHERE b.account_id = s.account_id;
   UPDATE api_keys k
      SET held = k.held + s.granted,
          spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, decided_at),
          counted_from = greatest(k.counted_from, budget_start(k.limit_reset, decided_at))
-    FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
-            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+    FROM (SELECT h.api_key_id, sum(h.amount)::bigint AS granted FROM unnest(opened) h GROUP BY 1) s
    WHERE k.id = s.api_key_id;
+  IF NOT EXISTS (SELECT FROM unnest(opened) h WHERE h.is_task) THEN
+    RETURN;
+  END IF;
   INSERT INTO tasks (id, account_id, api_key_id, endpoint, model, kind, pool, parameters, seed, charge, webhook_url,
                      created_at, not_before, deadline_at)
     SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
-           r.task->'parameters', (r.task->>'seed')::bigint, u.granted, r.task->>'webhook_url',
+           r.task->'parameters', (r.task->>'seed')::bigint, h.amount, r.task->>'webhook_url',
            decided_at, decided_at,
            -- a time instead of a duration: from API processes of the release before, while it is being replaced
            coalesce(decided_at + (r.task->>'deadline_ms')::bigint * interval '1 ms',
                     to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000))
-      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
-     WHERE r.task IS NOT NULL;
-  IF FOUND THEN
-    INSERT INTO task_events (task_id, account_id, at, state, attempt)
-      SELECT r.id, r.account_id, decided_at, 'queued', 0
-        FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
-    PERFORM pg_notify('tollgate_tasks', 'generate-' || p.pool)
-       FROM (SELECT DISTINCT r.task->>'pool' AS pool FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id) p
-      WHERE p.pool IS NOT NULL;
-  END IF;
+      FROM unnest(opened) h JOIN unnest(requests) r ON r.id = h.id
+     WHERE h.is_task;
+  INSERT INTO task_events (task_id, account_id, at, state, attempt)
+    SELECT h.id, h.account_id, decided_at, 'queued', 0 FROM unnest(opened) h WHERE h.is_task;
+  PERFORM pg_notify('tollgate_tasks', 'generate-' || p.pool)
+     FROM (SELECT DISTINCT r.task->>'pool' AS pool FROM unnest(opened) h JOIN unnest(requests) r ON r.id = h.id
+            WHERE h.is_task) p;
 END $function$
 
 CREATE OR REPLACE FUNCTION ledger_write_settled(settlements hold_settlement[], closing uuid[], closed holds[], settled_at timestamp with time zone)
@@ -2131,19 +2122,8 @@ CREATE OR REPLACE FUNCTION ledger_write_settled(settlements hold_settlement[], c
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 DECLARE
-  moved balances[];
   recorded generations[];
 BEGIN
-  WITH after AS (
-    UPDATE balances b
-       SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
-           seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
-      FROM (SELECT h.account_id, sum(h.amount)::bigint AS released, sum(s.charge)::bigint AS charged,
-                   count(*) FILTER (WHERE s.charge > 0) AS entries
-              FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id GROUP BY 1) t
-     WHERE b.account_id = t.account_id
-    RETURNING b)
-  SELECT array_agg(a.b) INTO moved FROM after a;
   -- in the order of the table's columns; what is 0 in most rows is kept as NULL there, which takes no bytes
   recorded := ARRAY(
     SELECT ROW (h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model), s.status, s.error_code,
@@ -2151,9 +2131,16 @@ BEGIN
                 nullif(s.reasoning_tokens, 0),
                 s.usage_source, coalesce(s.price_version, h.price_version), h.amount, s.charge, s.lines,
                 nullif(coalesce(s.shortfall, 0) + coalesce(s.beyond_max_cost, 0) + coalesce(s.waived, 0), 0), s.provider, s.provider_cost,
-                s.attempts, s.finish_reason, s.streamed, s.latency_ms, s.first_token_ms, h.created_at, m.last_at,
+                s.attempts, s.finish_reason, s.streamed, s.latency_ms, s.first_token_ms, h.created_at, greatest(b.last_at, settled_at),
                 s.metering)::generations
-      FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN unnest(moved) m ON m.account_id = h.account_id);
+      FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN balances b ON b.account_id = h.account_id);
+  UPDATE balances b
+     SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
+         seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
+    FROM (SELECT g.account_id, sum(g.hold_amount)::bigint AS released, sum(g.charge)::bigint AS charged,
+                 count(*) FILTER (WHERE g.charge > 0) AS entries
+            FROM unnest(recorded) g GROUP BY 1) t
+   WHERE b.account_id = t.account_id;
   UPDATE api_keys k
      SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
          spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, t.at),
@@ -2166,7 +2153,7 @@ BEGIN
   INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
     SELECT g.account_id, m.seq + 1 - row_number() OVER later, 'usage_charge', -g.charge,
            m.posted + (sum(g.charge) OVER later)::bigint - g.charge, 'revenue', g.id, g.api_key_id, m.last_at
-      FROM unnest(recorded) g JOIN unnest(moved) m ON m.account_id = g.account_id
+      FROM unnest(recorded) g JOIN balances m ON m.account_id = g.account_id
      WHERE g.charge > 0
     -- from the last of an account back to its first: the balance is moved by all of them already
     WINDOW later AS (PARTITION BY g.account_id ORDER BY g.id DESC ROWS UNBOUNDED PRECEDING);

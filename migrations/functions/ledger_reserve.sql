@@ -8,23 +8,21 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
 DECLARE
   requests hold_request[];
+  account_ids uuid[];
   candidate record;
   current_account uuid;
   current_key uuid;
   account_free bigint;
   key_free bigint;
   verdict text;
-  ids uuid[] := '{}';
-  grants bigint[] := '{}';
+  opened holds[] := '{}';
   decided_at timestamptz;
 BEGIN
   -- an id that stands in a batch twice is decided once
-  requests := ARRAY(
-    SELECT ROW (r.*)::hold_request
-      FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
-             ORDER BY r.id, r.ordinal) r);
-  PERFORM 1 FROM balances b
-    WHERE b.account_id IN (SELECT r.account_id FROM unnest(requests) r) ORDER BY b.account_id FOR NO KEY UPDATE;
+  SELECT array_agg(ROW (r.*)::hold_request), array_agg(r.account_id) INTO requests, account_ids
+    FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
+           ORDER BY r.id, r.ordinal) r;
+  PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
   decided_at := ledger_now();
 
   -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
@@ -75,57 +73,54 @@ BEGIN
       granted := least(candidate.amount, account_free, key_free);
       account_free := account_free - granted;
       key_free := key_free - granted;
-      ids := ids || candidate.id;
-      grants := grants || granted;
+      -- in the order of the table's columns; a task's hold is closed by its task alone, whatever time that takes
+      opened := opened || ROW (candidate.id, candidate.account_id, candidate.api_key_id, candidate.request_id,
+        candidate.endpoint, candidate.model, candidate.price_version, candidate.task IS NOT NULL, granted, NULL, decided_at,
+        CASE WHEN candidate.task IS NULL THEN decided_at + candidate.ttl_ms * interval '1 ms' ELSE 'infinity' END)::holds;
       outcome := 'held';
     END IF;
     RETURN NEXT;
   END LOOP;
 
-  IF cardinality(ids) > 0 THEN
-    PERFORM ledger_write_holds(requests, ids, grants, decided_at);
+  IF cardinality(opened) > 0 THEN
+    PERFORM ledger_write_holds(requests, opened, decided_at);
   END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], ids uuid[], grants bigint[], decided_at timestamptz)
+-- It took ids and amounts, and joined them to the requests in each of its statements.
+DROP FUNCTION IF EXISTS ledger_write_holds(hold_request[], uuid[], bigint[], timestamptz);
+
+CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], opened holds[], decided_at timestamptz)
 RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-  INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task, amount,
-                     created_at, expires_at)
-    SELECT r.id, r.account_id, r.api_key_id, r.request_id, r.endpoint, r.model, r.price_version,
-           r.task IS NOT NULL, u.granted, decided_at,
-           -- a task's hold is closed by its task alone, whatever time that takes
-           CASE WHEN r.task IS NULL THEN decided_at + r.ttl_ms * interval '1 ms' ELSE 'infinity' END
-      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id;
+  INSERT INTO holds SELECT * FROM unnest(opened);
   UPDATE balances b SET held = b.held + s.granted
-    FROM (SELECT r.account_id, sum(u.granted)::bigint AS granted
-            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+    FROM (SELECT h.account_id, sum(h.amount)::bigint AS granted FROM unnest(opened) h GROUP BY 1) s
    WHERE b.account_id = s.account_id;
   UPDATE api_keys k
      SET held = k.held + s.granted,
          spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, decided_at),
          counted_from = greatest(k.counted_from, budget_start(k.limit_reset, decided_at))
-    FROM (SELECT r.api_key_id, sum(u.granted)::bigint AS granted
-            FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id GROUP BY 1) s
+    FROM (SELECT h.api_key_id, sum(h.amount)::bigint AS granted FROM unnest(opened) h GROUP BY 1) s
    WHERE k.id = s.api_key_id;
+  IF NOT EXISTS (SELECT FROM unnest(opened) h WHERE h.is_task) THEN
+    RETURN;
+  END IF;
   INSERT INTO tasks (id, account_id, api_key_id, endpoint, model, kind, pool, parameters, seed, charge, webhook_url,
                      created_at, not_before, deadline_at)
     SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
-           r.task->'parameters', (r.task->>'seed')::bigint, u.granted, r.task->>'webhook_url',
+           r.task->'parameters', (r.task->>'seed')::bigint, h.amount, r.task->>'webhook_url',
            decided_at, decided_at,
            -- a time instead of a duration: from API processes of the release before, while it is being replaced
            coalesce(decided_at + (r.task->>'deadline_ms')::bigint * interval '1 ms',
                     to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000))
-      FROM unnest(ids, grants) u (id, granted) JOIN unnest(requests) r ON r.id = u.id
-     WHERE r.task IS NOT NULL;
-  IF FOUND THEN
-    INSERT INTO task_events (task_id, account_id, at, state, attempt)
-      SELECT r.id, r.account_id, decided_at, 'queued', 0
-        FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id WHERE r.task IS NOT NULL;
-    PERFORM pg_notify('tollgate_tasks', 'generate-' || p.pool)
-       FROM (SELECT DISTINCT r.task->>'pool' AS pool FROM unnest(ids) u (id) JOIN unnest(requests) r ON r.id = u.id) p
-      WHERE p.pool IS NOT NULL;
-  END IF;
+      FROM unnest(opened) h JOIN unnest(requests) r ON r.id = h.id
+     WHERE h.is_task;
+  INSERT INTO task_events (task_id, account_id, at, state, attempt)
+    SELECT h.id, h.account_id, decided_at, 'queued', 0 FROM unnest(opened) h WHERE h.is_task;
+  PERFORM pg_notify('tollgate_tasks', 'generate-' || p.pool)
+     FROM (SELECT DISTINCT r.task->>'pool' AS pool FROM unnest(opened) h JOIN unnest(requests) r ON r.id = h.id
+            WHERE h.is_task) p;
 END $$;
 
 -- For batches of few items: planned once per connection. Planning each batch anew cost almost half of a lone hold's time

@@ -5,6 +5,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
 DECLARE
   settlements hold_settlement[];
+  account_ids uuid[];
   ended_tasks uuid[] := '{}';
   closing uuid[];
   closed holds[];
@@ -12,11 +13,9 @@ DECLARE
   settled_at timestamptz;
 BEGIN
   -- an id that stands in a batch twice is settled once
-  settlements := ARRAY(
-    SELECT ROW (s.*)::hold_settlement
-      FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s);
-  PERFORM 1 FROM balances b
-    WHERE b.account_id IN (SELECT s.account_id FROM unnest(settlements) s) ORDER BY b.account_id FOR NO KEY UPDATE;
+  SELECT array_agg(ROW (s.*)::hold_settlement), array_agg(s.account_id) INTO settlements, account_ids
+    FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s;
+  PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
   -- read after the locks: an entry's time must not lie before the entry the lock was waiting for
   settled_at := ledger_now();
   IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
@@ -73,19 +72,8 @@ END $$;
 CREATE OR REPLACE FUNCTION ledger_write_settled(settlements hold_settlement[], closing uuid[], closed holds[],
   settled_at timestamptz) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
-  moved balances[];
   recorded generations[];
 BEGIN
-  WITH after AS (
-    UPDATE balances b
-       SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
-           seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
-      FROM (SELECT h.account_id, sum(h.amount)::bigint AS released, sum(s.charge)::bigint AS charged,
-                   count(*) FILTER (WHERE s.charge > 0) AS entries
-              FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id GROUP BY 1) t
-     WHERE b.account_id = t.account_id
-    RETURNING b)
-  SELECT array_agg(a.b) INTO moved FROM after a;
   -- in the order of the table's columns; what is 0 in most rows is kept as NULL there, which takes no bytes
   recorded := ARRAY(
     SELECT ROW (h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model), s.status, s.error_code,
@@ -93,9 +81,16 @@ BEGIN
                 nullif(s.reasoning_tokens, 0),
                 s.usage_source, coalesce(s.price_version, h.price_version), h.amount, s.charge, s.lines,
                 nullif(coalesce(s.shortfall, 0) + coalesce(s.beyond_max_cost, 0) + coalesce(s.waived, 0), 0), s.provider, s.provider_cost,
-                s.attempts, s.finish_reason, s.streamed, s.latency_ms, s.first_token_ms, h.created_at, m.last_at,
+                s.attempts, s.finish_reason, s.streamed, s.latency_ms, s.first_token_ms, h.created_at, greatest(b.last_at, settled_at),
                 s.metering)::generations
-      FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN unnest(moved) m ON m.account_id = h.account_id);
+      FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN balances b ON b.account_id = h.account_id);
+  UPDATE balances b
+     SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
+         seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
+    FROM (SELECT g.account_id, sum(g.hold_amount)::bigint AS released, sum(g.charge)::bigint AS charged,
+                 count(*) FILTER (WHERE g.charge > 0) AS entries
+            FROM unnest(recorded) g GROUP BY 1) t
+   WHERE b.account_id = t.account_id;
   UPDATE api_keys k
      SET held = k.held - t.released, spent = k.spent + t.charged, last_used_at = greatest(k.last_used_at, settled_at),
          spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, t.at),
@@ -108,7 +103,7 @@ BEGIN
   INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
     SELECT g.account_id, m.seq + 1 - row_number() OVER later, 'usage_charge', -g.charge,
            m.posted + (sum(g.charge) OVER later)::bigint - g.charge, 'revenue', g.id, g.api_key_id, m.last_at
-      FROM unnest(recorded) g JOIN unnest(moved) m ON m.account_id = g.account_id
+      FROM unnest(recorded) g JOIN balances m ON m.account_id = g.account_id
      WHERE g.charge > 0
     -- from the last of an account back to its first: the balance is moved by all of them already
     WINDOW later AS (PARTITION BY g.account_id ORDER BY g.id DESC ROWS UNBOUNDED PRECEDING);

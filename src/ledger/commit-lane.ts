@@ -37,9 +37,11 @@ const RETRY_MS_MAX = 1_000;
 /** A statement refused that often, on as many connections, is tried on apart: should one item be at fault after all, the others pass. */
 const STATEMENT_RETRIES = 8;
 /** A batch beyond this is a herd: those it answers come back one after the other, and the first must not go off alone. */
-const HERD_ITEMS = 8;
+const HERD_ITEMS = 4;
+/** The part of a herd that the others are not waited for any longer. */
+const HERD_PART = 0.9;
 /** How long the first of a herd waits for the others at most, in ms. */
-const GATHER_MS_MAX = 1;
+const GATHER_MS_MAX = 6;
 /** Looks for items that wait too long, within the time they may wait. */
 const WATCHES_PER_PATIENCE = 12;
 
@@ -55,6 +57,8 @@ export class CommitLane<Item, Result> {
   #last = { items: 0, durationMs: 0, endedAt: 0 };
   #watch: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** Set while a herd gathers: called when enough of it is here. */
+  #onGathered: (() => void) | undefined;
   /** Groups that are stuck get a lane of their own until they are through. */
   readonly #detours = new Map<string, CommitLane<Item, Result>>();
 
@@ -138,16 +142,27 @@ export class CommitLane<Item, Result> {
 
   #isHerdReturning(): boolean {
     const { items, durationMs, endedAt } = this.#last;
-    return items > HERD_ITEMS && this.#queue.length < items / 2 && performance.now() - endedAt <= durationMs;
+    return items > HERD_ITEMS && !this.#isHerdHere() && performance.now() - endedAt <= durationMs;
   }
 
-  /** Waits for half of the herd, a quarter of what its commit took at most: half of it together is worth more than one item ahead. */
-  async #gather(): Promise<void> {
-    const { items, durationMs } = this.#last;
-    const until = performance.now() + Math.min(GATHER_MS_MAX, durationMs / 4);
-    while (this.#queue.length < items / 2 && performance.now() < until) {
-      await nextTurn();
-    }
+  #isHerdHere(): boolean {
+    return this.#queue.length >= this.#last.items * HERD_PART;
+  }
+
+  /**
+   * Waits until the herd is here, as long as its commit took at most. A statement costs as much as ten of its items: without the wait
+   * 32 calls at a time come in small groups, each with a statement of its own, and all of them wait longer (measured).
+   */
+  #gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const gathered = () => {
+        clearTimeout(patience);
+        this.#onGathered = undefined;
+        resolve();
+      };
+      const patience = setTimeout(gathered, Math.min(GATHER_MS_MAX, this.#last.durationMs));
+      this.#onGathered = gathered;
+    });
   }
 
   #takeBatch(): WaitingItem<Item, Result>[] {
@@ -172,6 +187,9 @@ export class CommitLane<Item, Result> {
 
   #enqueue(items: readonly WaitingItem<Item, Result>[]): void {
     this.#queue.push(...items);
+    if (this.#isHerdHere()) {
+      this.#onGathered?.();
+    }
     this.#start();
     this.#watchPatience();
   }

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import pg from 'pg';
 import { CommitLane, type LaneObserver, type LaneOptions } from '../../src/ledger/commit-lane.ts';
@@ -97,6 +97,8 @@ test('a batch that the database does not support is halved, and an item that it 
 });
 
 describe('batches', () => {
+  afterEach(() => jest.restoreAllMocks());
+
   test('what arrives in one turn is one batch, what arrives while it is in flight the next', async () => {
     const batches: number[][] = [];
     let inFlight = 0;
@@ -121,9 +123,9 @@ describe('batches', () => {
     ]);
   });
 
-  test('the first of a herd that comes back waits for half of it, a lone item for nobody', async () => {
+  test('the first of a herd that comes back waits for nine tenths of it, a lone item for nobody', async () => {
     let nowMs = 0;
-    const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const sizes: number[] = [];
     const tested = lane((items) => {
       sizes.push(items.length);
@@ -139,14 +141,28 @@ describe('batches', () => {
       await setImmediate();
     }
     await Promise.all(returning);
-    expect(sizes[1]).toBe(11);
+    expect(sizes[1]).toBe(19);
     nowMs += 1_000;
     const batches = sizes.length;
     const lone = submit(1);
     await setImmediate();
     expect(sizes.slice(batches)).toEqual([1]);
     await lone;
-    clock.mockRestore();
+  });
+
+  test('a herd that stays away is waited for as long as its commit took', async () => {
+    const sizes: number[] = [];
+    const tested = lane(async (items) => {
+      sizes.push(items.length);
+      await pause(4);
+      return values(items);
+    });
+    await Promise.all(Array.from({ length: 21 }, (_, value) => tested.submit(item(value))));
+    const first = tested.submit(item(1));
+    await setImmediate();
+    expect(sizes).toEqual([21]);
+    await first;
+    expect(sizes).toEqual([21, 1]);
   });
 
   test('a batch is never larger than its bound', async () => {
