@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { AppError } from '../lib/errors.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { classifyFailure } from './failure-kind.ts';
+import { Herd } from './herd.ts';
 import { WaitingItem } from './waiting-item.ts';
 
 /** What a lane does with an item it cannot get through. */
@@ -36,12 +37,6 @@ const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1_000;
 /** A statement refused that often, on as many connections, is tried on apart: should one item be at fault after all, the others pass. */
 const STATEMENT_RETRIES = 8;
-/** A batch beyond this is a herd: those it answers come back one after the other, and the first must not go off alone. */
-const HERD_ITEMS = 4;
-/** The part of a herd that the others are not waited for any longer. */
-const HERD_PART = 0.9;
-/** How long the first of a herd waits for the others at most, in ms. */
-const GATHER_MS_MAX = 6;
 /** Looks for items that wait too long, within the time they may wait. */
 const WATCHES_PER_PATIENCE = 12;
 
@@ -53,12 +48,9 @@ export class CommitLane<Item, Result> {
   readonly #options: LaneOptions<Item, Result>;
   #queue: WaitingItem<Item, Result>[] = [];
   #inFlight: readonly WaitingItem<Item, Result>[] = [];
-  /** The last batch that went through; times in ms. */
-  #last = { items: 0, durationMs: 0, endedAt: 0 };
+  readonly #herd = new Herd();
   #watch: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** Set while a herd gathers: called when enough of it is here. */
-  #onGathered: (() => void) | undefined;
   /** Groups that are stuck get a lane of their own until they are through. */
   readonly #detours = new Map<string, CommitLane<Item, Result>>();
 
@@ -125,44 +117,19 @@ export class CommitLane<Item, Result> {
   }
 
   async #drain(): Promise<void> {
-    if (!this.#isHerdReturning()) {
+    if (!this.#herd.isAwaited(this.#queue.length)) {
       // what comes in the same turn of the event loop goes along
       await nextTurn();
     }
     while (this.#queue.length > 0) {
-      if (this.#isHerdReturning()) {
-        await this.#gather();
+      if (this.#herd.isAwaited(this.#queue.length)) {
+        await this.#herd.gather();
       }
       const batch = this.#takeBatch();
       if (batch.length > 0) {
         await this.#deliver(batch);
       }
     }
-  }
-
-  #isHerdReturning(): boolean {
-    const { items, durationMs, endedAt } = this.#last;
-    return items > HERD_ITEMS && !this.#isHerdHere() && performance.now() - endedAt <= durationMs;
-  }
-
-  #isHerdHere(): boolean {
-    return this.#queue.length >= this.#last.items * HERD_PART;
-  }
-
-  /**
-   * Waits until the herd is here, as long as its commit took at most. A statement costs as much as ten of its items: without the wait
-   * 32 calls at a time come in small groups, each with a statement of its own, and all of them wait longer (measured).
-   */
-  #gather(): Promise<void> {
-    return new Promise((resolve) => {
-      const gathered = () => {
-        clearTimeout(patience);
-        this.#onGathered = undefined;
-        resolve();
-      };
-      const patience = setTimeout(gathered, Math.min(GATHER_MS_MAX, this.#last.durationMs));
-      this.#onGathered = gathered;
-    });
   }
 
   #takeBatch(): WaitingItem<Item, Result>[] {
@@ -187,9 +154,7 @@ export class CommitLane<Item, Result> {
 
   #enqueue(items: readonly WaitingItem<Item, Result>[]): void {
     this.#queue.push(...items);
-    if (this.#isHerdHere()) {
-      this.#onGathered?.();
-    }
+    this.#herd.arrived(this.#queue.length);
     this.#start();
     this.#watchPatience();
   }
@@ -243,7 +208,7 @@ export class CommitLane<Item, Result> {
       const results = await this.#options.send(batch.map((waiting) => waiting.item));
       const oldest = batch[0]?.enteredAt ?? sentAt;
       const endedAt = performance.now();
-      this.#last = { items: batch.length, durationMs: endedAt - sentAt, endedAt };
+      this.#herd.left(batch.length, endedAt - sentAt);
       this.#options.observer.batchSent(this.#options.name, batch.length, endedAt - sentAt, sentAt - oldest);
       batch.forEach((waiting, index) => {
         this.#finish(waiting, results[index] as Result);

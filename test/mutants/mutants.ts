@@ -67,8 +67,8 @@ export const MUTANTS: readonly Mutant[] = [
       { of: 'ledger_reserve', replace: 'SELECT DISTINCT ON (r.id) r.*', by: 'SELECT r.*' },
       {
         of: 'ledger_write_holds',
-        replace: 'JOIN unnest(requests) r ON r.id = u.id;\n  UPDATE balances',
-        by: 'JOIN unnest(requests) r ON r.id = u.id ON CONFLICT DO NOTHING;\n  UPDATE balances',
+        replace: 'INSERT INTO holds SELECT * FROM unnest(opened);',
+        by: 'INSERT INTO holds SELECT * FROM unnest(opened) ON CONFLICT DO NOTHING;',
       },
     ],
   },
