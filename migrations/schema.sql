@@ -2136,9 +2136,9 @@ BEGIN
       FROM unnest(closed) h JOIN unnest(settlements) s ON s.id = h.id JOIN balances b ON b.account_id = h.account_id);
   UPDATE balances b
      SET posted = b.posted - t.charged, used = b.used + t.charged, held = b.held - t.released,
-         seq = b.seq + t.entries, last_at = greatest(b.last_at, settled_at)
+         seq = b.seq + t.entries, last_at = t.at
     FROM (SELECT g.account_id, sum(g.hold_amount)::bigint AS released, sum(g.charge)::bigint AS charged,
-                 count(*) FILTER (WHERE g.charge > 0) AS entries
+                 count(*) FILTER (WHERE g.charge > 0) AS entries, max(g.completed_at) AS at
             FROM unnest(recorded) g GROUP BY 1) t
    WHERE b.account_id = t.account_id;
   UPDATE api_keys k
