@@ -208,7 +208,7 @@ export class CommitLane<Item, Result> {
       const results = await this.#options.send(batch.map((waiting) => waiting.item));
       const oldest = batch[0]?.enteredAt ?? sentAt;
       const endedAt = performance.now();
-      this.#herd.left(batch.length, endedAt - sentAt);
+      this.#herd.left(batch.length, endedAt - sentAt, endedAt);
       this.#options.observer.batchSent(this.#options.name, batch.length, endedAt - sentAt, sentAt - oldest);
       batch.forEach((waiting, index) => {
         this.#finish(waiting, results[index] as Result);

@@ -7,8 +7,8 @@ const GATHER_MS_MAX = 6;
 
 /**
  * The items that a lane's last batch answered. Their callers come back soon, each with its next item, and a statement costs as much as
- * ten of its items: without a wait 32 calls at a time come in small groups, each with a statement of its own, and all of them
- * wait longer (measured).
+ * some fifteen of its items (docs/decisions/0001-group-commit.md): without a wait 32 calls at a time come in small groups, each with a
+ * statement of its own, and all of them wait longer.
  */
 export class Herd {
   #items = 0;
@@ -17,11 +17,11 @@ export class Herd {
   /** Set while the herd gathers. */
   #onGathered: (() => void) | undefined;
 
-  /** A batch of so many items was answered; its commit took `commitMs`. */
-  left(items: number, commitMs: number): void {
+  /** A batch of so many items was answered at `at` (by `performance.now()`); its commit took `commitMs`. */
+  left(items: number, commitMs: number, at: number): void {
     this.#items = items;
     this.#commitMs = commitMs;
-    this.#leftAt = performance.now();
+    this.#leftAt = at;
   }
 
   /** Whether more is to be expected than the items that wait, as long after the last batch as its commit took. */
