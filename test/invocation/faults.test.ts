@@ -313,9 +313,15 @@ test('a storm of 429 is met with at most a tenth more calls', async () => {
 
 test('a provider that fails is left alone, then probed', async () => {
   upstreams.openai.reset({ fault: 'server_error' });
-  for (let call = 0; call < 25; call += 1) {
-    await chat('to/openai', false).catch(() => undefined);
+  // until one is not sent: of those that follow every tenth is a try, and retries decide after how many calls the count begins
+  let isLeftAlone = false;
+  for (let call = 0; call < 25 && !isLeftAlone; call += 1) {
+    isLeftAlone = await chat('to/openai', false).then(
+      () => false,
+      (error: { code?: string }) => error.code === 'provider_overloaded',
+    );
   }
+  expect(isLeftAlone).toBe(true);
   const reached = upstreams.openai.requests.length;
   expect(reached).toBeLessThan(28);
   await expect(chat('to/openai', false)).rejects.toMatchObject({ status: 503, code: 'provider_overloaded' });
