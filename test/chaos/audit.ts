@@ -12,7 +12,7 @@ export interface AuditReport {
 /**
  * Holds the books against what clients wrote down; knows nothing of how the product works. A whole answer must be charged as
  * its usage says, an error not at all, what broke at most once and never above the most it can cost; and no charge may be
- * there that nobody asked for. `others`: ids of requests that are not its business.
+ * there that nobody asked for. A replayed answer is charged to the call that it repeats. `others`: ids of requests to leave out.
  */
 export async function auditCalls(
   ownerUrl: string,
@@ -36,13 +36,17 @@ export async function auditCalls(
     booked.delete(requestId);
   }
   const wrong: string[] = [];
-  for (const { requestId, outcome, charge, status, code } of calls) {
+  for (const { requestId, outcome, charge, status, code, isReplay } of calls) {
     const row = booked.get(requestId);
     booked.delete(requestId);
     const amount = BigInt(row?.booked ?? 0);
     const isOnce = row === undefined || (Number(row.entries) <= 1 && amount === BigInt(row.charge));
     const isRight =
-      outcome === 'answered' ? amount === charge : outcome === 'refused' ? amount === 0n : amount <= charge;
+      outcome === 'answered'
+        ? amount === (isReplay ? 0n : charge)
+        : outcome === 'refused'
+          ? amount === 0n
+          : amount <= charge;
     if (!isOnce || !isRight) {
       wrong.push(
         `${requestId} ${outcome} (${status} ${code}): told ${charge}, booked ${amount} in ${row?.entries ?? 0} entries`,

@@ -33,6 +33,11 @@ export const DEATH_POINTS: readonly DeathPoint[] = [
   },
   { name: 'settled, not answered', work: 'call', at: { statement: /^idempotency_complete/, side: 'unsent' } },
   {
+    name: 'answer stored, not sent',
+    work: 'call',
+    at: { statement: /^idempotency_complete/, side: 'unheard' },
+  },
+  {
     name: 'order taken, not answered',
     work: 'order',
     at: { statement: /^ledger_reserve/, side: 'unheard' },

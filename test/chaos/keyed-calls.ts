@@ -29,9 +29,28 @@ export class KeyedCalls {
     return this.#count((told) => isUntold(told.at(-1)));
   }
 
-  /** Request ids by key: at most one of each key may be charged. */
-  get requestIds(): string[][] {
-    return [...this.#told.values()].map((told) => told.map(({ requestId }) => requestId));
+  /** Keys whose answer was a stored one. */
+  get replayed(): number {
+    return this.#count((told) => told.at(-1)?.isReplay === true);
+  }
+
+  /**
+   * Holds each key against the charges in the books, in nano-USD by request id: at most one request of a key is charged, and an answer
+   * costs what its usage says, whichever request it was charged to. Returns a line for each key that is wrong.
+   */
+  audit(charges: ReadonlyMap<string, bigint>): string[] {
+    return [...this.#told.values()].flatMap((told) => {
+      const ids = told.map(({ requestId }) => requestId);
+      const booked = ids.map((id) => charges.get(id) ?? 0n).filter((charge) => charge > 0n);
+      const sum = booked.reduce((total, charge) => total + charge, 0n);
+      const last = told.at(-1);
+      return [
+        ...(booked.length > 1 ? [`charged twice under one Idempotency-Key: ${ids.join(', ')}`] : []),
+        ...(last?.outcome === 'answered' && last.charge !== sum
+          ? [`told ${last.charge}, charged ${sum} under one Idempotency-Key: ${ids.join(', ')}`]
+          : []),
+      ];
+    });
   }
 
   /** Sends so many calls at once; all of them streams, or every second one. */

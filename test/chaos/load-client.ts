@@ -184,9 +184,9 @@ async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<
   const requestId = `chaos-${randomUUID()}`;
   const finish = (
     facts: Pick<Told, 'outcome' | 'charge' | 'status' | 'code' | 'message'>,
-    hasRetryAfter = false,
+    { hasRetryAfter = false, isReplay = false } = {},
   ): Told => ({
-    ...{ requestId, account: number % accounts.length, streamed, hasRetryAfter, ...facts },
+    ...{ requestId, account: number % accounts.length, streamed, hasRetryAfter, isReplay, ...facts },
     durationMs: performance.now() - dueAt,
     endedAt: Date.now(),
   });
@@ -213,12 +213,15 @@ async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<
       // a balancer's own page says nothing about what the process behind it has done
       return error === undefined
         ? finish({ outcome: 'broken', charge: CHARGE_MAX, status, code: 'not from the API' })
-        : finish({ outcome: 'refused', charge: 0n, status, ...error }, hasRetryAfter);
+        : finish({ outcome: 'refused', charge: 0n, status, ...error }, { hasRetryAfter });
     }
     const charge = streamed ? chargeOfStream(text) : chargeOfAnswer(text);
     return charge === undefined
       ? finish({ outcome: 'broken', charge: CHARGE_MAX, status, code: 'stream ended early' })
-      : finish({ outcome: 'answered', charge, status, code: '' });
+      : finish(
+          { outcome: 'answered', charge, status, code: '' },
+          { isReplay: answer.headers['idempotent-replayed'] === 'true' },
+        );
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     return finish({ outcome: 'broken', charge: CHARGE_MAX, status, code });

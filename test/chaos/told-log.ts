@@ -18,6 +18,8 @@ export interface Told {
   /** The error's message, where the API gave one. */
   readonly message?: string;
   readonly hasRetryAfter: boolean;
+  /** The stored answer of an earlier call under the same Idempotency-Key: that call was charged, not this one. */
+  readonly isReplay: boolean;
   readonly streamed: boolean;
   /** From when the call was due, in ms. */
   readonly durationMs: number;

@@ -186,21 +186,20 @@ async function audit(field: Field, receiver: WebhookReceiver): Promise<ChaosFind
   const undelivered = await untilDelivered(ownerUrl, ENDED_WITHIN_MS);
   const books = await auditBooks(ownerUrl, TTL_AND_MARGIN_MS);
   const { told, wrong } = await auditCalls(ownerUrl, log.calls);
-  const charged = new Set(
-    (
-      await queryOwner<{ request_id: string }>(
-        ownerUrl,
-        'SELECT request_id FROM generations WHERE charge > 0',
-      )
-    ).map(({ request_id: requestId }) => requestId),
+  const charges = await queryOwner<{ request_id: string; charge: string }>(
+    ownerUrl,
+    'SELECT request_id, charge FROM generations WHERE charge > 0',
   );
-  const twice = calls.requestIds.filter((ids) => ids.filter((id) => charged.has(id)).length > 1);
+  const wrongKeys = calls.audit(
+    new Map(charges.map(({ request_id: requestId, charge }) => [requestId, BigInt(charge)])),
+  );
   const ended = tasks.succeeded + tasks.failed;
   return {
-    measured: `${calls.count} calls, ${told} answered and booked alike, ${calls.answeredLater} of them when asked again; ${orders.count} orders, ${tasks.succeeded} tasks charged once, ${tasks.failed} failed and free, ${receiver.seen.size} webhooks came; ${wrong.length + tasks.wrong.length + twice.length} wrong`,
+    measured: `${calls.count} calls, ${told} answered and booked alike, ${calls.answeredLater} of them when asked again, ${calls.replayed} from the store; ${orders.count} orders, ${tasks.succeeded} tasks charged once, ${tasks.failed} failed and free, ${receiver.seen.size} webhooks came; ${wrong.length + tasks.wrong.length + wrongKeys.length} wrong`,
     failures: [
-      ...twice.map((ids) => `charged twice under one Idempotency-Key: ${ids.join(', ')}`),
+      ...wrongKeys,
       ...(calls.untold > 0 ? [`${calls.untold} calls never got a certain answer`] : []),
+      ...(calls.replayed === 0 ? ['no answer came from the store'] : []),
       ...(orders.untold > 0 ? [`${orders.untold} orders never got an answer`] : []),
       ...(ended === orders.count ? [] : [`${orders.count} orders became ${ended} tasks`]),
       ...(undelivered > 0 ? [`${undelivered} webhooks are not delivered`] : []),
