@@ -13,26 +13,26 @@ test.each([
   ['/v3/openai/chat/completions', '/api/v1/chat/completions'],
   ['/v3/async/image-turbo', '/v3/async/image-turbo'],
   ['/v1', '/v1'],
-])('%s leads to %s', (alias, path) => {
+])('%s resolves to %s', (alias, path) => {
   expect(builtin.resolve(alias)).toBe(path);
 });
 
 test.each([
-  ['/chat/completions', false, /and \/api\/v1$/],
-  ['/api/chat/completions', false, /and \/api\/v1$/],
-  ['/v1/chat/completions/chat/completions', false, /and \/api\/v1$/],
-  ['/models/acme/small', false, /and \/api\/v1$/],
+  ['/chat/completions', false, /followed by \/api\/v1$/],
+  ['/api/chat/completions', false, /followed by \/api\/v1$/],
+  ['/v1/chat/completions/chat/completions', false, /followed by \/api\/v1$/],
+  ['/models/acme/small', false, /followed by \/api\/v1$/],
   ['/v1/v1/messages', true, /alone, without a path$/],
   ['/api/v1/v1/messages/count_tokens', true, /alone, without a path$/],
   ['/v1/v1/models', true, /alone, without a path$/],
-  ['/messages', true, /and \/v1$/],
+  ['/messages', true, /followed by \/v1$/],
   ['/favicon.ico', false, /^$/],
   ['/v1/moderations', false, /^$/],
-])('who calls %s is told the base URL', (path, isAnthropic, advice) => {
+])('base URL advice for a call to %s', (path, isAnthropic, advice) => {
   expect(baseUrlAdvice(path, isAnthropic)).toMatch(advice);
 });
 
-test('a file turns names off, changes them and adds its own', () => {
+test('overrides disable, change and add aliases', () => {
   const paths = { '/v1/*': null, '/v1/messages': '/other', '/openai/*': '/api/v1/*' };
   const aliases = new Aliases(withOverrides({ paths, headers: { 'anthropic-version': null } }));
   expect(aliases.resolve('/v1/credits')).toBe('/v1/credits');
@@ -42,11 +42,11 @@ test('a file turns names off, changes them and adds its own', () => {
 });
 
 test.each([
-  [{ '/a/*': '/api/v1/keys' }, 'either both paths end in /* or none'],
-  [{ '/api/v1/keys': '/api/v1/credits' }, 'the path is taken'],
+  [{ '/a/*': '/api/v1/keys' }, 'both paths must end in /*, or neither'],
+  [{ '/api/v1/keys': '/api/v1/credits' }, 'a route already uses this path'],
   [{ '/a': '/nothing' }, 'there is no route /nothing'],
   [{ '/a/*': '/nothing/*' }, 'there is no route /nothing/*'],
-])('%j is a mistake', (paths, mistake) => {
+])('%j is reported as a mistake', (paths, mistake) => {
   const [alias] = Object.keys(paths);
   const names = { paths: paths as unknown as Record<string, string>, headers: {} };
   expect(aliasMistake(['/api/v1/keys', '/api/v1/credits'], names)).toBe(

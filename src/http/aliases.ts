@@ -1,22 +1,22 @@
-/** Other names under which clients written for other services find ours. */
+/** Alternative paths and header names, so that clients written for other services find this one's routes. */
 export interface AliasNames {
   /**
-   * Path → path of a route, e.g. `/v1/messages` → `/vendorx/v1/messages`. A name that ends in `/*` stands for every path below it; so
+   * Path → path of a route, e.g. `/v1/messages` → `/vendorx/v1/messages`. A name that ends in `/*` covers every path below it, and so
    * does its target.
    */
   readonly paths: Readonly<Record<string, string>>;
-  /** Header of the request → header that the routes know, lower case, e.g. `anthropic-version` → `vendorx-version`. */
+  /** Request header → header that the routes read, in lower case, e.g. `anthropic-version` → `vendorx-version`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Names that a file may add to, change, or turn off with null. */
+/** Changes that a file makes to the built-in aliases. A value of null disables the alias. */
 export interface AliasOverrides {
   readonly paths: Readonly<Record<string, string | null>>;
   readonly headers: Readonly<Record<string, string | null>>;
 }
 
 /**
- * What the base URLs of OpenAI's, Anthropic's, OpenRouter's and Novita's clients lead to: `…/v1`, the bare host, `…/api` and
+ * Aliases for the base URLs that clients of OpenAI, Anthropic, OpenRouter and Novita use: `…/v1`, the bare host, `…/api` and
  * `…/v3/openai`.
  */
 export const BUILTIN_ALIASES: AliasNames = {
@@ -33,25 +33,25 @@ export const BUILTIN_ALIASES: AliasNames = {
   headers: { 'anthropic-version': 'vendorx-version' },
 };
 
-/** What clients add to their base URL, and the path that it must have for that; the first that fits counts. */
+/** Paths that clients append to their base URL, each with the path that base URL needs. The first match counts. */
 const CLIENT_PATHS: readonly (readonly [tail: RegExp, base: string])[] = [
   [/\/v1\/messages(\/count_tokens)?$/, ''],
   [/\/messages(\/count_tokens)?$/, '/v1'],
   [/\/(chat\/completions|responses|embeddings|rerank|images\/generations|models(\/.+)?)$/, '/api/v1'],
 ];
 
-/** What to say of a path that is not there: the base URL that its client wants, or nothing where nobody knows. */
+/** Returns advice for the error about an unknown path: the base URL that its client needs, or '' when the client is unknown. */
 export function baseUrlAdvice(path: string, isAnthropic: boolean): string {
   const [, known] = CLIENT_PATHS.find(([tail]) => tail.test(path)) ?? [];
   const base = known === '/api/v1' && isAnthropic ? '' : known;
   if (base === undefined) {
     return '';
   }
-  const wanted = base === '' ? 'alone, without a path' : `and ${base}`;
-  return `; the base URL of this client must be the address of this service ${wanted}`;
+  const wanted = base === '' ? 'alone, without a path' : `followed by ${base}`;
+  return `; set the base URL of this client to the address of this service ${wanted}`;
 }
 
-/** The built-in names with a file's changes. */
+/** Returns the built-in aliases with the changes of a file applied. */
 export function withOverrides(overrides: AliasOverrides): AliasNames {
   return {
     paths: overridden(BUILTIN_ALIASES.paths, overrides.paths),
@@ -67,12 +67,12 @@ function overridden(
   return Object.fromEntries(named.filter((entry): entry is [string, string] => entry[1] !== null));
 }
 
-/** Aliases made ready to be asked at every request. */
+/** Aliases indexed for a lookup on every request. */
 export class Aliases {
   readonly names: AliasNames;
   readonly headers: readonly (readonly [string, string])[];
   readonly #exact: ReadonlyMap<string, string>;
-  /** Longest first, without the star: the most special name wins. */
+  /** Longest first, without the star, so the most specific prefix wins. */
   readonly #prefixes: readonly (readonly [string, string])[];
 
   constructor(names: AliasNames) {
@@ -86,7 +86,7 @@ export class Aliases {
       .sort(([one], [other]) => other.length - one.length);
   }
 
-  /** The path that `path` is another name of; itself when it is none. */
+  /** Returns the path that `path` is an alias of, or `path` itself when it is no alias. */
   resolve(path: string): string {
     const exact = this.#exact.get(path);
     if (exact !== undefined) {
@@ -97,14 +97,14 @@ export class Aliases {
   }
 }
 
-/** The aliases in force, which may change while the process runs. */
+/** Supplies the aliases in force, which may change while the process runs. */
 export interface AliasSource {
   current(): Aliases;
 }
 
 /**
- * What is wrong with the first alias that leads nowhere or hides a route; undefined when none does. The built-in names are right by
- * themselves: a process that serves only a part of the routes has them too.
+ * Describes the first alias that leads to no route or hides one; undefined when there is none. Built-in aliases are skipped: a process
+ * that serves only some of the routes has them too.
  */
 export function aliasMistake(routePaths: readonly string[], names: AliasNames): string | undefined {
   const paths = new Set(routePaths);
@@ -119,10 +119,10 @@ export function aliasMistake(routePaths: readonly string[], names: AliasNames): 
 
 function mistakeOfPath(paths: ReadonlySet<string>, alias: string, path: string): string | undefined {
   if (alias.endsWith('/*') !== path.endsWith('/*')) {
-    return 'either both paths end in /* or none';
+    return 'both paths must end in /*, or neither';
   }
   if (paths.has(alias)) {
-    return 'the path is taken';
+    return 'a route already uses this path';
   }
   const leads = path.endsWith('/*')
     ? [...paths].some((route) => route.startsWith(path.slice(0, -1)))

@@ -9,44 +9,44 @@ import type { RequestFacts } from './request-facts.ts';
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** One request and its response, with what the kernel learns about it on the way. */
+/** One request and its response, with what the kernel learns while handling them. */
 export interface Exchange {
   readonly request: Request;
   readonly response: Response;
   readonly requestId: string;
-  /** The id behind {@link requestId}; undefined: the caller chose it. */
+  /** The UUID behind {@link requestId}; undefined when the caller chose the id. */
   readonly requestUuid: string | undefined;
   readonly log: Logger;
   /** Route pattern for metrics and log; `unmatched` until a route is found. */
   route: string;
   envelope: Envelope;
-  /** What else stands in the log line: ids as the API tells them, nothing a customer wrote or got. */
+  /** Further fields of the log line: ids as the API shows them, never content that a customer sent or received. */
   readonly facts: RequestFacts;
 }
 
-/** Where the framework keeps what belongs to one request. */
+/** Shape of `response.locals`, where Express keeps the data of one request. */
 interface ExchangeLocals {
   exchange?: Exchange;
 }
 
-/** Where an exchange tells about itself. */
+/** The logs, metrics and clock that an exchange uses. */
 export interface ExchangeReport {
   readonly log: Logger;
-  /** Gets one line per request. */
+  /** Receives one line per request. */
   readonly requestLog: Logger;
   readonly metrics: HttpMetrics;
-  /** Of which the ids of requests are. */
+  /** Supplies the time in request ids. */
   readonly clock: Clock;
 }
 
-/** What a request is called. */
+/** The id of a request. */
 export interface RequestId {
   readonly text: string;
-  /** The id behind the text; undefined where the caller chose it, who may choose the same again. */
+  /** The UUID behind the text; undefined when the caller chose the text, because it may be used more than once. */
   readonly uuid: string | undefined;
 }
 
-/** The caller's `x-request-id` when it is 1–128 visible ASCII characters, otherwise a new id of that time (Unix ms). */
+/** Returns the caller's `x-request-id` when it is 1–128 visible ASCII characters, otherwise a new id for the given time (Unix ms). */
 export function requestIdOf(header: string | readonly string[] | undefined, nowMs?: number): RequestId {
   if (typeof header === 'string' && REQUEST_ID.test(header)) {
     return { text: header, uuid: undefined };
@@ -55,7 +55,7 @@ export function requestIdOf(header: string | readonly string[] | undefined, nowM
   return { text: publicId('request', uuid), uuid };
 }
 
-/** Starts an exchange: gives it its id, and writes its one log line and its metrics when the response ends. */
+/** Opens an exchange: assigns its id, and writes its one log line and its metrics when the response closes. */
 export function openExchange(request: Request, response: Response, report: ExchangeReport): Exchange {
   const { log, requestLog, metrics, clock } = report;
   const { text: requestId, uuid: requestUuid } = requestIdOf(request.headers['x-request-id'], clock.now());
@@ -81,7 +81,7 @@ export function openExchange(request: Request, response: Response, report: Excha
   return exchange;
 }
 
-/** The exchange that a response belongs to; undefined for one that failed before it was opened. */
+/** Returns the exchange of a response; undefined when the request failed before one was opened. */
 export function exchangeOf(response: Response): Exchange | undefined {
   return (response.locals as ExchangeLocals).exchange;
 }

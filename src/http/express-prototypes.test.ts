@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import express from 'express';
 import { createHttpServer } from './http-server.ts';
 
-/** True where V8 keeps both objects' properties in the same places, so that code made for one serves the other. */
+/** Returns whether V8 lays out the properties of both objects alike, so that code optimized for one also serves the other. */
 function haveSameClass(one: object, other: object): boolean {
   setFlagsFromString('--allow-natives-syntax');
   try {
@@ -14,7 +14,7 @@ function haveSameClass(one: object, other: object): boolean {
   }
 }
 
-test('requests and responses that went through Express still share their hidden classes', async () => {
+test('requests and responses keep their hidden classes when they pass through Express', async () => {
   const app = express();
   const seen: { request: object; response: object }[] = [];
   app.use((request, response) => {

@@ -13,13 +13,13 @@ import type { Route } from './route.ts';
 import { runRoute } from './run-route.ts';
 
 interface TableEntry {
-  /** The path as Express matches it. */
+  /** The path in Express syntax. */
   readonly pattern: string;
   /** By upper-case HTTP method. */
   readonly methods: ReadonlyMap<string, Route>;
 }
 
-/** Headers of answers that scripts of another origin may read. */
+/** Response headers that scripts of other origins may read. */
 const EXPOSED = [
   'x-request-id',
   'request-id',
@@ -44,18 +44,18 @@ export interface HttpAppOptions {
   readonly kernel: Kernel;
   readonly routes: readonly Route[];
   readonly aliases: AliasSource;
-  /** How many proxies in front of us may be believed about the client's address. */
+  /** Number of proxies in front of Tollgate that are trusted to report the client's address. */
   readonly trustedProxies: number;
-  /** Origins whose scripts may call us; none unless given. */
+  /** Origins whose scripts may call the API; none by default. */
   readonly corsOrigins?: readonly string[];
-  /** Whole sub-applications that bring their own pages (console, queue board), mounted before the 404. */
+  /** Sub-applications that serve their own pages (console, queue board), mounted before the 404 handler. */
   readonly pages?: readonly { readonly path: string; readonly handler: RequestHandler }[];
 }
 
-/** The Express application: every route behind the kernel, every other request answered in the envelope. */
+/** Creates the Express application: routes run behind the kernel, and every other request gets an error in its envelope. */
 export function createHttpApp(options: HttpAppOptions): Express {
   const { kernel } = options;
-  // the line of a request has ten known fields and nothing to hide: looking for secrets in it would only cost time
+  // the line of a request has ten known fields and no secrets: scanning it for redaction would only cost time
   const report = { ...kernel, requestLog: kernel.log.child({}, { redact: [] }) };
   const app = express();
   app.disable('x-powered-by');
@@ -70,7 +70,7 @@ export function createHttpApp(options: HttpAppOptions): Express {
   }
   const table = routeTable(options.routes);
   const warnOfProxy = createProxyWarning(options);
-  // Express tries its layers and patterns one after the other; a path without parameters is found at once
+  // Express tries its layers and patterns one by one; a path without parameters takes a single lookup
   const fixed = new Map(table.filter(isFixed).map((entry) => [entry.pattern, entry.methods]));
   app.use((request, response, next) => {
     const exchange = openExchange(request, response, report);
@@ -106,14 +106,14 @@ export function createHttpApp(options: HttpAppOptions): Express {
   return app;
 }
 
-/** Says once that a proxy stands in front which is not believed: all its clients count as one address, e.g. for wrong keys. */
+/** Logs once that an untrusted proxy is in front: all its clients count as one address, e.g. for the limit on wrong keys. */
 function createProxyWarning({ trustedProxies, kernel }: HttpAppOptions): (request: Request) => void {
   let isSaid = trustedProxies > 0;
   return ({ headers }) => {
     if (!isSaid && headers['x-forwarded-for'] !== undefined) {
       isSaid = true;
       kernel.log.warn(
-        'requests carry X-Forwarded-For, which is not believed: set TRUSTED_PROXIES to the number of proxies in front',
+        'requests carry X-Forwarded-For, but no proxy is trusted: set TRUSTED_PROXIES to the number of proxies in front',
       );
     }
   };
@@ -162,7 +162,7 @@ function requireExchange(response: Response): Exchange {
   return exchange;
 }
 
-/** Express matches `url`; what the client sent stays in `originalUrl`. */
+/** Rewrites `url`, which Express matches; `originalUrl` keeps what the client sent. */
 function renamePath(request: Request, aliases: Aliases): void {
   const { path } = request;
   const renamed = aliases.resolve(path);
@@ -188,8 +188,8 @@ function answerErrors(report: ExchangeReport): ErrorRequestHandler {
 }
 
 /**
- * Lets scripts of these origins call us (`*`: of any), with a key of their own and never with cookies. Preflights are only marked here:
- * the routes answer them, so that a path that does not exist stays a 404.
+ * Lets scripts of these origins (`*`: of any) call the API with a key of their own, never with cookies. Preflights only get their headers
+ * here: the routes answer them, so a path that does not exist stays a 404.
  */
 function allowOrigins(origins: readonly string[]): RequestHandler {
   return cors({
@@ -203,8 +203,8 @@ function allowOrigins(origins: readonly string[]): RequestHandler {
 }
 
 /**
- * The routes by path, so that a wrong method on a right path is told from a wrong path. Throws Error on two routes of the same method
- * and path.
+ * Groups the routes by path, so that a wrong method on a known path differs from an unknown path. Throws Error when two routes share
+ * method and path.
  */
 function routeTable(routes: readonly Route[]): TableEntry[] {
   const byPath = new Map<string, Map<string, Route>>();
@@ -225,14 +225,14 @@ function expressPattern(path: string): string {
 }
 
 /**
- * The headers that helmet gives every response. They depend on no request, so its thirteen middlewares run once, at start,
- * instead of before every call.
+ * Returns the headers that helmet sets on every response. They do not depend on the request, so its thirteen middlewares run once at
+ * startup instead of on every call.
  */
 function securityHeaders(): readonly (readonly [string, string])[] {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
   const protect = helmet({
-    // other hosts of the operator's domain are the operator's to decide on
+    // the operator decides about the other hosts of its domain
     strictTransportSecurity: { includeSubDomains: false },
     contentSecurityPolicy: { useDefaults: true, directives: { upgradeInsecureRequests: null } },
   });

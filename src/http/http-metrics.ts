@@ -1,10 +1,10 @@
 import type { Registry } from 'prom-client';
 import { Counter, Gauge, Histogram } from 'prom-client';
 
-/** Rate, errors and duration of the HTTP surface, by route pattern (never by raw path: that set has no bound). */
+/** Rate, errors and duration of the HTTP API, by route pattern and never by raw path, because the set of raw paths is unbounded. */
 export interface HttpMetrics {
   started(): void;
-  /** `durationMs` from the first byte in to the last byte out. */
+  /** `durationMs` runs from the first byte in to the last byte out. */
   finished(route: string, method: string, status: number, durationMs: number): void;
 }
 

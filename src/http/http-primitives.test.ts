@@ -6,7 +6,7 @@ import { createAnswerCipher } from './idempotency/answer-cipher.ts';
 import { bucketRange, periodOf } from './input/time-range.ts';
 
 describe('LruMap', () => {
-  test('forgets what was used longest ago, and never grows beyond its capacity', () => {
+  test('evicts the least recently used entry and never exceeds its capacity', () => {
     const map = new LruMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);
@@ -19,7 +19,7 @@ describe('LruMap', () => {
 describe('answer cipher', () => {
   const cipher = createAnswerCipher('a secret that is long enough');
 
-  test('opens what it sealed, for the same row only', () => {
+  test('opens what it sealed, but only for the same row', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const sealed = cipher.seal(text, 'row 1');
@@ -31,7 +31,7 @@ describe('answer cipher', () => {
     );
   });
 
-  test('no changed byte goes unnoticed', () => {
+  test('any changed byte is detected', () => {
     const sealed = cipher.seal('hello', 'row');
     for (let index = 0; index < sealed.length; index += 1) {
       const changed = Buffer.from(sealed);
@@ -43,11 +43,11 @@ describe('answer cipher', () => {
 });
 
 describe('cursors', () => {
-  test('come back as they went', () => {
+  test('survive encoding and decoding', () => {
     expect(decodeCursor(encodeCursor(['1', 'ü']), [/^\d+$/, /./])).toEqual(['1', 'ü']);
   });
 
-  test('nothing else is accepted', () => {
+  test('reject everything else', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(() => decodeCursor(text, [/^\d+$/])).toThrow('cursor');
@@ -74,13 +74,13 @@ test.each([
 
 describe('bucketRange', () => {
   const now = Date.parse('2026-11-21T10:17:30Z');
-  test('the default is 30 days, or as much as the granularity may have, and includes the running bucket', () => {
+  test('defaults to 30 days, or to the maximum of the granularity, and includes the current bucket', () => {
     expect(bucketRange({}, 'day', now).start.toISOString()).toBe('2026-10-22T10:20:00.000Z');
     expect(bucketRange({}, '5m', now).start.toISOString()).toBe('2026-11-19T10:20:00.000Z');
     expect(bucketRange({}, 'hour', now).end.getTime()).toBeGreaterThan(now);
   });
 
-  test('a range of exactly the cap is allowed, wherever its buckets begin', () => {
+  test('allows a range of exactly the maximum, wherever its buckets begin', () => {
     const end = new Date('2026-11-21T10:15:00Z');
     const start = new Date(end.getTime() - 48 * 3_600_000);
     expect(bucketRange({ start_time: start, end_time: end }, '5m', now).bucketMs).toBe(300_000);
@@ -88,7 +88,7 @@ describe('bucketRange', () => {
     expect(() => bucketRange({ start_time: early, end_time: end }, '5m', now)).toThrow('2 days');
   });
 
-  test('a bound between two roll-ups is refused, the nearest allowed ones named', () => {
+  test('rejects a bound between two roll-ups and names the nearest allowed ones', () => {
     const between = { start_time: new Date('2028-01-15T10:00:20Z') };
     expect(() => bucketRange(between, 'day', now)).toThrow(
       /start_time.*2028-01-15T10:00:00Z or 2028-01-15T10:05:00Z/,
@@ -97,7 +97,7 @@ describe('bucketRange', () => {
     expect(() => bucketRange({ end_time: new Date(300_001) }, 'day', 0)).toThrow(/^end_time/);
   });
 
-  test('a cut bucket is labelled with what was counted', () => {
+  test('labels a partial bucket with the period that was counted', () => {
     const [start, end] = [new Date('2026-11-20T10:05:00Z'), new Date('2026-11-21T08:00:00Z')];
     const range = bucketRange({ start_time: start, end_time: end }, 'day', now);
     const midnight = new Date('2026-11-21T00:00:00Z');

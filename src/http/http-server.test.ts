@@ -23,7 +23,7 @@ afterAll(() => {
   server?.close();
 });
 
-/** Sends a whole large body before it looks at the answer, as many clients do. */
+/** Sends a whole large body before reading the answer, as many clients do. */
 async function sendAll(path: string, header: string): Promise<string> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.pause();
@@ -39,13 +39,16 @@ async function sendAll(path: string, header: string): Promise<string> {
 test.each([
   ['by the client', '/', 'Connection: close\r\n'],
   ['by the server', '/last', ''],
-])('a large body refused on a connection closed %s: the client reads why', async (_, path, header) => {
-  const answer = await sendAll(path, header);
-  expect(answer).toContain('402');
-  expect(answer).toContain('no credits');
-});
+])(
+  'the client of a rejected large body reads the reason when the connection is closed %s',
+  async (_, path, header) => {
+    const answer = await sendAll(path, header);
+    expect(answer).toContain('402');
+    expect(answer).toContain('no credits');
+  },
+);
 
-test('a client that leaves in the middle of a refused body leaves no connection behind', async () => {
+test('a client that disconnects in the middle of a rejected body leaves no open connection', async () => {
   const opened = once(server, 'connection');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   socket.write('POST /last HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12');

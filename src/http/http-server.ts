@@ -14,7 +14,7 @@ import { requestIdOf } from './exchange.ts';
 import { dropUnread, hasBody } from './input/request-body.ts';
 import { isSlowBodyAllowed } from './input/slow-body.ts';
 
-/** What the requests and responses of one application are instances of. */
+/** The classes that the requests and responses of one application are instances of. */
 interface ExpressPrototypes {
   readonly IncomingMessage: typeof IncomingMessage;
   readonly ServerResponse: typeof ServerResponse;
@@ -26,8 +26,8 @@ const HEADER_BYTES_MAX = 16 * 1024;
 const CONNECTIONS_MAX = 10_000;
 
 /**
- * The HTTP server with limits a public port needs, answering in the envelope even what Node refuses by itself. `listener` stands before
- * the application, where there is one.
+ * Creates the HTTP server with the limits that a public port needs. Requests that Node itself rejects are also answered in the envelope.
+ * `listener` runs in front of the application, if given.
  */
 export function createHttpServer(app: Express, listener: RequestListener = app): Server {
   const answer: RequestListener = (request, response) => {
@@ -47,11 +47,11 @@ export function createHttpServer(app: Express, listener: RequestListener = app):
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: 10_000,
       requestTimeout: 30_000,
-      // how late the two above may be; short, because all who are too late by then are refused in one turn of the event loop
+      // how late the two timeouts above may fire; short, because all requests overdue by then are rejected in one turn of the event loop
       connectionsCheckingInterval: 500,
       // above the idle timeout of common load balancers, so we never close a connection the proxy is about to reuse
       keepAliveTimeout: 75_000,
-      // checked by the application, which answers with a body
+      // the application checks it and answers with a body
       requireHostHeader: false,
     },
     answer,
@@ -62,14 +62,14 @@ export function createHttpServer(app: Express, listener: RequestListener = app):
   return server;
 }
 
-/** Whether the connection closes after this answer. */
+/** Returns whether the connection closes after this response. */
 function isLast(response: ServerResponse): boolean {
   return !response.shouldKeepAlive || String(response.getHeader('connection')).toLowerCase() === 'close';
 }
 
 /**
- * A connection that is closed while its client still sends is reset, and the client may lose the answer (RFC 9112, 9.6): it is closed
- * when the body has come. The server's request timeout bounds the wait.
+ * Delays the close until the body has arrived: closing while the client still sends resets the connection, and the client may lose the
+ * answer (RFC 9112, 9.6). The server's request timeout bounds the wait.
  */
 function closeAfterBody(request: IncomingMessage): void {
   const { socket } = request;
@@ -115,10 +115,10 @@ function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }
 }
 
 /**
- * Classes whose instances have the application's prototypes from the start, so that Express, which sets them on every request, finds
- * nothing to change. An object whose prototype was replaced gets a hidden class of its own with each property that is added later
- * (V8 up to 11.3, which is Node 20): nothing that reads such a request could be optimised. Measured together with objects of our own
- * that had the same: a quarter of a call's processor time.
+ * Returns classes whose instances have the application's prototypes from the start, so that Express, which sets them on every request,
+ * changes nothing. An object whose prototype was replaced gets its own hidden class with each property added later (V8 up to 11.3, i.e.
+ * Node 20), and code that reads such a request cannot be optimized. Together with objects of Tollgate that had the same problem, this
+ * took a quarter of a call's CPU time.
  */
 function expressPrototypesOf(app: Express): ExpressPrototypes {
   const made = known.get(app) ?? makePrototypes(app);

@@ -12,41 +12,41 @@ import type { BodyBytes } from './input/body-bytes.ts';
 import type { RateLimiter } from './limits/rate-limiter.ts';
 import type { Principal } from './route.ts';
 
-/** What a member asked for that changes something. */
+/** A request of a member that changes something. */
 export interface MemberAct {
   readonly member: Member;
   readonly accountId: string;
   readonly operationId: string;
   readonly path: string;
   readonly requestId: string;
-  /** Of the client. */
+  /** Address of the client. */
   readonly address: string;
 }
 
-/** What every route runs on. The kernel knows no feature; all of it is passed in. */
+/** The services that every route runs on. The kernel knows no feature: all of them are passed in. */
 export interface Kernel {
   readonly authenticator: Authenticator;
-  /** Browsers that signed in to the console. */
+  /** Sessions of browsers that signed in to the console. */
   readonly sessions: BrowserSessions;
-  /** Browsers that signed in to the operator pages. */
+  /** Sessions of browsers that signed in to the operator pages. */
   readonly operatorBrowsers: OperatorBrowsers;
-  /** Workers on hosts without a database. */
+  /** Authenticates workers on hosts without a database. */
   readonly workers: WorkerDoor;
   readonly rateLimiter: RateLimiter;
   readonly idempotency: Idempotency;
   readonly metrics: HttpMetrics;
   readonly log: Logger;
-  /** Of which the ids of what is made here are. */
+  /** Supplies the time in the ids of new records. */
   readonly clock: Clock;
   readonly bodyBytes: BodyBytes;
-  /** Where long bodies wait until they are looked at. */
+  /** Queues the work on long bodies. */
   readonly loopQueue: EventLoopQueue;
-  /** Throws AppError insufficient_credits or key_limit_exceeded when a caller has nothing to spend and all models cost something. */
+  /** Throws AppError insufficient_credits or key_limit_exceeded when a caller has nothing to spend and every model costs something. */
   readonly requireFunds: (principal: Principal) => Promise<void>;
-  /** Told about every authenticated request; must be cheap and not throw. */
+  /** Called for every authenticated request; must be cheap and must not throw. */
   readonly onAuthenticated: (principal: Principal) => void;
-  /** Writes into the audit log what a member is about to do. Rejects when it cannot: then it is not done. */
+  /** Writes what a member is about to do into the audit log. When it rejects, the request is not carried out. */
   readonly recordMemberAct: (act: MemberAct) => Promise<void>;
-  /** Told about every connection that a right key, session or operator's token came on; must be cheap and not throw. */
+  /** Called for every connection on which a valid key, session or operator token arrived; must be cheap and must not throw. */
   readonly onProven: (connection: Socket) => void;
 }

@@ -18,13 +18,13 @@ afterAll(() => {
   server?.close();
 });
 
-test.each(['/healthz', '/readyz', '/metrics', '/metrics?name=a'])('%s is handed on', async (path) => {
+test.each(['/healthz', '/readyz', '/metrics', '/metrics?name=a'])('%s is passed on', async (path) => {
   const answer = await fetch(base + path);
   expect([answer.status, await answer.text()]).toEqual([200, path]);
 });
 
 test.each(['/', '/v1/models', '/admin/v1/accounts', '/metrics/', '//metrics', '/healthz/../v1/models/'])(
-  '%s is not there',
+  '%s is not found',
   async (path) => {
     const answer = await fetch(base + path);
     const { error } = (await answer.json()) as { error: { code: string } };

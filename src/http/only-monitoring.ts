@@ -9,7 +9,7 @@ const REFUSAL = new AppError(
   `this address is for monitoring: it serves only ${[...PATHS].join(', ')}`,
 );
 
-/** Hands on what monitoring asks for, and nothing else. */
+/** Passes on requests of the monitoring paths and answers all others with 404. */
 export function onlyMonitoring(listener: RequestListener): RequestListener {
   return (request, response) => {
     const [path = ''] = (request.url ?? '').split('?', 1);

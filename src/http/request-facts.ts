@@ -1,21 +1,21 @@
-/** What is learnt of a request while it is served, for its one line in the log: ids as the API tells them, nothing of its content. */
+/** What is learned about a request while it is served, for its one log line: ids as the API shows them, none of its content. */
 export interface RequestFacts {
   /** Public id of the account. */
   accountId?: string;
-  /** Public name of the key that calls. */
+  /** Public name of the calling key. */
   apiKeyHash?: string;
-  /** Public id of the generation (for a task also its id) that a paid call makes. */
+  /** Public id of the generation that a paid call creates; for a task it is also the task's id. */
   generationId?: string;
-  /** Code of the error that was answered, or that ended a stream. */
+  /** Code of the error that was returned or that ended a stream. */
   code?: string;
-  /** Of the trace, where the request is traced. */
+  /** Trace id, when the request is traced. */
   traceId?: string;
-  /** As it was asked for, and once the call is charged as it was served. */
+  /** The requested model; once the call is charged, the model that served it. */
   model?: string;
-  /** Who answered; absent when nobody did. */
+  /** The provider that answered; absent when none did. */
   provider?: string;
   inputTokens?: number;
   outputTokens?: number;
-  /** Decimal USD, as committed. Absent when the response ended before the charge was: a client that left. */
+  /** Decimal USD, as committed. Absent when the response ended before the charge was committed, e.g. because the client left. */
   charge?: string;
 }

@@ -11,70 +11,70 @@ import type { WorkerIdentity } from './callers/worker-door.types.ts';
 import type { OwnRateLimits } from './limits/rate-policy.ts';
 import type { RequestFacts } from './request-facts.ts';
 
-/** Where a key and its account may do less, or more, than is configured. */
+/** Limits of a key and its account that differ from the configured ones. */
 export interface AccountRateLimits extends OwnRateLimits {
-  /** Tasks of the account that may wait for one pool; null: as configured. */
+  /** Tasks of the account that may wait for one pool; null for the configured limit. */
   readonly queuedTasks: number | null;
 }
 
-/** Who is calling: an API key and the account it spends from. */
+/** The caller: an API key and the account it spends from. */
 export interface Principal {
   readonly accountId: string;
   readonly accountName: string;
   readonly apiKeyId: string;
   /** SHA-256 hex of the secret: the key's public name. */
   readonly keyHash: string;
-  /** A member reads as an owner does; what they may change is said by {@link member}. */
+  /** A member reads like an owner; {@link member} says what they may change. */
   readonly role: 'owner' | 'inference';
-  /** The person whose key it is; absent for a program's key. */
+  /** The person who owns the key; absent when the key belongs to a program. */
   readonly member?: Member;
-  /** Model ids the account or the key is confined to; null = every model of the catalog. */
+  /** Model ids that the account or the key is limited to; null for every model of the catalog. */
   readonly allowedModels: readonly string[] | null;
-  /** Limits that were set for the account and the key. */
+  /** Limits set for the account and the key. */
   readonly rateLimits: AccountRateLimits;
-  /** What the account and the key could spend when they were looked up, less than a second ago. A hint, never a decision. */
+  /** What the account and the key could spend when they were looked up, less than a second ago. A hint; never decide by it. */
   readonly spendable: NanoUsd;
 }
 
 /**
- * `public`: no credential; `inference`: any key; `owner`: an owner key; `operator`: the operator token;
- * `worker`: a worker token. A route cannot be defined without one, so a route nobody thought about cannot exist.
+ * `public`: no credential; `inference`: any key; `owner`: an owner key; `operator`: the operator token; `worker`: a worker token. It is
+ * required, so no route is public by accident.
  */
 export type Access = 'public' | 'inference' | 'owner' | 'operator' | 'worker';
 
 export interface RouteContext<A extends Access, Params, Query, Body> {
   readonly requestId: string;
   /**
-   * The id (stored form) of what the request makes: the generation of a paid call, a checkout session. Fresh for each request,
-   * except that one repeated under its Idempotency-Key after a crash gets the id of the first try, so that it is made once.
+   * Id (stored form) of what the request creates: the generation of a paid call, a checkout session. New for each request, except that a
+   * request repeated with its Idempotency-Key after a crash gets the id of the first attempt, so that it is created once.
    */
   readonly generationId: string;
   readonly principal: A extends 'inference' | 'owner' ? Principal : undefined;
-  /** The session of a browser that calls by its cookie; undefined for a caller with a key and on public routes. */
+  /** Session of a browser that authenticates by cookie; undefined for a caller with a key and on public routes. */
   readonly session: PresentedSession | undefined;
-  /** Name of the operator who calls. */
+  /** Name of the calling operator. */
   readonly operator: A extends 'operator' ? string : undefined;
-  /** The worker that calls. */
+  /** The calling worker. */
   readonly worker: A extends 'worker' ? WorkerIdentity : undefined;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
-  /** Runs work on the whole of the body: at once, or in turns with that of others where the body is long. */
+  /** Runs work on the whole body: at once, or in turns with the work of others when the body is long. */
   readonly inTurn: InTurn;
   readonly headers: IncomingHttpHeaders;
-  /** The request's path and query as sent, for links to a next page. */
+  /** Path and query of the request as sent, for links to the next page. */
   readonly url: string;
-  /** Aborts when the client leaves before the response is finished, unless its answer can still be had: see repeatable-call.ts. */
+  /** Aborts when the client leaves before the response is finished, unless the answer can still be fetched: see repeatable-call.ts. */
   readonly signal: StopSignal;
-  /** Tells the limiter what the call really used in tokens; until then it counts an estimate from the body's size. */
+  /** Reports the tokens that the call used to the rate limiter, which counts an estimate from the size of the body until then. */
   readonly reportTokens: (tokens: number) => void;
-  /** Puts facts of the call into the request's log line. */
+  /** Adds facts about the call to the request's log line. */
   readonly note: (facts: RequestFacts) => void;
-  /** For handlers that stream; a handler that returns a {@link Reply} does not touch it. */
+  /** For handlers that stream. A handler that returns a {@link Reply} must not touch it. */
   readonly response: Response;
 }
 
-/** What a handler answers. `undefined` from a handler means it wrote the response itself (a stream). */
+/** The answer of a handler. A handler that returns `undefined` wrote the response itself (a stream). */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -88,65 +88,65 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   readonly path: string;
   readonly operationId: string;
   readonly summary: string;
-  /** What else a caller should know; for the description. */
+  /** What else a caller should know, for the OpenAPI description. */
   readonly description?: string;
-  /** Headers it heeds beside those of every route, and what they do; for the description. */
+  /** Headers it reads besides those of every route, and what they do, for the OpenAPI description. */
   readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly tag: string;
   readonly access: A;
   /**
-   * `data`: `{data, …, request_id}` and our error envelope; `bare`: body as returned, our error envelope;
-   * `task`: body as returned, Novita's error members beside ours.
+   * `data`: `{data, …, request_id}` and Tollgate's error envelope; `bare`: body as returned, Tollgate's error envelope; `task`: body as
+   * returned, errors with Novita's members besides Tollgate's.
    */
   readonly envelope: 'data' | 'bare' | 'task';
   readonly params?: ZodType<Params>;
-  /** Unknown members of the query are refused: a misspelt filter must not return a wrong total. */
+  /** Unknown members of the query are rejected: a misspelled filter must not return a wrong total. */
   readonly query?: ZodType<Query>;
   readonly body?: ZodType<Body>;
   /**
-   * Bytes; default 64 KiB. A larger one makes it a large body: counted against what the account's bodies may hold, waited for at a floor
-   * rate, and read from callers with credits only.
+   * Bytes; default 64 KiB. Anything above makes it a large body: it counts toward what the bodies of the account may hold, may arrive
+   * slowly down to a minimum rate, and is read only from callers with credits.
    */
   readonly bodyBytesMax?: number;
   /**
-   * `raw`: the handler gets the bytes of any content type as a Buffer (signed webhooks, HTML forms); `json or form`: a multipart form is
-   * taken, too, each field as a member. Default `json`.
+   * `raw`: the handler gets the bytes of any content type as a Buffer (signed webhooks, HTML forms); `json or form`: multipart forms are
+   * accepted too, each field as a member. Default `json`.
    */
   readonly bodyFormat?: 'json' | 'json or form' | 'raw';
-  /** What a raw body usually is, for the description. */
+  /** Usual media type of a raw body, for the OpenAPI description. */
   readonly bodyMediaType?: string;
   readonly response: {
     readonly status: number;
     readonly schema: ZodType;
     readonly mediaTypes?: readonly string[];
-    /** One event of the stream that a caller may ask for instead, with `stream: true`. */
+    /** One event of the stream that a caller can request with `stream: true` instead. */
     readonly stream?: ZodType;
-    /** Headers of a success beside those of every route; for the description. */
+    /** Headers of a success besides those of every route, for the OpenAPI description. */
     readonly headers?: Readonly<Record<string, string>>;
-    /** Other statuses that a good request is answered with, and when; their bodies are of the first media type. */
+    /** Other statuses that a valid request may get, and when. Their bodies use the first media type. */
     readonly also?: Readonly<Record<number, string>>;
   };
-  /** Documented beside the ones every route has (400, 401, 403, 429, 500). */
+  /** Documented besides those of every route (400, 401, 403, 429, 500). */
   readonly errors: readonly ErrorCode[];
   /**
-   * Of a POST, what an Idempotency-Key does. `replay`: the (encrypted) answer is stored for 24 h; of a stream only the generation id.
-   * `booked`: the handler books once under it, for ever. `natural`: nothing, repeating the request changes nothing. Absent: the header is
-   * refused, because a repetition would act again.
+   * Effect of an Idempotency-Key on a POST. `replay`: the (encrypted) answer is stored for 24 h; of a stream, only the generation id.
+   * `booked`: the handler books once per key, forever. `natural`: no effect, since repeating the request changes nothing. Absent: the
+   * header is rejected, because repeating the request would act again.
    */
   readonly idempotency?: 'replay' | 'booked' | 'natural';
-  /** The least role a member needs; see member-role.ts for what goes without saying. */
+  /** Lowest role that a member needs; member-role.ts has the defaults. */
   readonly leastRole?: MemberRole;
-  /** A POST that changes and costs nothing: a viewer may ask, and nothing is written into the audit log. */
+  /** A POST that changes nothing and costs nothing: viewers may send it, and it is not written to the audit log. */
   readonly asksOnly?: boolean;
-  /** A browser's session must be of a sign-in within the last 15 minutes. */
+  /** Requires that the browser session signed in within the last 15 minutes. */
   readonly recentLogin?: boolean;
   handle(context: RouteContext<A, Params, Query, Body>): Promise<Reply | undefined>;
 }
 
-/** A route as the kernel mounts and documents it, its types erased. */
+/** A route as the kernel mounts and documents it, with its types erased. */
 export type Route = RouteDefinition<Access, unknown, unknown, unknown>;
 
-/** Checks a route's types against each other: the handler sees exactly what the schemas let through. */
+/** Checks a route's types against each other: the handler gets exactly what the schemas accept. */
 export function defineRoute<
   A extends Access,
   P extends ZodType = ZodType<Record<string, never>>,

@@ -23,10 +23,10 @@ import type { Kernel } from './kernel.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
-/** A body of more bytes can be more than 10 ms of work in one go. */
+/** A longer body can take more than 10 ms of uninterrupted work. */
 const LONG_BODY_BYTES = 256 * 1024;
 
-/** Anthropic's SDKs read the id of a request by another name. */
+/** Anthropic's SDKs read the request id from a different header. */
 const ANTHROPIC_PREFIX = '/vendorx/';
 
 interface Input {
@@ -35,23 +35,23 @@ interface Input {
   readonly body: unknown;
   /** See RouteContext. */
   readonly inTurn: InTurn;
-  /** Tells the members of the body that the route does not know. */
+  /** Header that lists the members of the body that the route does not know. */
   readonly ignored: Readonly<Record<string, string>>;
 }
 
-/** A request while its body comes in. */
+/** A request whose body is being read. */
 interface Incoming {
   readonly repeatable: Repeatable | undefined;
-  /** Lets go of what the body holds. */
+  /** Releases the memory that the body counts for. */
   release: () => void;
 }
 
-/** Whose the Idempotency-Keys of operators are: no account has this id. */
+/** Owner of the operators' Idempotency-Keys: no account has this id. */
 const OPERATORS = { accountId: '00000000-0000-0000-0000-000000000000', apiKeyId: 'operator' };
 
 /**
- * One request through its route: who calls, may they, how often; what they send; whether it was done before; the
- * handler; the answer. Never rejects: whatever is thrown on the way is answered.
+ * Runs one request through its route: authentication, permission and rate limits, input, idempotency, the handler, the answer. Never
+ * rejects: anything thrown on the way is answered as an error.
  */
 export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange): Promise<void> {
   exchange.route = route.path;
@@ -78,7 +78,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   } catch (error) {
     sendError(exchange, error);
   } finally {
-    // not when the client leaves: a call that goes on without it still holds its body
+    // not when the client leaves: a call that continues without its client still holds its body
     incoming?.release();
   }
 }
@@ -129,13 +129,16 @@ async function readInput(
   return { params, query, body, inTurn, ignored: unknownMembers(route.body, sent) };
 }
 
-/** Schemas that let all members through tell of the unknown ones themselves, where they know what becomes of them. */
+/**
+ * Names the members of the body that the route drops. Schemas that let all members through report the unknown ones themselves, where they
+ * know what happens to them.
+ */
 function unknownMembers(schema: z.ZodType, sent: unknown): Readonly<Record<string, string>> {
   const drops = schema instanceof z.ZodObject && schema.def.catchall === undefined;
   return drops ? ignoredHeader(sent as object, Object.keys(schema.shape)) : {};
 }
 
-/** What the body says, nothing of it checked: its bytes where it is raw. */
+/** Returns the unvalidated body; for a raw route, its bytes. */
 async function readSent(
   kernel: Kernel,
   route: Route,
@@ -168,7 +171,7 @@ async function readSent(
   return { sent, byteCount };
 }
 
-/** Callers with nothing to spend are refused before a body that may hold images is read, unless it is small. */
+/** Rejects callers with nothing to spend before reading a body that may hold images, unless it is small. */
 async function requireFunds(kernel: Kernel, { request }: Exchange, principal: Principal): Promise<void> {
   const announced = request.headers['content-length'];
   const isLarge = announced === undefined || Number(announced) > BODY_BYTES_MAX;
@@ -177,7 +180,7 @@ async function requireFunds(kernel: Kernel, { request }: Exchange, principal: Pr
   }
 }
 
-/** How a large body is read: it counts against what those of its account, or its worker token, may hold until it is released. */
+/** Returns how to read a large body: it counts toward the bytes that its account or worker token may hold, until it is released. */
 function largeReading(
   kernel: Kernel,
   holder: string,
@@ -196,7 +199,7 @@ function largeReading(
   };
 }
 
-/** A rest-of-path parameter arrives as its decoded segments. */
+/** Joins rest-of-path parameters, which arrive as decoded segments. */
 function pathParameters(params: Record<string, string | string[]>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),

@@ -41,7 +41,7 @@ function ask(socket: Socket): Promise<string> {
   });
 }
 
-test('whoever had connected is served, and nobody can connect any more', async () => {
+test('clients that are connected get served, and no new ones can connect', async () => {
   const path = join(folder, 'a.sock');
   const server = await listening(path);
   const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => connected(path)));
@@ -53,7 +53,7 @@ test('whoever had connected is served, and nobody can connect any more', async (
   await expect(connected(path)).rejects.toMatchObject({ code: 'ENOENT' });
 });
 
-test('what does not end by itself is ended after the drain', async () => {
+test('a call that does not finish is ended after the drain', async () => {
   const path = join(folder, 'b.sock');
   let end: (() => void) | undefined;
   const server = createServer((_request, response) => {

@@ -2,23 +2,23 @@ import { unlink } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 
-/** A turn of the event loop as short as this had nothing to do, in ms. */
+/** A turn of the event loop this short had nothing to do, in ms. */
 const QUIET_TURN_MS = 0.2;
-/** Turns that may pass without a quiet one; a process that is never quiet has to stop listening some time. */
+/** Maximum number of turns without a quiet one, after which even a process that is never quiet stops listening. */
 const TURNS_MAX = 2_000;
-/** Ms within which clients that found the socket's file before it was unlinked have connected. */
+/** Time for clients that found the socket's file before it was unlinked to connect, in ms. */
 const SOCKET_GRACE_MS = 100;
-/** Ms between two looks for connections that have become idle. */
+/** Interval between checks for connections that have become idle, in ms. */
 const IDLE_CHECK_MS = 250;
 
 export interface StopOptions {
-  /** Ms that what runs on accepted connections may go on. */
+  /** Time that calls on accepted connections get to finish, in ms. */
   readonly drainMs: number;
-  /** Whether the files of sockets are for these servers to remove. */
+  /** Whether these servers remove the files of their sockets. */
   readonly ownsSocket?: boolean;
 }
 
-/** Stops listening, lets what runs on accepted connections go on, has `endCalls` end the rest, and closes every connection. */
+/** Stops listening, lets calls on accepted connections finish, calls `endCalls` for the rest, and closes every connection. */
 export async function stopServers(
   servers: readonly Server[],
   { drainMs, ownsSocket = true }: StopOptions,
@@ -26,7 +26,7 @@ export async function stopServers(
 ): Promise<void> {
   await Promise.all(servers.map((server) => untilNobodyWaits(server, ownsSocket)));
   const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  // answers that began before the shutdown did not tell their clients to leave
+  // responses that began before the shutdown did not ask their clients to disconnect
   const idle = setInterval(() => servers.map((server) => server.closeIdleConnections()), IDLE_CHECK_MS);
   const waiting = new AbortController();
   await Promise.race([closed, pause(drainMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
@@ -40,9 +40,10 @@ export async function stopServers(
 }
 
 /**
- * To close a listening socket resets the connections that the kernel has completed and this process has not yet taken; a proxy has
- * sent its request on them and would not repeat it. A socket with a file goes out of reach first, so that nobody is left. A port
- * cannot: it is closed in a turn of the event loop that found no new connection, which leaves some microseconds.
+ * Waits until no connection is left to accept. Closing a listening socket resets the connections that the kernel has completed but this
+ * process has not yet accepted; a proxy has already sent its request on them and would not retry it. A socket with a file is unlinked
+ * first, so that no more clients arrive. A port cannot be hidden: it is closed in a turn of the event loop that accepted no connection,
+ * which leaves a gap of some microseconds.
  */
 async function untilNobodyWaits(server: Server, ownsSocket: boolean): Promise<void> {
   const address = server.address();

@@ -288,7 +288,7 @@ describe('aliases', () => {
     const { status, json } = await server.call('POST', '/v1/v1/messages?beta=true', { body: {} });
     expect([status, json.error.message]).toEqual([
       404,
-      'there is no POST /v1/v1/messages; the base URL of this client must be the address of this service alone, without a path',
+      'there is no POST /v1/v1/messages; set the base URL of this client to the address of this service alone, without a path',
     ]);
   });
 

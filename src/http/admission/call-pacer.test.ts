@@ -3,7 +3,7 @@ import { CallPacer, type PacedCall } from './call-pacer.ts';
 interface Offer {
   readonly account: string;
   readonly weight?: number;
-  /** When it comes, in ms. */
+  /** Time of arrival, in ms. */
   readonly at: number;
 }
 
@@ -17,13 +17,13 @@ interface Outcome {
 const STEPS = 6;
 
 interface Process {
-  /** How far the database is behind at a time, in ms. */
+  /** How far behind the database is at a given time, in ms. */
   readonly behind?: (now: number) => number;
-  /** Work in one turn, in ms: what is left of it is put off, first come, first served. */
+  /** Work per turn, in ms. The rest is deferred, first come, first served. */
   readonly workMsPerTurn?: number;
 }
 
-/** A process whose calls each take so many ms of its time, in several turns of the event loop. */
+/** Simulates a process whose calls each take this many ms of its time, over several turns of the event loop. */
 function simulate(
   offers: readonly Offer[],
   msPerCall: number | ((offer: Offer) => number),
@@ -90,7 +90,7 @@ function simulate(
       workMs += msOf(call.offer) / STEPS;
       call.steps -= 1;
     }
-    // where nothing runs, to what comes next
+    // when nothing runs, skip to the next event
     const nextAt = Math.min(coming[arrived]?.at ?? Number.POSITIVE_INFINITY, ...later.map(({ at }) => at));
     const isIdle = running.length + next.length === 0 && Number.isFinite(nextAt);
     now = isIdle ? Math.max(now + workMs, nextAt) : now + workMs;
@@ -113,21 +113,21 @@ const at = (ms: number, count: number, account: string): Offer[] =>
 const servedOf = (outcomes: readonly Outcome[], account?: string) =>
   outcomes.filter((one) => one.doneAt !== undefined && (account === undefined || one.account === account));
 
-test('a burst of 1,000 on a fresh process is served, first come, first served', () => {
+test('a fresh process serves a burst of 1,000, first come, first served', () => {
   const { outcomes, pacer } = simulate(at(0, 1_000, 'a'), 3);
   expect(servedOf(outcomes)).toHaveLength(1_000);
   expect(Math.max(...outcomes.map(({ doneAt }) => doneAt ?? 0))).toBeLessThan(3_500);
   expect(pacer.waiting).toBe(0);
 });
 
-test('of a burst that is too large the rest is told at once; a second after it all are served again', () => {
+test('the excess of a burst is rejected at once; a second after the burst, all calls are served again', () => {
   const { outcomes } = simulate([...at(0, 2_000, 'a'), ...at(7_000, 300, 'a')], 3);
   const second = outcomes.filter((one) => one.at === 7_000);
   expect(servedOf(outcomes).length).toBeGreaterThan(1_300);
   expect(servedOf(second)).toHaveLength(300);
 });
 
-test('three times what it can do: nearly all of what it can is served, shared equally', () => {
+test('at three times its capacity, a process serves nearly as much as it can, shared equally', () => {
   const seconds = 15;
   const { outcomes } = simulate([...every(2, seconds, 'a'), ...every(2, seconds, 'b')], 3);
   const settled = servedOf(outcomes).filter(({ doneAt }) => doneAt! > 5_000 && doneAt! <= seconds * 1_000);
@@ -137,14 +137,14 @@ test('three times what it can do: nearly all of what it can is served, shared eq
   expect(Math.abs(a - b)).toBeLessThan(0.1 * Math.max(a, b));
 });
 
-test('work that is put off, so that turns stay short, still tells that the process is full', () => {
+test('deferred work that keeps turns short still shows that the process is full', () => {
   const { outcomes, runningMax } = simulate(every(1, 10, 'a'), 3, { workMsPerTurn: 2 });
   expect(runningMax).toBeLessThan(64);
   const settled = servedOf(outcomes).filter(({ doneAt }) => doneAt! > 5_000 && doneAt! <= 10_000);
   expect(settled.length).toBeGreaterThan((0.95 * 5_000) / 3);
 });
 
-test('beside an account at five times what it can do, and beside strangers, a quiet one hardly waits', () => {
+test('a quiet account hardly waits beside one at five times the capacity and beside strangers', () => {
   const seconds = 10;
   const { outcomes } = simulate(
     [...every(100, seconds, 'quiet'), ...every(0.6, seconds, 'loud'), ...every(1, seconds, 'strangers', 0.1)],
@@ -158,19 +158,19 @@ test('beside an account at five times what it can do, and beside strangers, a qu
   expect(share).toBeLessThan(0.15);
 });
 
-test('below what it can do nobody is refused and nobody waits', () => {
+test('below capacity, no call is rejected and no call waits', () => {
   const { outcomes } = simulate(every(5, 5, 'a'), 3);
   expect(servedOf(outcomes)).toHaveLength(1_000);
   expect(Math.max(...outcomes.map((one) => one.doneAt! - one.at))).toBeLessThan(60);
 });
 
-test('what it can do is learnt as well when somebody waits now and then only', () => {
+test('capacity is also learned when calls wait only now and then', () => {
   const gusts = Array.from({ length: 200 }, (_, index) => at(index * 50, 40, 'steady')).flat();
   const { outcomes } = simulate([...gusts, ...at(10_000, 300, 'other')], 1);
   expect(servedOf(outcomes)).toHaveLength(200 * 40 + 300);
 });
 
-test('while the database is behind nothing begins; who comes when it is two seconds behind is told so', () => {
+test('while the database is behind nothing begins; calls that arrive when it is two seconds behind are rejected', () => {
   const since = (now: number) => (now > 1_000 && now < 3_800 ? now - 1_000 : 0);
   const { outcomes } = simulate(every(20, 8, 'a'), 1, { behind: since });
   const refused = outcomes.filter(({ doneAt }) => doneAt === undefined);
@@ -178,7 +178,7 @@ test('while the database is behind nothing begins; who comes when it is two seco
   expect(refused.every((one) => one.at > 2_500 && one.at < 3_900)).toBe(true);
 });
 
-test('a database that stays away: nobody waits for the end of it, neither who came before nor who comes', () => {
+test('when the database stays away, no call waits for its return, neither earlier ones nor new ones', () => {
   const since = (now: number) => (now > 1_000 && now < 11_000 ? now - 1_000 : 0);
   const { outcomes, timersMax } = simulate(every(20, 15, 'a'), 1, { behind: since });
   const refused = outcomes.filter(({ doneAt }) => doneAt === undefined);
@@ -186,11 +186,11 @@ test('a database that stays away: nobody waits for the end of it, neither who ca
   expect(refused.length).toBeGreaterThan(450);
   expect(Math.max(...waits)).toBeLessThan(3_100);
   expect(servedOf(outcomes).filter(({ at }) => at > 11_100)).toHaveLength(194);
-  // however many wait, one timer looks again for all of them
+  // one timer for all waiting calls, however many there are
   expect(timersMax).toBeLessThanOrEqual(2);
 });
 
-test('calls that become ten times as dear: soon those who would wait too long are told at once again', () => {
+test('when calls become ten times as expensive, those that would wait too long are soon rejected at once again', () => {
   const offers = [...every(0.5, 10, 'a'), ...every(2, 30, 'a', 1, 10_000)];
   const { outcomes } = simulate(offers, ({ at }) => (at < 10_000 ? 1 : 10));
   const later = outcomes.filter((one) => one.at > 25_000);
@@ -201,7 +201,7 @@ test('calls that become ten times as dear: soon those who would wait too long ar
   expect(settled.length).toBeGreaterThan((0.95 * 15_000) / 10);
 });
 
-test('a process that stood still for three seconds takes calls as before soon after', () => {
+test('a process that stalled for three seconds soon takes calls as before', () => {
   let hasStalled = false;
   const { outcomes } = simulate(every(2, 30, 'a'), ({ at }) => {
     const stalls = at > 10_000 && !hasStalled;

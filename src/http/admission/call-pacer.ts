@@ -1,71 +1,73 @@
 import { Arrivals } from '../../lib/arrivals.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 
-/** One call that wants to begin. */
+/** One call that is about to begin. */
 export interface PacedCall {
-  /** Whose turn it takes. */
+  /** The account whose share of turns the call uses. */
   readonly account: string;
-  /** Share of a turn: 1 is an ordinary account's. */
+  /** Share of turns relative to an ordinary account, which has 1. */
   readonly weight: number;
   /** 1 for an ordinary paid call. */
   readonly cost: number;
   begin(): void;
-  /** Tells the caller to come back later. */
+  /** Rejects the call and asks its caller to retry later. */
   refuse(): void;
-  /** Whether nobody waits for it any more. */
+  /** Returns whether the client has left. */
   isGone(): boolean;
 }
 
 export interface PacerOptions {
-  /** In ms, of a clock that never goes back. */
+  /** Monotonic time, in ms. */
   readonly now: () => number;
-  /** How far the database is behind, in ms. */
+  /** How far behind the database is, in ms. */
   readonly delayMs: () => number;
-  /** Pieces of blocking work that wait for a turn of the event loop. */
+  /** Number of pieces of blocking work that wait for a turn of the event loop. */
   readonly backlog: () => number;
-  /** Runs something in the next turn of the event loop. */
+  /** Runs a function in the next turn of the event loop. */
   readonly nextTurn: (run: () => void) => void;
-  /** Runs something after some ms. */
+  /** Runs a function after a delay in ms. */
   readonly later: (run: () => void, milliseconds: number) => void;
 }
 
-/** A call is taken if it will probably begin within this many ms. */
+/** Maximum expected wait, in ms. Calls expected to wait longer are rejected at once. */
 const EXPECTED_WAIT_MS_MAX = 2_000;
-/** A call that was taken and still waits after so many ms is refused: the process has become slower than it was. */
+/** Maximum wait of an accepted call, in ms. Longer waits mean that the process has become slower; the call is rejected. */
 const WAIT_MS_MAX = 5_000;
-/** The same while the database is behind and nothing begins: as long as the ledger tries to hold credits for a call that has begun. */
+/**
+ * The same while the database is behind and nothing begins. As long as the ledger keeps trying to place a hold for a call that has begun.
+ */
 const WAIT_BEHIND_MS_MAX = 3_000;
-/** Calls that may wait at once. */
+/** Maximum number of waiting calls. */
 const WAITING_MAX = 5_000;
-/** A turn of the event loop that takes longer holds up everybody, in ms. */
+/** A turn of the event loop longer than this, in ms, delays everybody. */
 const LONG_TURN_MS = 6;
-/** Work that is put off keeps turns short while the process falls behind: more of it than this counts as a long turn. */
+/** A longer backlog counts as a long turn: deferring work keeps turns short although the process falls behind. */
 const BACKLOG_MAX = 16;
-/** Calls begun in one turn, in units of cost: grows while turns are short, falls while they are long. */
+/** Bounds and factors of the cost begun per turn, which grows while turns are short and shrinks while they are long. */
 const PER_TURN_MAX = 8;
 const PER_TURN_MIN = 0.25;
 const GROWTH = 1.2;
 const FALL = 0.7;
-/** Who waits longer than this for the database has too much before it, in ms: nothing is begun meanwhile. */
+/** When the database is further behind than this, in ms, it has too much to do: no call begins meanwhile. */
 const BEHIND_MS = 300;
-/** Ms after which a database that is behind is looked at again. */
+/** Interval between checks on a database that is behind, in ms. */
 const LOOK_AGAIN_MS = 5;
-/** Ms after which turns are looked at again while nobody waits, so that a loop with nothing to do sleeps. */
+/** Interval between checks of the turns while no call waits, in ms, so that an idle event loop sleeps. */
 const CALM_LOOK_MS = 1;
-/** Cost per ms that a process is believed to do until it has shown what it can do. */
+/** Assumed throughput of a process, in cost per ms, until it has been measured. */
 const UNPROVEN_RATE = 0.6;
-/** Ms of work over which the rate is measured. */
+/** Amount of work over which the throughput is measured, in ms. */
 const MEASURED_MS = 1_000;
-/** What is left of the peak at the next measurement. */
+/** Factor by which the peak decays at each measurement. */
 const PEAK_DECAY = 0.97;
-/** The same while calls are refused that have waited in vain: they are dearer than those of the peak. */
+/** The same when accepted calls were rejected after waiting: calls cost more now than when the peak was measured. */
 const WRONG_PEAK_DECAY = 0.7;
 
 /**
- * Begins calls as fast as this process can carry them, and no faster: while the turns of the event loop are short, at once; else they
- * wait, account after account, so that one that sends more than its share waits behind itself. The process always has as much to do as
- * it can do, so nothing is lost by refusing calls that would wait too long. How long that is follows from the peak it has shown, which is
- * soon forgotten once calls wait in vain.
+ * Begins calls as fast as this process can handle them, and no faster. While the turns of the event loop are short, calls begin at once.
+ * Otherwise they wait and accounts take turns, so an account that sends more than its share waits behind itself. The process always has
+ * as much work as it can do, so rejecting calls that would wait too long loses nothing. The expected wait follows from the peak
+ * throughput, which decays fast once accepted calls wait in vain.
  */
 export class CallPacer {
   readonly #options: PacerOptions;
@@ -73,20 +75,20 @@ export class CallPacer {
   readonly #arrivals: Arrivals;
   #perTurn = 1;
   #credit = 1;
-  /** When the last turn was, while turns are looked at. */
+  /** Time of the last turn; undefined while turns are not watched. */
   #turnAt: number | undefined;
-  /** The look that is due: one that was scheduled before it is void. */
+  /** Number of the pending check; checks scheduled earlier are void. */
   #look = 0;
-  /** Ms that the look which is due waits for on purpose. */
+  /** Intended delay of the pending check, in ms. */
   #calmMs = 0;
-  /** Whether a timer is set that looks again at a database that is behind. */
+  /** Whether a timer is set to check again on a database that is behind. */
   #looksAgain = false;
-  /** The cost of what was begun since the last turn. */
+  /** Cost of the calls begun since the last turn. */
   #begunCost = 0;
-  /** Since the last measurement: ms of turns after which somebody waited, and the cost of what was begun in them. */
+  /** Since the last measurement: duration of the turns after which calls were waiting, in ms, and the cost begun in them. */
   #busyMs = 0;
   #busyCost = 0;
-  /** Whether calls were refused since then that had been taken. */
+  /** Whether accepted calls were rejected since the last measurement. */
   #hasRefusedLate = false;
   #measurements = 0;
   #peak = UNPROVEN_RATE;
@@ -96,17 +98,17 @@ export class CallPacer {
     this.#arrivals = new Arrivals(options.now);
   }
 
-  /** Calls that wait for their turn. */
+  /** Number of waiting calls. */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** To be called for every new connection. */
+  /** Must be called for every new connection. */
   connectionOpened(): void {
     this.#arrivals.connectionOpened();
   }
 
-  /** Whether a call of that cost may begin without waiting; then it counts as begun. */
+  /** Returns whether a call of this cost may begin without waiting; if so, it counts as begun. */
   admits(cost: number): boolean {
     this.#lookAtTurns();
     if (this.#queue.size > 0 || this.#credit <= 0 || this.#options.delayMs() > BEHIND_MS) {
@@ -116,7 +118,7 @@ export class CallPacer {
     return true;
   }
 
-  /** Begins the call when its turn comes; refuses it when that would take too long. */
+  /** Begins the call when its turn comes; rejects it when that would take too long. */
   enqueue(call: PacedCall): void {
     const { account, weight, cost } = call;
     const behindMs = Math.max(0, this.#options.delayMs() - BEHIND_MS);
@@ -130,7 +132,7 @@ export class CallPacer {
   }
 
   #begins(cost: number): void {
-    // what a large body costs shows in the turns to come
+    // the cost of a large body beyond 1 shows in the turns to come
     this.#credit -= Math.min(cost, 1);
     this.#begunCost += cost;
   }
@@ -181,7 +183,10 @@ export class CallPacer {
     }
   }
 
-  /** One timer for all who wait: each of them has had a turn scheduled when it came. */
+  /**
+   * Schedules one more check for all waiting calls. A timer for each would be too many: every one of them scheduled a turn when it
+   * arrived.
+   */
   #lookAgain(): void {
     if (!this.#looksAgain) {
       this.#looksAgain = true;
@@ -225,7 +230,10 @@ export class CallPacer {
     }
   }
 
-  /** A database that stays behind gives nobody a turn: those who were promised one must not wait for the end of the outage. */
+  /**
+   * Rejects accepted calls that waited too long: while the database stays behind, no call gets a turn, and none must wait for the end of
+   * the outage.
+   */
   #refuseHopeless(now: number): void {
     const hopeless = this.#queue.takeWhile(({ since }) => now - since > WAIT_BEHIND_MS_MAX);
     for (const call of hopeless) {
@@ -235,7 +243,7 @@ export class CallPacer {
     }
   }
 
-  /** The first measurement is of a process that warms up: it is believed only if it shows more than was assumed. */
+  /** Updates the peak throughput. The first measurement is of a process that warms up and counts only if it exceeds the assumption. */
   #measure(): void {
     if (this.#busyMs < MEASURED_MS) {
       return;

@@ -37,7 +37,7 @@ const known = new Set<Socket>();
 beforeAll(async () => {
   pacer = new CallPacer({
     now: () => performance.now(),
-    // a database that is behind: nothing begins
+    // a database that is behind: no call begins
     delayMs: () => (isOverloaded ? 60_000 : 0),
     backlog: () => 0,
     nextTurn: (run) => setImmediate(run),
@@ -76,7 +76,7 @@ const call = (path: string, method = 'POST') =>
     ...(method === 'POST' && { body: 'x'.repeat(100_000) }),
   });
 
-test('a body weighs what counting its tokens takes, beyond 256 kB a sixth of that, and at most 64', async () => {
+test('a body costs as much as counting its tokens, beyond 256 kB a sixth of that, and at most 64', async () => {
   isOverloaded = false;
   const admits = jest.spyOn(pacer, 'admits');
   for (const kilobytes of [0, 10, 256, 320, 20_000]) {
@@ -86,26 +86,29 @@ test('a body weighs what counting its tokens takes, beyond 256 kB a sixth of tha
   admits.mockRestore();
 });
 
-test('with time to spare everything is served', async () => {
+test('with capacity to spare, everything is served', async () => {
   isOverloaded = false;
   expect(await (await call('/chat')).text()).toBe('served');
 });
 
-test.each(['/chat', '/v1/chat', '/chat?x=1'])('overloaded, POST %s is told to come back', async (path) => {
-  isOverloaded = true;
-  const answer = await call(path);
-  expect(answer.status).toBe(503);
-  expect(answer.headers.get('retry-after')).toMatch(/^[1-5]$/);
-  expect(await answer.json()).toEqual({
-    error: { code: 'service_unavailable', message: expect.any(String), type: 'overloaded_error' },
-    request_id: answer.headers.get('x-request-id'),
-  });
-});
+test.each(['/chat', '/v1/chat', '/chat?x=1'])(
+  'when overloaded, POST %s is asked to retry later',
+  async (path) => {
+    isOverloaded = true;
+    const answer = await call(path);
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toMatch(/^[1-5]$/);
+    expect(await answer.json()).toEqual({
+      error: { code: 'service_unavailable', message: expect.any(String), type: 'overloaded_error' },
+      request_id: answer.headers.get('x-request-id'),
+    });
+  },
+);
 
 test.each([
   ['', '/v3/async/image-turbo'],
   [', by another path', '/orders'],
-])('an order of a task is told in its own form%s', async (_, path) => {
+])('a task request is rejected in its own error format%s', async (_, path) => {
   isOverloaded = true;
   expect(await (await call(path)).json()).toMatchObject({
     code: 503,
@@ -117,19 +120,19 @@ test.each([
   ['GET', '/chat'],
   ['POST', '/cancel'],
   ['POST', '/webhooks/stripe'],
-])('overloaded, %s %s goes on: it earns nothing or ends something', async (method, path) => {
+])('when overloaded, %s %s is served: it is not a paid call, or it ends something', async (method, path) => {
   isOverloaded = true;
   expect(await (await call(path, method)).text()).toBe('served');
 });
 
-test('overloaded, who shows no key of ours waits whatever they ask for', async () => {
+test('when overloaded, callers without a valid key wait whatever they request', async () => {
   isOverloaded = true;
   const answer = await fetch(`${url}/api/v1/models`);
   expect(answer.status).toBe(503);
   expect(await (await call('/api/v1/models', 'GET')).text()).toBe('served');
 });
 
-test('a connection that showed a key is known, even if its calls are turned away; a stranger is not', async () => {
+test('a connection that showed a key is known even if its calls are rejected; a stranger is not', async () => {
   isOverloaded = true;
   known.clear();
   await (await fetch(`${url}/api/v1/models`)).text();
@@ -138,6 +141,6 @@ test('a connection that showed a key is known, even if its calls are turned away
   expect(known.size).toBe(1);
 });
 
-test('who is turned away is counted', async () => {
+test('rejected calls are counted', async () => {
   expect(await registry.metrics()).toContain('tollgate_http_requests_shed_total 8');
 });

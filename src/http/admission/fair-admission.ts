@@ -8,52 +8,52 @@ import { requestIdOf } from '../exchange.ts';
 import type { Route } from '../route.ts';
 import type { CallPacer } from './call-pacer.ts';
 
-/** Whose turn a request takes. */
+/** Finds the account of a request. */
 export interface CallerLookup {
-  /** The account of a key that was seen before; null for what cannot be a key; undefined for one not seen yet. No I/O. */
+  /** Returns the account of a key seen before; null for what cannot be a key; undefined for a key not seen yet. Does no I/O. */
   known(headers: IncomingHttpHeaders): string | null | undefined;
-  /** Looks an unseen key up, so that it is known. Never rejects. */
+  /** Looks up an unseen key, so that `known` finds it. Never rejects. */
   introduce(headers: IncomingHttpHeaders): Promise<void>;
 }
 
 export interface FairAdmissionOptions {
   readonly listener: RequestListener;
   readonly routes: readonly Route[];
-  /** The route's path behind an alias, by those in force: asked at every POST that is not for a paid path itself. */
+  /** Resolves a path by the aliases in force. Called for every POST that is not to a paid path itself. */
   readonly resolve: (path: string) => string;
   readonly pacer: CallPacer;
   readonly callers: CallerLookup;
-  /** Told of a connection on which somebody's key was shown, even if the call is turned away. */
+  /** Called for a connection on which a known key was shown, even if the call is rejected. */
   readonly onKnown: (connection: Socket) => void;
   readonly registry: Registry;
   readonly log: Logger;
 }
 
-/** Callers without a valid key count as one account, with the smallest share. */
+/** Callers without a valid key count as one account with the smallest share. */
 const STRANGERS = 'strangers';
 const STRANGERS_WEIGHT = 0.1;
-/** A refusal of theirs is a tenth of the work of a call. */
+/** Rejecting a stranger takes a tenth of the work of a call. */
 const STRANGER_COST = 0.1;
-/** Unseen keys that are looked up at once before their turn; who comes beyond them waits with the strangers. */
+/** Maximum number of concurrent lookups of unseen keys before their turn; callers beyond it wait with the strangers. */
 const INTRODUCTIONS_MAX = 1_000;
-/** Bytes of a prompt that are as much work as the rest of its call, most of it counting tokens: 22 kB took 1.8 ms beside 0.7 ms. */
+/** Bytes of prompt that take as much work as the rest of a call, most of it counting tokens: 22 kB took 1.8 ms against 0.7 ms. */
 const TEXT_BYTES_PER_COST = 10 * 1024;
-/** What a body has beyond this is mostly pictures and documents, whose tokens nobody counts and which another thread parses. */
+/** Bytes beyond this are mostly images and documents, whose tokens are not counted and which another thread parses. */
 const TEXT_BYTES_MAX = 256 * 1024;
 const MEDIA_BYTES_PER_COST = 64 * 1024;
-/** The most that a body counts, in units of cost. */
+/** Maximum cost of a body. */
 const BODY_COST_MAX = 64;
-/** Where keys are asked for. */
+/** Paths that ask for a key. */
 const KEYED = /^\/(?:api|v1|v3|vendorx)\//;
-/** Seconds after which somebody who was turned away may ask again: spread, or all of them come back together. */
+/** Maximum Retry-After of rejected calls, in seconds. Spread at random, or all of them would return together. */
 const RETRY_SECONDS_MAX = 5;
 
 const REFUSAL = overloaded();
 
 /**
- * Lets calls begin in turns while more come than the process can do: see {@link CallPacer}. Before that nothing is done for them but
- * to see whose they are: no body read, no log line. Reads, settlements, payment events and operators do not wait; strangers do,
- * whatever they ask for.
+ * Lets calls begin in turns while more arrive than the process can handle: see {@link CallPacer}. Until its turn, a call only has its
+ * caller identified: no body is read, no log line written. Reads, settlements, payment events and operators do not wait; strangers do,
+ * whatever they request.
  */
 export function admitFairly(options: FairAdmissionOptions): RequestListener {
   const { listener, pacer, callers, resolve, onKnown } = options;
@@ -107,7 +107,7 @@ export function admitFairly(options: FairAdmissionOptions): RequestListener {
   };
 }
 
-/** Longer bodies are more work; of a body that does not tell its length half of the most is assumed. */
+/** Returns the cost of a body, which grows with its length. Without an announced length, half of the maximum is assumed. */
 function bodyCost(headers: IncomingHttpHeaders): number {
   const announced = headers['content-length'];
   if (announced === undefined) {
@@ -131,10 +131,10 @@ function refuse(headers: IncomingHttpHeaders, response: Parameters<RequestListen
   response.end(body);
 }
 
-/** Calls without a refusal after which an overload is over, in ms. */
+/** Time without a rejection after which an overload is over, in ms. */
 const CALM_MS = 5_000;
 
-/** Counts refusals; logs when they begin and when they have ended. */
+/** Returns a function that counts rejections, and logs when they begin and when they have ended. */
 function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => void {
   const shed = new Counter({
     name: 'tollgate_http_requests_shed_total',
@@ -143,7 +143,7 @@ function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => 
   });
   new Gauge({
     name: 'tollgate_http_requests_waiting',
-    help: 'Calls that wait for their turn to begin',
+    help: 'Calls waiting for their turn to begin',
     registers: [registry],
     collect() {
       this.set(pacer.waiting);
@@ -164,7 +164,10 @@ function observeRefusals({ registry, log, pacer }: FairAdmissionOptions): () => 
   };
 }
 
-/** Whether a POST to a path is a paid call; a route that takes the rest of the path stands for all below it. */
+/**
+ * Returns a function that says whether a POST to a path is a paid call. A route that takes the rest of the path covers all paths below
+ * it.
+ */
 function paidPaths(routes: readonly Route[]): (path: string) => boolean {
   const paid = routes
     .filter((route) => route.idempotency === 'replay' && route.access === 'inference')

@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { clientNetwork } from '../callers/client-network.ts';
 
-/** Ms in which the first request of a new connection may come: in a burst, many of them have not been read yet. */
+/** Time in which the first request of a new connection may arrive, in ms: in a burst, many have arrived but are still unread. */
 const GRACE_MS = 3_000;
-/** Idle ones beyond this multiple of the bound get no grace. */
+/** When an address has more idle connections than this multiple of its limit, they get no grace. */
 const BURST = 20;
 
 export interface StrangerConnectionsOptions {
-  /** Idle connections that an address may keep; more than there can be: none are counted. */
+  /** Maximum number of idle connections per address; Infinity to count none. */
   readonly perAddress: number;
   readonly registry: Registry;
   /** Monotonic, in ms. */
@@ -18,20 +18,21 @@ export interface StrangerConnectionsOptions {
 
 interface Stranger {
   readonly network: string;
-  /** Requests on it that have not been answered yet. */
+  /** Requests on the connection that have not been answered yet. */
   pending: number;
-  /** The answer that tells it to close. */
+  /** The response that tells the client to close the connection. */
   told: ServerResponse | undefined;
 }
 
 /**
- * Bounds what strangers keep open: of each address's connections on which nobody has shown a right key, only so many may be idle.
- * Beyond that an answer tells its client that the connection closes, and the ones idle the longest are closed as new ones come.
+ * Limits what strangers keep open: per address, only so many of the connections on which no valid key has been shown may be idle. Beyond
+ * that, responses tell their clients that the connection closes, and the connections that were idle the longest are closed as new ones
+ * arrive.
  */
 export class StrangerConnections {
   readonly #options: StrangerConnectionsOptions;
   readonly #strangers = new WeakMap<Socket, Stranger>();
-  /** By network: since when each is idle, those idle the longest first. The server's connections bound both maps. */
+  /** By network: the time at which each connection became idle, longest idle first. The server's connection limit bounds both maps. */
   readonly #idle = new Map<string, Map<Socket, number>>();
   readonly #closed: Counter;
 
@@ -53,7 +54,7 @@ export class StrangerConnections {
     });
   }
 
-  /** A server accepted this connection. One without an address, on a socket's file, is a proxy's. */
+  /** Registers a connection that the server accepted. A connection without an address came through a Unix socket, i.e. from a proxy. */
   opened(connection: Socket): void {
     const { remoteAddress } = connection;
     if (!Number.isFinite(this.#options.perAddress) || remoteAddress === undefined) {
@@ -66,7 +67,7 @@ export class StrangerConnections {
     this.#closeOldest(stranger.network);
   }
 
-  /** A right key came on this connection: it is bounded no more. */
+  /** Lifts the limit from a connection on which a valid key arrived. */
   proven(connection: Socket): void {
     const stranger = this.#strangers.get(connection);
     if (stranger) {
@@ -77,7 +78,7 @@ export class StrangerConnections {
     }
   }
 
-  /** The listener, told of which connections are in use. */
+  /** Wraps a listener to track which connections are in use. */
   watched(listener: RequestListener): RequestListener {
     return (request, response) => {
       const stranger = this.#strangers.get(request.socket);

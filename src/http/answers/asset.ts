@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 
-/** A built file and its compressed twins, in memory. */
+/** A built file and its compressed variants, in memory. */
 export interface Asset {
   readonly type: string;
   readonly plain: Buffer;
@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Reads a file with what the build has put beside it. Throws when it is not there. */
+/** Reads a file and the compressed variants that the build put beside it. Throws when the file does not exist. */
 export function readAsset(file: string): Asset {
   const read = (name: string) => (existsSync(name) ? readFileSync(name) : undefined);
   return {
@@ -28,7 +28,7 @@ export function readAsset(file: string): Asset {
   };
 }
 
-/** Sends a file in the smallest form that the client takes. `cacheControl`: how long it may be kept. */
+/** Sends a file in the smallest encoding that the client accepts. `cacheControl` says how long it may be cached. */
 export function sendAsset(
   asset: Asset,
   request: IncomingMessage,

@@ -8,13 +8,13 @@ import type { Route, RouteContext } from '../route.ts';
 type Context = RouteContext<never, unknown, unknown, unknown>;
 type Row = Readonly<Record<string, unknown>>;
 
-/** Rows of a page while a list is exported; what `limit` asks for is the size of a page, of which there are none. */
+/** Rows per page while a list is exported. The caller's `limit` is ignored: a CSV file has no pages. */
 const ROWS = 1_000;
 const AMOUNT = /^-?\d+(\.\d+)?$/;
 
 /**
- * Lets a list be taken as CSV by `Accept: text/csv`: every row from the cursor on, with the members that the schema of a row has, those of
- * an object as columns of their own. One page is held at a time.
+ * Makes a list available as CSV with `Accept: text/csv`: every row from the cursor on, with the members of the row schema. Members of
+ * nested objects become columns of their own. One page is held in memory at a time.
  */
 export function exportable(route: Route): Route {
   const columns = columnsOf(rowOf(route));
@@ -23,14 +23,14 @@ export function exportable(route: Route): Route {
     response: {
       ...route.response,
       mediaTypes: ['application/json', 'text/csv'],
-      headers: { ...route.response.headers, 'Content-Disposition': 'Of CSV: the name of the file' },
+      headers: { ...route.response.headers, 'Content-Disposition': 'For CSV: the file name' },
     },
     async handle(context) {
       const { response } = context;
       if (response.req.accepts(['application/json', 'text/csv']) !== 'text/csv') {
         return route.handle(context);
       }
-      // before anything is sent: a filter that is refused is told as everywhere
+      // before anything is sent, so that a rejected filter is answered like anywhere else
       const first = await pageOf(route, context, undefined);
       response.setHeader('Content-Type', 'text/csv; charset=utf-8');
       response.setHeader('Content-Disposition', `attachment; filename="${route.path.split('/').at(-1)}.csv"`);
@@ -53,7 +53,7 @@ async function pageOf(route: Route, context: Context, cursor: string | undefined
   return { rows: data, next: cursorOf(reply.headers?.Link) };
 }
 
-/** Where a `Link` header says that the next page starts. */
+/** Returns the cursor of the next page from a `Link` header. */
 function cursorOf(link: string | undefined): string | undefined {
   const [, address = ''] = /^<([^>]+)>; rel="next"$/.exec(link ?? '') ?? [];
   return new URLSearchParams(address.split('?')[1]).get('cursor') ?? undefined;
@@ -84,7 +84,10 @@ function rowOf(route: Route): z.ZodObject {
   return (data as z.ZodArray).element as z.ZodObject;
 }
 
-/** `usage.input_tokens` is `usage_input_tokens`, and the value of an amount is called as the amount. */
+/**
+ * Lists the columns of a row: `usage.input_tokens` becomes `usage_input_tokens`, and the `value` of an amount takes the name of the
+ * amount.
+ */
 function columnsOf(row: z.ZodObject, above: readonly string[] = []): Column[] {
   return Object.entries(row.shape).flatMap(([name, schema]) => {
     const path = [...above, name];

@@ -1,11 +1,11 @@
 import { AppError } from '../../lib/errors.ts';
 
-/** A position in a keyset-paged list as opaque text. */
+/** Encodes a position in a keyset-paged list as opaque text. */
 export function encodeCursor(parts: readonly string[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url');
 }
 
-/** The parts of a cursor, each matching its pattern. Throws AppError invalid_cursor for anything we did not make. */
+/** Decodes a cursor whose parts must match the patterns. Throws AppError invalid_cursor for anything that Tollgate did not create. */
 export function decodeCursor(cursor: string, patterns: readonly RegExp[]): string[] {
   let parts: unknown;
   try {

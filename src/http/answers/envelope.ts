@@ -4,11 +4,11 @@ import type { Route } from '../route.ts';
 
 export type Envelope = Route['envelope'];
 
-/** Paths below the first answer errors in Novita's form even where no route matches; those below the second are OpenAI's. */
+/** Paths below the first prefix get errors in Novita's format even where no route matches; paths below the second are OpenAI's. */
 const NOVITA_PREFIX = '/v3/';
 const NOVITA_CHAT_PREFIX = '/v3/openai/';
 
-/** The reasons that clients of the asynchronous endpoints know; every other code is its own name in upper case. */
+/** The reasons that clients of the asynchronous endpoints know. The reason of any other code is its name in upper case. */
 const REASONS: Partial<Record<ErrorCode, string>> = {
   invalid_request: 'INVALID_REQUEST_BODY',
   invalid_parameter: 'INVALID_REQUEST_BODY',
@@ -26,12 +26,14 @@ const REASONS: Partial<Record<ErrorCode, string>> = {
   service_unavailable: 'SERVICE_NOT_AVAILABLE',
 };
 
-/** The envelope of an error on a path that belongs to no route. */
+/** Returns the envelope for errors on a path that matches no route. */
 export function envelopeOfPath(path: string): Envelope {
   return path.startsWith(NOVITA_PREFIX) && !path.startsWith(NOVITA_CHAT_PREFIX) ? 'task' : 'data';
 }
 
-/** The body of an error: ours everywhere, with the asynchronous API's own members beside it on its paths; `mark` ends its message. */
+/**
+ * Returns the body of an error: Tollgate's members, and on paths of the asynchronous API also its own. `mark` is appended to the message.
+ */
 export function errorBody(error: AppError, requestId: string, envelope: Envelope, mark = ''): object {
   const ours = {
     error: { code: error.code, message: error.message + mark, type: error.type },
@@ -50,12 +52,12 @@ export function errorBody(error: AppError, requestId: string, envelope: Envelope
   };
 }
 
-/** What the asynchronous endpoints call an error, e.g. `INVALID_REQUEST_BODY`. */
+/** Returns the name that the asynchronous endpoints use for an error, e.g. `INVALID_REQUEST_BODY`. */
 function taskErrorReason(code: ErrorCode): string {
   return REASONS[code] ?? code.toUpperCase();
 }
 
-/** The body of a success as it is sent. */
+/** Returns the body of a success as it is sent. */
 export function successBody(body: object, requestId: string, envelope: Envelope): object {
   return envelope === 'data' ? { ...body, request_id: requestId } : body;
 }

@@ -4,20 +4,20 @@ import { Html, type HtmlValue, html } from './html.ts';
 
 export interface HtmlPage {
   readonly title: string;
-  /** CSS of the page, after {@link PALETTE}. A constant: it is neither escaped nor checked. */
+  /** CSS of the page, added after {@link PALETTE}. Must be a constant: it is neither escaped nor checked. */
   readonly style: string;
   readonly body: HtmlValue;
   /** Class of the body element. */
   readonly shape?: string;
   /** HTTP status; default 200. */
   readonly status?: number;
-  /** Origins beside our own that a form of this page may lead to: browsers check its redirects, too. */
+  /** Origins besides our own that a form of this page may lead to, including by redirect, which browsers also check. */
   readonly formTargets?: readonly string[];
-  /** Seconds after which the browser loads the page again. */
+  /** Seconds after which the browser reloads the page. */
   readonly refreshSeconds?: number;
 }
 
-/** The colours of every page, for light and dark screens. */
+/** The colors of every page, for light and dark mode. */
 const PALETTE = `
 :root { color-scheme: light dark; --ink: #16201c; --soft: #56635d; --line: #d5ddd8; --page: #eef2ef; --card: #ffffff;
   --accent: #0b6b53; --on-accent: #ffffff; --bad: #fde8e8; --bad-ink: #8b1a1a; --good: #ddf3ea; --good-ink: #07543f;
@@ -29,14 +29,14 @@ const PALETTE = `
 body { margin: 0; min-height: 100vh; color: var(--ink); background: var(--page); font: 16px/1.5 system-ui, sans-serif; }
 `;
 
-/** The frame of every page we render: loads nothing, runs no script. */
+/** Renders the frame of every page that the server generates. It loads nothing and runs no script. */
 export function renderPage({ title, style, body, shape }: HtmlPage): string {
   return String(html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">
 <style>${new Html(PALETTE + style)}</style></head><body${shape !== undefined && html` class="${shape}"`}>${body}</body></html>`);
 }
 
-/** Answers with a page that only its own style may shape, that no other page may frame, and that no cache keeps. */
+/** Sends a page that only its own styles can change, that no other page may frame and that no cache keeps. */
 export function sendPage(response: Response, page: HtmlPage): undefined {
   const policy = [
     `default-src 'none'`,

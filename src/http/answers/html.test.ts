@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { anyCharacter } from '../../../test/factories/any-character.ts';
 import { html } from './html.ts';
 
-test('text is escaped, HTML is not, and nothing is nothing', () => {
+test('text is escaped, HTML is not, and empty values render nothing', () => {
   const inner = html`<b>${'<i>'}</b>`;
   const list = [html`<li>1</li>`, '<li>2'];
   expect(String(html`<p title="${`"'`}">${inner}${undefined}${null}${false}${0}<ul>${list}</ul></p>`)).toBe(
@@ -11,7 +11,7 @@ test('text is escaped, HTML is not, and nothing is nothing', () => {
   );
 });
 
-test('no text can leave its place', () => {
+test('text cannot break out of its place', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), (text) => {
       const inside = String(html`<a href="${text}">${text}</a>`).slice('<a href="'.length, -'</a>'.length);

@@ -6,7 +6,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A piece of HTML that is safe to put into a page as it is. Made by {@link html} alone. */
+/** HTML that is safe to put into a page as it is. Created by {@link html}, or directly from constants. */
 export class Html {
   readonly #markup: string;
 
@@ -19,11 +19,11 @@ export class Html {
   }
 }
 
-/** What a template takes: HTML as it is, everything else escaped; nothing for undefined, null and false. */
+/** A value in a template: HTML is inserted as it is, undefined, null and false are left out, everything else is escaped. */
 export type HtmlValue = Html | string | number | undefined | null | false | readonly HtmlValue[];
 
 /**
- * A template that escapes by default: html`<p>${text}</p>`. Values are safe in content and in quoted attributes, not in
+ * Renders a template that escapes by default: html`<p>${text}</p>`. Values are safe in content and in quoted attributes, but not in
  * scripts, styles or unquoted attributes.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {

@@ -4,7 +4,7 @@ import { encodeCursor } from './cursor.ts';
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 
-/** How many rows a page may have, 1 to 1000. */
+/** Number of rows per page, 1 to 1000. */
 export const limitParameter = z
   .string()
   .regex(/^\d{1,4}$/, 'must be an integer')
@@ -12,7 +12,7 @@ export const limitParameter = z
   .pipe(z.number().min(1).max(LIMIT_MAX))
   .meta({ type: 'integer', minimum: 1, maximum: LIMIT_MAX });
 
-/** The query members of every list. */
+/** The query parameters of every list. */
 export const pageQuery = {
   limit: limitParameter
     .default(LIMIT_DEFAULT)
@@ -36,7 +36,7 @@ export interface Page<Row> {
   readonly next: readonly string[] | undefined;
 }
 
-/** Cuts a list that was read with one row too many, which is how it is known that there is a next page. */
+/** Cuts a list that was read with one extra row. The extra row shows that there is a next page. */
 export function cutPage<Row>(
   rows: readonly Row[],
   limit: number,
@@ -46,7 +46,7 @@ export function cutPage<Row>(
   return { rows: rows.slice(0, limit), next: last && position(last) };
 }
 
-/** The `Link` header of a page (RFC 8288), relative to the request; none on the last page. */
+/** Returns the `Link` header of a page (RFC 8288), relative to the request; empty on the last page. */
 export function linkHeader(url: string, next: readonly string[] | undefined): Record<string, string> {
   if (!next) {
     return {};

@@ -3,9 +3,9 @@ import type { Exchange } from '../exchange.ts';
 import { errorBody, successBody } from './envelope.ts';
 import { toAppError } from './to-app-error.ts';
 
-/** Where aider calls `openai/` models. */
+/** The path that aider calls for `openai/` models. */
 const AIDERS_PATH = '/api/v1/chat/completions';
-/** aider ends at a message that begins as ours do and has this text, and asks again for a minute and more at every other 402. */
+/** aider gives up on a 402 whose message begins like ours and contains this text; any other 402 it retries for a minute or more. */
 const FINAL_FOR_AIDER = ' {"code":402}';
 
 /** Writes a JSON body as the whole response. */
@@ -18,14 +18,14 @@ export function sendJson(response: Response, status: number, body: object): void
   response.end(text);
 }
 
-/** Writes a success as the route's envelope wants it. */
+/** Sends a success in the route's envelope. */
 export function sendSuccess(exchange: Exchange, status: number, body: object): void {
   sendJson(exchange.response, status, successBody(body, exchange.requestId, exchange.envelope));
 }
 
 /**
- * The one way an error leaves: its envelope when nothing was sent yet, a cut connection otherwise. What is not the
- * client's doing is logged with the request id; the client sees neither stack nor cause.
+ * Sends an error; all errors leave this way. It is sent in its envelope if nothing was sent yet, otherwise the connection is cut. Errors
+ * that are not the client's fault are logged with the request id; the client sees neither stack nor cause.
  */
 export function sendError(exchange: Exchange, thrown: unknown): void {
   const error = toAppError(thrown);

@@ -1,11 +1,11 @@
 import type { Response } from 'express';
 
 export interface EventStreamSettings {
-  /** Silence after which the keep-alive frame is sent, in ms. */
+  /** Silence after which a keep-alive frame is sent, in ms. */
   readonly keepAliveMs: number;
-  /** How long a reader may leave the buffer full before it is dropped, in ms. */
+  /** How long a reader may leave the buffer full before it is disconnected, in ms. */
   readonly stallMs: number;
-  /** A whole frame, e.g. an SSE comment. */
+  /** A complete frame, e.g. an SSE comment. */
   readonly keepAliveFrame: string;
 }
 
@@ -16,8 +16,8 @@ export const COMMENT_KEEP_ALIVE: EventStreamSettings = {
 };
 
 /**
- * One server-sent event (html.spec.whatwg.org, "Server-sent events"). The data is serialised here and nowhere else:
- * JSON text holds no line breaks, so no content can end a frame or begin another one.
+ * Returns one server-sent event (html.spec.whatwg.org, "Server-sent events"). The data is serialized here and nowhere else: JSON text has
+ * no line breaks, so no content can end a frame or begin another one.
  */
 export function eventFrame(data: unknown, event?: string): string {
   return event === undefined
@@ -26,8 +26,8 @@ export function eventFrame(data: unknown, event?: string): string {
 }
 
 /**
- * A response as a stream of events. Headers go out with the first frame, so until then an ordinary error can still be
- * answered. At most one frame batch beyond the socket's high-water mark is ever buffered: `write` makes the producer wait.
+ * A response as a stream of events. Headers are sent with the first frame, so until then an ordinary error response is still possible. At
+ * most one batch of frames is buffered beyond the socket's high-water mark: `write` makes the producer wait.
  */
 export class EventStream {
   readonly #response: Response;
@@ -41,14 +41,14 @@ export class EventStream {
     response.once('close', () => clearTimeout(this.#keepAlive));
   }
 
-  /** True once the status line is out: from then on errors can only be told inside the stream. */
+  /** Whether the status line was sent: from then on, errors can only be reported inside the stream. */
   get opened(): boolean {
     return this.#response.headersSent;
   }
 
   /**
-   * Sends frames. Returns undefined when the reader keeps up; otherwise a promise of whether it caught up: false when
-   * it left or was dropped for reading too slowly.
+   * Sends frames. Returns undefined when the reader keeps up, otherwise a promise that resolves with whether it caught up: false when it
+   * disconnected or was dropped for reading too slowly.
    */
   write(frames: string): Promise<boolean> | undefined {
     const response = this.#response;
@@ -60,7 +60,7 @@ export class EventStream {
     return response.write(frames) ? undefined : this.#drained();
   }
 
-  /** Ends the response after what was written. */
+  /** Ends the response after everything that was written. */
   end(): void {
     clearTimeout(this.#keepAlive);
     if (!this.#response.destroyed) {
@@ -70,8 +70,8 @@ export class EventStream {
   }
 
   /**
-   * Sends the last frames and breaks the connection off once they are on their way, or when the reader stalls. Many
-   * clients ignore members they don't know and take a body that ends properly for a whole answer; a broken one never.
+   * Sends the last frames and cuts the connection once they are flushed or the reader stalls. Many clients ignore members they do not
+   * know and take any body that ends properly for a complete answer, but never one that breaks off.
    */
   async break(frames: string): Promise<void> {
     const response = this.#response;
@@ -92,7 +92,7 @@ export class EventStream {
     response.destroy();
   }
 
-  /** Stops the keep-alive without touching the response: somebody else answers it. */
+  /** Stops the keep-alive without touching the response, which is answered elsewhere. */
   release(): void {
     clearTimeout(this.#keepAlive);
   }
@@ -105,13 +105,13 @@ export class EventStream {
     this.#response.set({
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-cache, no-transform',
-      // Keeps nginx and its kin from collecting the stream.
+      // Keeps nginx and similar proxies from buffering the stream.
       'X-Accel-Buffering': 'no',
     });
   }
 
   #sendKeepAlive(): void {
-    // A full buffer needs no sign of life, and must not grow by one.
+    // A full buffer needs no keep-alive and must not grow by one.
     if (this.#response.writableNeedDrain) {
       this.#keepAlive.refresh();
       return;

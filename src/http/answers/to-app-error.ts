@@ -2,15 +2,15 @@ import { AppError } from '../../lib/errors.ts';
 
 const OUTAGE_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND']);
 /**
- * SQLSTATEs by which Postgres says that it is not itself just now: connections (08), out of disk, memory or connections (53),
- * starting or stopping (57P), read-only (25006).
+ * SQLSTATEs that mean a temporary outage of Postgres: connections (08), out of disk, memory or connections (53), starting or stopping
+ * (57P), read-only (25006).
  */
 const OUTAGE_STATE = /^(08...|53...|57P..|25006)$/;
-/** pg says these without a code. */
+/** pg reports these without a code. */
 const OUTAGE_MESSAGE = /^(timeout exceeded when trying to connect|Connection terminated|Query read timeout)/;
 const OUTAGE_NAMES = /^Sequelize(Connection|HostNot|InvalidConnection|AccessDenied)\w*Error$/;
 
-/** What the client may see of whatever was thrown. The original stays as the cause, for the log. */
+/** Converts anything thrown into an error that the client may see. The original is kept as the cause, for the log. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) {
     return error;

@@ -15,7 +15,7 @@ export interface AdmittedCaller {
   readonly session: PresentedSession | undefined;
   /** Name of the operator, on operator routes. */
   readonly operator: string | undefined;
-  /** On routes for workers. */
+  /** The worker, on routes for workers. */
   readonly worker: WorkerIdentity | undefined;
   readonly reportTokens: (tokens: number) => void;
 }
@@ -28,10 +28,10 @@ const NOBODY: AdmittedCaller = {
   reportTokens: () => undefined,
 };
 
-/** Calls that the workers of one token may make per minute: some hundred slots with short runs. */
+/** Calls per minute that the workers of one token may make: enough for a few hundred slots with short runs. */
 const WORKER_CALLS = { requestsPerMinute: 30_000, tokensPerMinute: 1, concurrency: 1 };
 
-/** Authenticates and authorises by the matched route object itself, then takes the call from the key's allowance. */
+/** Authenticates and authorizes the caller by the matched route object itself, then counts the call toward its rate limits. */
 export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<AdmittedCaller> {
   const { request, response } = exchange;
   const address = request.ip ?? '';
@@ -65,7 +65,7 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
       }
     },
   );
-  // a client that left while Redis was asked has closed the response already
+  // a client that left during the call to Redis has already closed the response
   if (response.closed) {
     ticket.finish();
   } else {
@@ -78,7 +78,10 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
   return { ...NOBODY, principal, session, reportTokens };
 }
 
-/** What a person looks at takes nothing from what their programs may ask, and a limit of the key is none of their pages. */
+/**
+ * Selects the rate limits that a call counts toward. Reads from a browser count per session: looking at pages uses up nothing of what the
+ * account's programs may send, and limits of the key do not apply to pages.
+ */
 function allowanceOf(
   { method }: Route,
   { apiKeyId, accountId, rateLimits }: Principal,
@@ -121,7 +124,7 @@ async function identify(
   return { principal, session };
 }
 
-/** A browser left open must not be enough to make a key or to lock its owner out. */
+/** Throws AppError login_too_old for an old sign-in: a browser left open must not be enough to create a key or lock its owner out. */
 function requireRecentLogin({ clock }: Kernel, route: Route, session: PresentedSession | undefined): void {
   if (session && route.recentLogin && clock.now() - session.createdAtMs > RECENT_LOGIN_MS) {
     throw new AppError('login_too_old', 'sign in again: this needs a sign-in within the last 15 minutes');
@@ -136,7 +139,7 @@ function requireRole(route: Route, principal: Principal): void {
   }
 }
 
-/** Before it is done: nothing that a member changed is missing from the log. */
+/** Records the act before it is carried out, so that no change by a member is missing from the audit log. */
 async function recordAct(
   kernel: Kernel,
   route: Route,

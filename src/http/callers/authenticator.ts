@@ -8,21 +8,21 @@ import { FailureLimiter } from './failure-limiter.ts';
 import type { KeyCache, KeyFacts } from './key-cache.ts';
 
 export interface AuthenticatorOptions {
-  /** The hash of a well-formed secret; undefined for text that cannot be a key. Must do no I/O. */
+  /** Returns the hash of a well-formed secret; undefined for text that cannot be a key. Must do no I/O. */
   readonly digest: (secret: string) => string | undefined;
   readonly keys: KeyCache;
   readonly clock: Clock;
-  /** Who may operate, by token. */
+  /** The operators and their tokens. */
   readonly operators: readonly { readonly name: string; readonly token: string }[];
-  /** Whether people sign in as themselves here; otherwise no session of a member is good. */
+  /** Whether people can sign in as members here; if not, no session of a member is valid. */
   readonly members?: boolean;
-  /** Failed authentications that one client address may make per minute. Default 120. */
+  /** Failed authentications allowed per client address and minute. Default 120. */
   readonly failuresPerMinute?: number;
 }
 
 const FAILURES_PER_MINUTE = 120;
 
-/** Tells who is calling. Everything that is wrong with a credential is answered here. */
+/** Identifies callers. Rejects every bad credential. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #failures: FailureLimiter;
@@ -35,7 +35,7 @@ export class Authenticator {
   }
 
   /**
-   * The principal behind a request's key. Throws AppError missing_api_key, invalid_api_key, key_disabled, key_expired,
+   * Returns the principal of a request's key. Throws AppError missing_api_key, invalid_api_key, key_disabled, key_expired,
    * account_suspended (unless `readOnly`), rate_limit_exceeded (too many failures from the address).
    */
   async principal(headers: IncomingHttpHeaders, address: string, readOnly: boolean): Promise<Principal> {
@@ -48,13 +48,13 @@ export class Authenticator {
     }
   }
 
-  /** The account of a key that was seen before; null for what is not or cannot be a key; undefined for a key not seen yet. No I/O. */
+  /** Returns the account of a key seen before; null for what is not or cannot be a key; undefined for a key not seen yet. Does no I/O. */
   known(headers: IncomingHttpHeaders): string | null | undefined {
     const hash = this.#presentedHash(headers);
     return hash === undefined ? null : this.#options.keys.accountSeen(hash);
   }
 
-  /** Looks an unseen key up, so that it is known. Never rejects: what is wrong is told by {@link principal}. */
+  /** Looks up an unseen key, so that `known` finds it. Never rejects: {@link principal} reports what is wrong with the key. */
   async introduce(headers: IncomingHttpHeaders): Promise<void> {
     const hash = this.#presentedHash(headers);
     if (hash !== undefined) {
@@ -71,7 +71,7 @@ export class Authenticator {
   }
 
   /**
-   * The principal of a key that was shown before, by its hash. Throws AppError invalid_api_key, key_disabled, key_expired,
+   * Returns the principal of a key that was shown before, by its hash. Throws AppError invalid_api_key, key_disabled, key_expired,
    * account_suspended (unless `readOnly`).
    */
   async principalOfKey(hash: string, readOnly: boolean): Promise<Principal> {
@@ -79,8 +79,8 @@ export class Authenticator {
   }
 
   /**
-   * The name of the operator whose token this is. Every token is compared, in constant time, before failures of the address count: the
-   * right one always passes. Throws AppError missing_api_key, invalid_api_key, rate_limit_exceeded.
+   * Returns the name of the operator who owns the token. Compares every token, in constant time, before failures of the address count, so
+   * the right token always passes. Throws AppError missing_api_key, invalid_api_key, rate_limit_exceeded.
    */
   operator(headers: IncomingHttpHeaders, address: string): string {
     try {
@@ -99,7 +99,7 @@ export class Authenticator {
 
   #hash(secret: string, address: string): string {
     const hash = this.#options.digest(secret);
-    // only text that cannot be a key is refused for its address: many clients can share one, behind a proxy all of them do
+    // only text that cannot be a key is rejected by address: many clients can share one, and behind a proxy all of them do
     if (hash === undefined) {
       this.#refuseFlood(address);
       throw new AppError(

@@ -3,29 +3,29 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '../../lib/errors.ts';
 import { readCookie } from './credential.ts';
 
-/** A browser that signed in with a key: what its cookie stands for. Times in Unix ms. */
+/** Session of a browser that signed in with a key, identified by its cookie. Times in Unix ms. */
 export interface BrowserSession {
   /** UUID. */
   readonly id: string;
   readonly accountId: string;
-  /** Of the key that was shown at sign-in; its principal is the session's. */
+  /** Hash of the key shown at sign-in; its principal is the session's. */
   readonly keyHash: string;
   readonly createdAtMs: number;
   readonly endsAtMs: number;
 }
 
-/** Where sessions are found. */
+/** Finds sessions by cookie. */
 export interface BrowserSessions {
   readonly cookieName: string;
-  /** The live session of a cookie's value; undefined when there is none. */
+  /** Returns the live session of a cookie's value; undefined when there is none. */
   find(token: string): Promise<BrowserSession | undefined>;
 }
 
-/** Browsers whose operators signed in on the operator pages. */
+/** Sessions of operators who signed in on the operator pages. */
 export interface OperatorBrowsers {
   /**
-   * Name of the operator whose session a request shows; undefined where it shows none. Rejects with AppError csrf_rejected for a request that
-   * another site's page made, or that changes something without the proof that only our own page can read.
+   * Returns the name of the operator whose session a request shows; undefined when it shows none. Rejects with AppError csrf_rejected for
+   * a request that a page of another site made, or that changes something without the proof that only our own pages can read.
    */
   operatorOf(headers: IncomingHttpHeaders, method: string): Promise<string | undefined>;
 }
@@ -35,15 +35,15 @@ export interface PresentedSession extends BrowserSession {
   readonly token: string;
 }
 
-/** How long after signing in acts that make or destroy access need no second sign-in, in ms. */
+/** Time after sign-in in which creating or destroying access needs no second sign-in, in ms. */
 export const RECENT_LOGIN_MS = 15 * 60_000;
 
 const SAFE_METHODS = ['get', 'head'];
 
 /**
- * The session that a request's cookie names. A cookie counts only where no key is sent: a program's key is never mixed up with a
- * browser's session. Throws AppError csrf_rejected for a request that another site's page made, or that changes something without
- * the proof that only our own page can read.
+ * Returns the session of a request's cookie. The cookie counts only when no key is sent, so a program's key is never confused with a
+ * browser's session. Throws AppError csrf_rejected for a request that a page of another site made, or that changes something without the
+ * proof that only our own pages can read.
  */
 export async function presentedSession(
   sessions: BrowserSessions,
@@ -68,7 +68,7 @@ export async function presentedSession(
   return { ...session, token };
 }
 
-/** Throws AppError csrf_rejected for a request that a page of another site makes. */
+/** Throws AppError csrf_rejected for a request made by a page of another site. */
 export function refuseForeignPage(headers: IncomingHttpHeaders): void {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') {
@@ -76,7 +76,9 @@ export function refuseForeignPage(headers: IncomingHttpHeaders): void {
   }
 }
 
-/** What a request that changes something shows beside its cookie. Made of the cookie, which no script can read. */
+/**
+ * Returns the proof that a request must send beside its cookie to change something. Derived from the cookie, which no script can read.
+ */
 export function csrfProof(token: string): string {
   return createHmac('sha256', token).update('tollgate console csrf').digest('base64url');
 }

@@ -4,8 +4,8 @@ import { AppError } from '../../lib/errors.ts';
 const BEARER = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
 
 /**
- * The secret that a request presents, as `Authorization: Bearer` or `x-api-key`.
- * Throws AppError missing_api_key for none, invalid_api_key for a malformed one or two different ones.
+ * Returns the secret that a request presents, as `Authorization: Bearer` or `x-api-key`. Throws AppError missing_api_key when there is
+ * none, invalid_api_key when it is malformed or the two headers differ.
  */
 export function presentedSecret(headers: IncomingHttpHeaders): string {
   const header = headers['x-api-key'];
@@ -29,7 +29,7 @@ function bearerSecret(authorization: string): string {
   return secret;
 }
 
-/** A cookie's value; undefined when the request has none of that name. */
+/** Returns a cookie's value; undefined when the request has no cookie of that name. */
 export function readCookie(headers: IncomingHttpHeaders, name: string): string | undefined {
   for (const part of (headers.cookie ?? '').split(';')) {
     const [key, ...value] = part.trim().split('=');

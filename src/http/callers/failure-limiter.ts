@@ -3,10 +3,10 @@ import { LruMap } from '../../lib/lru-map.ts';
 import { clientNetwork } from './client-network.ts';
 
 const ADDRESSES_MAX = 10_000;
-/** However much an address failed, it may try again after this: many clients can share one address. */
+/** Maximum time that an address is blocked, in ms, however often it failed: many clients can share one address. */
 const SHUT_OUT_MS_MAX = 60_000;
 
-/** Counts failures per client address: at most `perMinute` in a burst, refilled evenly. */
+/** Limits failures per client address: at most `perMinute` in a burst, refilled evenly. */
 export class FailureLimiter {
   readonly #perMinute: number;
   readonly #clock: Clock;

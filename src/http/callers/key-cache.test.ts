@@ -41,7 +41,7 @@ function setUp() {
   };
 }
 
-test('a change made elsewhere is seen within a second, and one made here at once', async () => {
+test('a change made elsewhere is seen within a second, a local one at once', async () => {
   const { cache, at, store, lookups } = setUp();
   expect((await cache.find('h'))?.disabled).toBe(false);
   store(facts(true));
@@ -55,7 +55,7 @@ test('a change made elsewhere is seen within a second, and one made here at once
   expect(lookups()).toBe(3);
 });
 
-test('many requests at the same time ask once; an unknown key is remembered too', async () => {
+test('concurrent requests share one lookup, and an unknown key is cached too', async () => {
   const { cache, store, lookups } = setUp();
   store(undefined);
   await Promise.all(Array.from({ length: 50 }, () => cache.find('h')));
@@ -63,7 +63,7 @@ test('many requests at the same time ask once; an unknown key is remembered too'
   expect(lookups()).toBe(1);
 });
 
-test('a flood of unknown keys is one lookup after the other, and pushes no known key out', async () => {
+test('a flood of unknown keys causes one lookup at a time and evicts no known key', async () => {
   let [inFlight, most, lookups] = [0, 0, 0];
   const cache = new KeyCache(
     async (hashes) => {
@@ -87,7 +87,7 @@ test('a flood of unknown keys is one lookup after the other, and pushes no known
   expect(lookups).toBe(before);
 });
 
-test('a failed lookup is not remembered', async () => {
+test('a failed lookup is not cached', async () => {
   let fails = true;
   const cache = new KeyCache(
     async () => {
@@ -103,7 +103,7 @@ test('a failed lookup is not remembered', async () => {
   expect(await cache.find('h')).toBeDefined();
 });
 
-test('a key in use is asked for before its facts expire: no call waits for it', async () => {
+test('a key in use is looked up again before its facts expire, so no call waits for it', async () => {
   const { cache, at, store, lookups } = setUp();
   await cache.find('h');
   at(500);
@@ -119,7 +119,7 @@ test('a key in use is asked for before its facts expire: no call waits for it', 
   expect(lookups()).toBe(2);
 });
 
-test('an answer that is older than a change made here is not remembered', async () => {
+test('an answer older than a local change is not cached', async () => {
   let answer: (facts: KeyFacts) => void = () => undefined;
   const cache = new KeyCache(
     () =>

@@ -13,7 +13,7 @@ export interface KeyFacts {
   readonly expiresAtMs: number | null;
 }
 
-/** The facts of those keys that exist, by hash. */
+/** Returns the facts of the keys that exist, by hash. */
 export type KeyLookup = (hashes: readonly string[]) => Promise<ReadonlyMap<string, KeyFacts>>;
 
 interface Entry {
@@ -28,27 +28,27 @@ interface Question {
   reject(error: unknown): void;
 }
 
-/** Counted from the start of the lookup, so that a change is seen on every replica within a second. */
+/** Lifetime of an entry, in ms, counted from the start of the lookup, so that every replica sees a change within a second. */
 const FRESH_MS = 800;
-/** A key in use is asked for this long before its facts expire, so that no call waits for them. */
+/** How long before its facts expire a key in use is looked up again, in ms, so that no call waits for them. */
 const AHEAD_MS = 200;
 const ENTRIES_MAX = 10_000;
-/** A store that is silent for longer, in ms, is as good as away: the caller is told so instead of waiting with it. */
+/** Maximum time for a lookup, in ms. After that the store counts as unavailable and callers get an error instead of waiting. */
 const LOOKUP_MS_MAX = 2_000;
-/** Keys in one lookup, and keys that may wait for the next one. */
+/** Maximum number of keys in one lookup, and of keys that wait for the next one. */
 const BATCH_MAX = 500;
 const WAITING_MAX = 10_000;
 
 /**
- * Remembers looked-up keys for less than a second. One lookup is in flight at a time, with all keys that were asked for meanwhile: so
- * any number of wrong keys costs the store one statement after the other, and nobody is refused for somebody else's. Keys that do not
- * exist are remembered apart: they push no known one out.
+ * Caches looked-up keys for less than a second. One lookup is in flight at a time, with all keys requested in the meantime. So any number
+ * of wrong keys costs the store one statement at a time, and no caller is rejected because of another's keys. Keys that do not exist are
+ * cached separately, so that they evict no known key.
  */
 export class KeyCache {
   readonly #lookup: KeyLookup;
   readonly #clock: Clock;
   readonly #known = new LruMap<string, Entry>(ENTRIES_MAX);
-  /** Unix ms until which a key is taken for unknown. */
+  /** Unix ms until which a key counts as unknown. */
   readonly #unknown = new LruMap<string, number>(ENTRIES_MAX);
   readonly #pending = new Map<string, Question>();
   readonly #waiting: Question[] = [];
@@ -60,7 +60,7 @@ export class KeyCache {
   }
 
   /**
-   * The facts of a key by its hash; undefined for an unknown or deleted one. Rejects when the store does, and with AppError
+   * Returns the facts of a key by its hash; undefined for an unknown or deleted key. Rejects when the store does, and with AppError
    * service_unavailable when it does not answer or too many keys wait for it.
    */
   async find(hash: string): Promise<KeyFacts | undefined> {
@@ -68,7 +68,7 @@ export class KeyCache {
     const entry = this.#known.get(hash);
     if (entry && entry.freshUntilMs > now) {
       if (entry.freshUntilMs - now <= AHEAD_MS) {
-        // who cannot do without an answer is told that there is none
+        // ignored: these facts are still valid, and a caller that needs new ones gets the error itself
         this.#ask(hash).catch(() => undefined);
       }
       return entry.facts;
@@ -79,13 +79,15 @@ export class KeyCache {
     return this.#ask(hash);
   }
 
-  /** The account of a key that was found before, however long ago; null for one that was just not found; undefined for others. No I/O. */
+  /**
+   * Returns the account of a key found before, however long ago; null for a key recently not found; undefined for others. Does no I/O.
+   */
   accountSeen(hash: string): string | null | undefined {
     const isUnknown = (this.#unknown.get(hash) ?? 0) > this.#clock.now();
     return isUnknown ? null : this.#known.get(hash)?.facts.principal.accountId;
   }
 
-  /** Makes the next request ask again: for the replica that just changed the key. */
+  /** Makes the next request look the key up again. For the replica that just changed the key. */
   forget(hash: string): void {
     this.#known.delete(hash);
     this.#unknown.delete(hash);
@@ -135,7 +137,7 @@ export class KeyCache {
     this.#asking = false;
   }
 
-  /** Ends a question. False when the key has been changed since it was asked: its answer may be older than that. */
+  /** Ends a question. Returns false when the key was changed after the question was asked: the answer may be older than the change. */
   #end({ hash, answer }: Question): boolean {
     return this.#pending.get(hash)?.answer === answer && this.#pending.delete(hash);
   }

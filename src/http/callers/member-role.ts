@@ -1,19 +1,21 @@
 import { AppError } from '../../lib/errors.ts';
 
-/** What a person may do in an account: a viewer reads, a developer calls and makes keys, an owner also sees to money and people. */
+/**
+ * Roles of people in an account: a viewer reads, a developer also makes calls and creates keys, an owner also manages money and people.
+ */
 export const MEMBER_ROLES = ['owner', 'developer', 'viewer'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
-/** A person who has signed in as themselves. */
+/** A person who signed in as themselves. */
 export interface Member {
   /** UUID. */
   readonly id: string;
   readonly role: MemberRole;
-  /** Who the audit log says it was. */
+  /** Identifies the person in the audit log. */
   readonly email: string;
 }
 
-/** What of an operation decides; see RouteDefinition. */
+/** The properties of an operation that decide which role it needs; see RouteDefinition. */
 interface Judged {
   readonly access: string;
   readonly method: string;
@@ -23,8 +25,8 @@ interface Judged {
 }
 
 /**
- * The least role that an operation needs of a member: reading is a viewer's, what any key may do a developer's, what needs an owner key an
- * owner's, unless the operation says otherwise.
+ * Returns the lowest role that an operation needs of a member. Unless the operation says otherwise: viewer to read, developer for what
+ * any key may do, owner for what needs an owner key.
  */
 export function leastRole({ access, method, leastRole: said, asksOnly }: Judged): MemberRole {
   if (said !== undefined) {
@@ -36,7 +38,7 @@ export function leastRole({ access, method, leastRole: said, asksOnly }: Judged)
   return access === 'owner' ? 'owner' : 'developer';
 }
 
-/** Throws AppError insufficient_scope where the caller's role is too small. */
+/** Throws AppError insufficient_scope when the member's role is too low. */
 export function requireMemberRole(route: Judged, member: Member): void {
   const needed = leastRole(route);
   if (MEMBER_ROLES.indexOf(member.role) > MEMBER_ROLES.indexOf(needed)) {
@@ -45,8 +47,8 @@ export function requireMemberRole(route: Judged, member: Member): void {
 }
 
 /**
- * Whether what a member does by this operation goes into the audit log: all that changes something. Paid calls do not, which the log of
- * generations has under the member's own key.
+ * Returns whether the audit log records that a member uses this operation: true for everything that makes changes. Paid calls are not
+ * recorded there, because the log of generations has them under the member's own key.
  */
 export function isRecorded({ access, method, asksOnly, idempotency }: Judged): boolean {
   const isPaidCall = access === 'inference' && idempotency === 'replay';

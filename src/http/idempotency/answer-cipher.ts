@@ -4,16 +4,16 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Seals what is stored of an answer, bound to the row it belongs to. */
+/** Encrypts stored answers, each bound to the row it belongs to. */
 export interface AnswerCipher {
   seal(plain: string, binding: string): Buffer;
-  /** Undefined when the bytes were sealed under another secret or for another row. */
+  /** Returns undefined when the bytes were sealed with another secret or for another row. */
   open(sealed: Buffer, binding: string): string | undefined;
 }
 
 /**
- * AES-256-GCM under a key derived (HKDF-SHA-256) from the installation's secret. Layout: nonce, tag, ciphertext. What was sealed
- * under a previous secret is still opened.
+ * Creates a cipher that uses AES-256-GCM with a key derived (HKDF-SHA-256) from the installation's secret. Layout: nonce, tag,
+ * ciphertext. Bytes sealed with a previous secret can still be opened.
  */
 export function createAnswerCipher(
   installationSecret: string,

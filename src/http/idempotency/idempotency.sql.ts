@@ -4,8 +4,9 @@ const LEASE = `interval '60 seconds'`;
 const DAY = `interval '24 hours'`;
 
 /**
- * A row is ours when it is new, older than a day, or left behind by a process that died; in the last case the generation id stays,
- * so that the same money is held. Now is what the new row was made at. $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. → generation_id
+ * Claims a key when it is new, older than a day, or left behind by a process that died. In the last case the generation id stays, so that
+ * the same hold is used. The current time is the `created_at` of the new row. $1 account, $2 key, $3 fingerprint, $4 request, $5
+ * generation. → generation_id
  */
 export const claimIdempotencyKey: SqlStatement = {
   name: 'idempotency_claim',
@@ -27,9 +28,9 @@ export const claimIdempotencyKey: SqlStatement = {
 };
 
 /**
- * After a claim that kept the generation of a process that died: where that call was closed without a charge since, its id is used up,
- * and a new one takes its place; a task's stays, for the task is what it made. $1 account, $2 key, $3 generation, $4 the new one.
- * → generation_id, no row while the old one stays
+ * Replaces the generation of a dead process that a claim kept, if that call has since been closed without a charge: its id is used up. A
+ * task keeps its id, because the task is what the call created. $1 account, $2 key, $3 generation, $4 new generation. → generation_id; no
+ * row when the old one stays
  */
 export const replaceEndedGeneration: SqlStatement = {
   name: 'idempotency_replace_generation',
@@ -67,8 +68,8 @@ export const completeIdempotencyKey: SqlStatement = {
 };
 
 /**
- * A failed call may be tried again under its key, unless it was charged: then the key goes on naming that charge. $1 account, $2 key,
- * $3 generation.
+ * Lets a failed call be retried with its key, unless it was charged: then the key keeps naming that charge. $1 account, $2 key, $3
+ * generation.
  */
 export const releaseIdempotencyKey: SqlStatement = {
   name: 'idempotency_release',
@@ -82,7 +83,7 @@ export const releaseIdempotencyKey: SqlStatement = {
   WHERE account_id = $1 AND key = $2 AND generation_id = $3::uuid AND state = 'running' AND NOT EXISTS (SELECT FROM charged)`,
 };
 
-/** How long a retry may join a call that was left. */
+/** How long a retry may join a call whose client left. */
 const JOINABLE = `interval '60 seconds'`;
 
 /** $1 account, $2 key, $3 fingerprint, $4 request, $5 generation. */
@@ -94,7 +95,10 @@ export const leaveCall: SqlStatement = {
   VALUES ($1, $2, $3, 'running', $4, $5, statement_timestamp() + ${LEASE}, statement_timestamp() + ${JOINABLE})`,
 };
 
-/** Of calls that are alike each is joined by one retry only: two callers never get the same answer. $1 account, $2 fingerprint. → key */
+/**
+ * Joins a call to a retry. Of several identical calls, each is joined by one retry only, so two callers never get the same answer. $1
+ * account, $2 fingerprint. → key
+ */
 export const joinCall: SqlStatement = {
   name: 'idempotency_join',
   text: `
@@ -115,7 +119,10 @@ export const unjoinCall: SqlStatement = {
   WHERE account_id = $1 AND key = $2`,
 };
 
-/** $1 account, $2 key, $3 generation, $4 for how many ms nobody may have waited for it. A row comes back while somebody wants it. */
+/**
+ * $1 account, $2 key, $3 generation, $4 grace in ms. Returns a row while a retry waits for the call or the last client left within the
+ * grace.
+ */
 export const isCallWanted: SqlStatement = {
   name: 'idempotency_is_wanted',
   text: `
@@ -124,7 +131,7 @@ export const isCallWanted: SqlStatement = {
       OR joinable_until > statement_timestamp() + ${JOINABLE} - $4 * interval '1 millisecond')`,
 };
 
-/** $1 how many at most. Keys whose day is over. */
+/** Deletes keys older than a day. $1 maximum number of rows. */
 export const expireIdempotencyKeys: SqlStatement = {
   name: 'idempotency_expire',
   text: `DELETE FROM idempotency_keys WHERE (account_id, key) IN (

@@ -15,7 +15,7 @@ import {
   unjoinCall,
 } from './idempotency.sql.ts';
 
-/** What a call is kept under. */
+/** The name that a call is stored under. */
 export interface KeptName {
   readonly accountId: string;
   readonly key: string;
@@ -23,14 +23,14 @@ export interface KeptName {
 
 /** One use of an Idempotency-Key. */
 export interface IdempotencyClaim extends KeptName {
-  /** SHA-256 hex of the API key's id, method, path and body: another key of the account gets a refusal, never this one's answer. */
+  /** SHA-256 hex of the API key's id, method, path and body: another key of the account is rejected and never gets this one's answer. */
   readonly fingerprint: string;
   readonly requestId: string;
   readonly generationId: string;
 }
 
 export interface IdempotencyRow {
-  /** `fresh`: ours to run; the others describe the use that came before, `dead` one whose process has died. */
+  /** `fresh`: this caller runs the call. The others describe an earlier use; `dead` means that its process died. */
   readonly state: 'fresh' | 'running' | 'dead' | 'done';
   readonly fingerprint: string;
   readonly generationId: string;
@@ -57,7 +57,7 @@ interface KeyRow extends GenerationRow {
 
 const EXPIRED_PER_STATEMENT = 5_000;
 
-/** The uses of Idempotency-Keys, in Postgres: they outlive a process and are seen by every replica. */
+/** Stores the uses of Idempotency-Keys in Postgres: they outlive a process, and every replica sees them. */
 export class IdempotencyStore {
   readonly #cells: Cells;
 
@@ -65,7 +65,7 @@ export class IdempotencyStore {
     this.#cells = cells;
   }
 
-  /** Claims the key or tells who holds it. */
+  /** Claims the key, or returns the earlier use that holds it. */
   async claim(claim: IdempotencyClaim): Promise<IdempotencyRow> {
     const values = [claim.accountId, claim.key, claim.fingerprint, claim.requestId, claim.generationId];
     const [claimed] = await run<GenerationRow>(
@@ -82,7 +82,7 @@ export class IdempotencyStore {
         answer: null,
       };
     }
-    // released between the two statements: the caller gets "in progress" and tries again
+    // the key was released between the two statements: the caller gets "in progress" and retries
     return (
       (await this.read(claim)) ?? {
         state: 'running',
@@ -94,7 +94,7 @@ export class IdempotencyStore {
     );
   }
 
-  /** The generation that a claim is to be run as: its own, or that of the process that died with the key. */
+  /** Returns the generation that a claim runs as: its own, or that of the process that died with the key. */
   async #usableGeneration({ accountId, key, generationId }: IdempotencyClaim, kept: string): Promise<string> {
     if (kept === generationId) {
       return kept;
@@ -108,7 +108,7 @@ export class IdempotencyStore {
     return replaced?.generation_id ?? kept;
   }
 
-  /** The use of a name; undefined when there is none. */
+  /** Returns the use of a name; undefined when there is none. */
   async read({ accountId, key }: KeptName): Promise<IdempotencyRow | undefined> {
     const [row] = await run<KeyRow>(this.#cells.of(accountId).money, readIdempotencyKey, [accountId, key]);
     return (
@@ -122,25 +122,28 @@ export class IdempotencyStore {
     );
   }
 
-  /** Keeps a call that goes on though its client left, so that a retry can join it. */
+  /** Stores a call that continues after its client left, so that a retry can join it. */
   async leave({ accountId, key, fingerprint, requestId, generationId }: IdempotencyClaim): Promise<void> {
     const values = [accountId, key, fingerprint, requestId, generationId];
     await run(this.#cells.of(accountId).money, leaveCall, values);
   }
 
-  /** Takes a call that was left within the last minute for the only retry that gets its answer; undefined when there is none. */
+  /**
+   * Joins a call that was left within the last minute to this retry, the only one that gets its answer. Returns undefined when there is
+   * none.
+   */
   async join(accountId: string, fingerprint: string): Promise<KeptName | undefined> {
     const values = [accountId, fingerprint];
     const [row] = await run<{ key: string }>(this.#cells.of(accountId).money, joinCall, values);
     return row && { accountId, key: row.key };
   }
 
-  /** The retry has left as well: the next one may join. */
+  /** Lets the next retry join, after this one left as well. */
   async unjoin({ accountId, key }: KeptName): Promise<void> {
     await run(this.#cells.of(accountId).money, unjoinCall, [accountId, key]);
   }
 
-  /** Whether a retry waits for a call that was left, or one may come: somebody waited within the last `graceMs`. */
+  /** Returns whether a retry waits for a call whose client left, or may still come because one waited within the last `graceMs`. */
   async isWanted({ accountId, key, generationId }: IdempotencyClaim, graceMs: number): Promise<boolean> {
     const values = [accountId, key, generationId, graceMs];
     return (await run(this.#cells.of(accountId).money, isCallWanted, values)).length === 1;
@@ -161,7 +164,7 @@ export class IdempotencyStore {
     await run(this.#cells.of(claim.accountId).money, releaseIdempotencyKey, values);
   }
 
-  /** Deletes keys older than a day, in bounded statements. Returns how many. */
+  /** Deletes keys older than a day, in bounded statements. Returns their number. */
   async expire(): Promise<number> {
     let expired = 0;
     for (const { money } of this.#cells.all()) {

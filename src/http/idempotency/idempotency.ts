@@ -11,43 +11,45 @@ import type { IdempotencyClaim, IdempotencyRow, IdempotencyStore, KeptName } fro
 const KEY = /^[\x21-\x7e]{1,255}$/;
 const RENEW_EVERY_MS = 20_000;
 const RETRY_AFTER_SECONDS = 2;
-/** How often a call that somebody waits for is looked at, in ms: at first, and later. */
+/** Interval between checks on a call that a retry waits for, in ms: at first, and later. */
 const LOOK_EVERY_MS_MIN = 50;
 const LOOK_EVERY_MS_MAX = 1_000;
-/** How many calls of one account go on at once in each process though their clients left. */
+/** Maximum number of calls per account and process that continue after their clients left. */
 const GOING_ON_PER_ACCOUNT = 200;
 
-/** A JSON answer as it was given the first time, without the request id. */
+/** A JSON answer as first given, without the request id. */
 export interface RecordedAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
 }
 
-/** A request without a key that may come again. */
+/** A request without an Idempotency-Key that may be retried. */
 export type RepeatableCall = Omit<IdempotencyClaim, 'key'>;
 
-/** A claimed key: exactly one of the three endings has to be called. */
+/** A claimed key. Exactly one of the three endings must be called. */
 export interface KeyedCall {
-  /** The id the call's generation must have. */
+  /** The id that the call's generation must have. */
   readonly generationId: string;
   answered(answer: RecordedAnswer): Promise<void>;
-  /** The answer was a stream: only that it happened is kept. */
+  /** The answer was a stream: only the fact is stored. */
   streamed(): Promise<void>;
-  /** The call failed; its key is free again unless money was charged. */
+  /** The call failed: its key is free again unless money was charged. */
   failed(): Promise<void>;
 }
 
-/** A call that goes on though its client left. */
+/** A call that continues after its client left. */
 export interface LeftCall extends KeyedCall {
-  /** Whether a retry waits for it, or one may still come. */
+  /** Returns whether a retry waits for the call or may still come. */
   isWanted(): Promise<boolean>;
 }
 
 export interface IdempotencyTimes {
-  /** How long a repetition waits for the call that runs, in ms: the official SDKs give up after ten minutes. */
+  /** How long a repeated request waits for the running call, in ms. The official SDKs give up after ten minutes. */
   readonly waitMs: number;
-  /** How long a call that was left goes on while no retry waits for it, in ms: the official SDKs retry after 8 s at the latest. */
+  /**
+   * How long a call continues after its client left while no retry waits for it, in ms. The official SDKs retry after 8 s at the latest.
+   */
   readonly graceMs: number;
 }
 
@@ -64,9 +66,9 @@ export function idempotencyKey(header: string | readonly string[] | undefined): 
   return header;
 }
 
-/** Runs a call once, whatever comes again: the second caller gets the first one's answer or is told why not. */
+/** Runs a call once, however often it is repeated: a repeated request gets the first answer, or an error that says why not. */
 export class Idempotency {
-  /** Calls that go on though their clients left. */
+  /** Calls that continue after their clients left. */
   readonly goingOn = new AccountPlaces(GOING_ON_PER_ACCOUNT);
   readonly #store: IdempotencyStore;
   readonly #cipher: AnswerCipher;
@@ -80,15 +82,15 @@ export class Idempotency {
     this.#times = times;
   }
 
-  /** How long a call that was left goes on while no retry waits for it, in ms. */
+  /** How long a call continues after its client left while no retry waits for it, in ms. */
   get graceMs(): number {
     return this.#times.graceMs;
   }
 
   /**
-   * Claims the key for this call, or returns the recorded answer of the earlier one, which is waited for until `patience` aborts; without
-   * it nothing is waited for. Throws AppError idempotency_in_progress, idempotency_completed (there is no answer to replay),
-   * idempotency_key_reused.
+   * Claims the key for this call, or returns the recorded answer of the earlier call. A running call is waited for until `patience`
+   * aborts; without `patience`, there is no wait. Throws AppError idempotency_in_progress, idempotency_completed (there is no answer to
+   * replay), idempotency_key_reused.
    */
   async begin(claim: IdempotencyClaim, patience?: StopSignal): Promise<KeyedCall | RecordedAnswer> {
     const until = performance.now() + this.#times.waitMs;
@@ -110,14 +112,14 @@ export class Idempotency {
     }
   }
 
-  /** Keeps a call without a key whose client has left. Undefined when that cannot be noted: then nobody can join it. */
+  /** Stores a call without a key whose client left. Returns undefined when that fails; then no retry can join the call. */
   async leave(call: RepeatableCall): Promise<LeftCall | undefined> {
-    // the space keeps it apart from what a header can say
+    // no header can contain the space, so the name cannot collide with a key
     const claim = { ...call, key: `left ${call.generationId}` };
     try {
       await this.#store.leave(claim);
     } catch (error) {
-      this.#log.error({ error, requestId: call.requestId }, 'a call whose client left could not be kept');
+      this.#log.error({ error, requestId: call.requestId }, 'failed to store a call whose client left');
       return undefined;
     }
     const isWanted = () => this.#store.isWanted(claim, this.#times.graceMs);
@@ -125,8 +127,9 @@ export class Idempotency {
   }
 
   /**
-   * The answer to the call that this one repeats by itself, if that was left within the last minute; undefined when there is none, or
-   * it ended without an answer. Throws AppError idempotency_in_progress when `patience` aborts or after the longest wait.
+   * Returns the answer to the call that this request repeats without a key, if that call was left within the last minute; undefined when
+   * there is none or it ended without an answer. Throws AppError idempotency_in_progress when `patience` aborts or after the maximum
+   * wait.
    */
   async join(call: RepeatableCall, patience: StopSignal): Promise<RecordedAnswer | undefined> {
     const left = await this.#store.join(call.accountId, call.fingerprint);
@@ -142,7 +145,7 @@ export class Idempotency {
     }
   }
 
-  /** What became of a running call; undefined when nothing is kept of it. */
+  /** Waits until a call no longer runs. Returns its row; undefined when nothing is stored about it. */
   async #whenEnded(name: KeptName, until: number, patience: StopSignal): Promise<IdempotencyRow | undefined> {
     for (let waitMs = LOOK_EVERY_MS_MIN; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS_MAX)) {
       const row = await this.#store.read(name);
@@ -178,7 +181,7 @@ export class Idempotency {
       try {
         await work;
       } catch (error) {
-        // the lease runs out by itself; the answer the client is about to get is right all the same
+        // the lease expires by itself, and the answer that the client is about to get is still correct
         this.#log.error({ error, requestId: claim.requestId }, `idempotency key: ${what} failed`);
       }
     };
@@ -211,7 +214,7 @@ function binding({ accountId, key }: KeptName): string {
   return `${accountId}/${key}`;
 }
 
-/** What tells a request from another one with the same key, but for its body, whose bytes are to be added. */
+/** Starts a hash that distinguishes requests with the same key. The caller adds the bytes of the body. */
 export function fingerprint(apiKeyId: string, method: string, path: string): Hash {
   return createHash('sha256').update(`${apiKeyId} ${method} ${path}\n`);
 }

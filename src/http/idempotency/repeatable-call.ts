@@ -14,47 +14,47 @@ import {
   type RepeatableCall,
 } from './idempotency.ts';
 
-/** Ms after its beginning in which a request gives its own id to what it makes. */
+/** Age up to which a request passes its own id on to what it creates, in ms. */
 const REQUEST_AGE_MS_MAX = 1_000;
-/** So often within its grace a call that was left is looked at: whether somebody still wants it. */
+/** How often within the grace a call whose client left is checked for being still wanted. */
 const LOOKS_WITHIN_GRACE = 4;
 
-/** Whose call it is. */
+/** The owner of a call. */
 export interface CallOwner {
   readonly accountId: string;
   readonly apiKeyId: string;
 }
 
-/** A request that may come again. */
+/** A request that may be repeated. */
 export interface Repeatable {
   readonly accountId: string;
-  /** Its Idempotency-Key; undefined: only its SDK repeats it. */
+  /** Its Idempotency-Key; undefined when only its SDK repeats it. */
   readonly key: string | undefined;
-  /** How often its SDK has tried before. */
+  /** Number of earlier attempts by its SDK. */
   readonly retries: number;
-  /** Takes the body in as it comes. */
+  /** Takes in the body as it arrives. */
   readonly fingerprint: Hash;
 }
 
-/** Who calls: whose what the call makes will be, and whether it may come again. */
+/** The caller: who owns what the call creates, and whether it may be repeated. */
 export interface CallOrigin {
-  /** Undefined for an operator and where nobody is asked who they are: what they make belongs to no account. */
+  /** Undefined for operators and on public routes: what they create belongs to no account. */
   readonly accountId: string | undefined;
   readonly repeatable: Repeatable | undefined;
 }
 
-/** A call while it runs, for as long as somebody wants it. */
+/** A running call, which lasts as long as somebody wants it. */
 export interface OpenCall {
   readonly generationId: string;
   /** Aborts when nobody wants the answer any more. */
   readonly signal: StopSignal;
-  /** Where its answer is to be kept; undefined: nowhere. To be called once, when the handler has ended. */
+  /** Returns where the answer is to be stored; undefined for nowhere. Must be called once, when the handler has ended. */
   end(): Promise<KeyedCall | undefined>;
 }
 
 /**
- * Whether a request may come again, known from its head. Undefined where the client says nothing of it. Throws AppError
- * invalid_parameter for an Idempotency-Key that is wrong or not honoured.
+ * Determines from the headers whether a request may be repeated. Returns undefined when the client does not say so. Throws AppError
+ * invalid_parameter for an Idempotency-Key that is malformed or not supported.
  */
 export function repeatableOf(
   route: Route,
@@ -84,11 +84,12 @@ export function repeatableOf(
 }
 
 /**
- * Begins a call of an account, or of nobody, unless it repeats one: the answer of that, waited for if it still runs, is returned then.
+ * Begins a call of an account, or of none. If it repeats an earlier call, returns the answer of that call instead and waits for it while
+ * it still runs.
  *
- * When its client leaves, a call is given up, except where its answer can still be had. One with an Idempotency-Key goes on to its end. So
- * does one whose SDK retries by itself (it counts: `x-stainless-retry-count`) and has joined; until then it goes on for a grace. A stream
- * cannot be had twice, and is given up.
+ * When its client leaves, a call is aborted unless its answer can still be fetched. A call with an Idempotency-Key runs to its end. So
+ * does a call whose SDK retries by itself (it counts: `x-stainless-retry-count`) once the retry has joined; until then it continues for a
+ * grace period. A stream cannot be fetched twice and is aborted.
  */
 export async function beginCall(
   kernel: Kernel,
@@ -120,8 +121,8 @@ export async function beginCall(
 }
 
 /**
- * What a request makes has the request's id but for the account's bucket, so that its row need not keep that. Not where the body took long:
- * lists go by the time in ids.
+ * Returns the id of what a request creates: the request's id except for the account's bucket, so that the row need not store the
+ * request's id. A request whose body took long gets a new id, because lists are ordered by the time in ids.
  */
 function newGenerationId({ requestUuid }: Exchange, accountId: string, nowMs: number): string {
   const isRecent =
@@ -129,7 +130,7 @@ function newGenerationId({ requestUuid }: Exchange, accountId: string, nowMs: nu
   return isRecent ? ownedByRequest(requestUuid, accountId) : newOwnedUuid(accountId, nowMs);
 }
 
-/** How often the SDK of a caller has tried this call before; undefined for callers that do not say. */
+/** Returns how often the caller's SDK has tried this call before; undefined for callers that do not say. */
 function retriesBefore(headers: Exchange['request']['headers']): number | undefined {
   const told = headers['x-stainless-retry-count'];
   return typeof told === 'string' && /^\d{1,3}$/.test(told) ? Number(told) : undefined;
@@ -139,7 +140,7 @@ function asksForStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'stream' in body && body.stream === true;
 }
 
-/** A call that ends with its client. */
+/** Returns a call that ends when its client leaves. */
 function givenUp(generationId: string, signal: StopSignal): OpenCall {
   return { generationId, signal, end: async () => undefined };
 }
@@ -175,7 +176,7 @@ function withKey(
   };
 }
 
-/** A call that its SDK may repeat without saying more than that it does. */
+/** Returns a call that its SDK may repeat without an Idempotency-Key. */
 function joinable({ idempotency }: Kernel, call: RepeatableCall, departure: StopSignal): OpenCall {
   const wanted = new StopController();
   let left: Promise<LeftCall | undefined> | undefined;
@@ -194,7 +195,7 @@ function joinable({ idempotency }: Kernel, call: RepeatableCall, departure: Stop
     return leftCall;
   };
   const giveUpUnlessWanted = async (leftCall: LeftCall): Promise<void> => {
-    // an unreadable row is looked at again
+    // a row that cannot be read is checked again later
     if (!(await leftCall.isWanted().catch(() => true))) {
       wanted.abort();
     }
@@ -220,7 +221,7 @@ function joinable({ idempotency }: Kernel, call: RepeatableCall, departure: Stop
   };
 }
 
-/** Aborts when the connection closes before the response is finished. */
+/** Returns a signal that aborts when the connection closes before the response is finished. */
 function departureOf({ response }: Exchange): StopSignal {
   const controller = new StopController();
   response.once('close', () => {

@@ -1,6 +1,6 @@
 import { BodyBytes, bodyBytesLimits } from './body-bytes.ts';
 
-test('an account holds so many bytes at once, all accounts together so many, and gives them back', () => {
+test('limits the bytes held at once per account and in total until they are released', () => {
   const bodies = new BodyBytes({ account: 10, process: 15 });
   const [one, same, other] = [bodies.share('a'), bodies.share('a'), bodies.share('b')];
   one.take(6);
@@ -14,7 +14,7 @@ test('an account holds so many bytes at once, all accounts together so many, and
   expect(() => same.take(1)).toThrow('this account');
 });
 
-test('of bodies that grow together only those are refused that do not fit', () => {
+test('of bodies that grow together, only those that do not fit are rejected', () => {
   const bodies = new BodyBytes({ account: 100, process: 90 });
   const growing = ['a', 'b', 'c', 'd', 'e'].map((account) => bodies.share(account));
   const refused = new Set<number>();

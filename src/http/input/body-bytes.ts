@@ -6,17 +6,20 @@ export interface BodyBytesLimits {
   readonly process: number;
 }
 
-/** Of a process, without any body (measured: 90 to 100 MB). */
+/** Heap of a process without any bodies (measured: 90 to 100 MB). */
 const HEAP_AT_REST_BYTES = 100 * 2 ** 20;
-/** What a body takes while it is parsed and sent on, in its own bytes (measured: images of 30 MB, texts and tools of 10 and 30 MB). */
+/**
+ * Heap that a body takes while it is parsed and sent on, per byte of the body (measured: images of 30 MB, texts and tools of 10 and 30
+ * MB).
+ */
 const HEAP_PER_BYTE = 6;
-/** The largest body there is: a process that could not take it alone would refuse it for ever. */
+/** The largest body allowed: a process that could not hold it alone would reject it forever. */
 const BODY_BYTES_MAX = 32 * 2 ** 20;
 const PROCESS_BYTES_MAX = 96 * 2 ** 20;
-/** So that one account leaves room for another. */
+/** Leaves room for other accounts. */
 const ACCOUNT_SHARE = 2 / 3;
 
-/** What a process holds at most whose heap may have `heapBytesMax`. */
+/** Returns the most bytes of bodies that a process with a heap of `heapBytesMax` may hold. */
 export function bodyBytesLimits(heapBytesMax: number): BodyBytesLimits {
   const fitting = Math.floor((heapBytesMax - HEAP_AT_REST_BYTES) / HEAP_PER_BYTE);
   const process = Math.max(BODY_BYTES_MAX, Math.min(PROCESS_BYTES_MAX, fitting));
@@ -26,21 +29,21 @@ export function bodyBytesLimits(heapBytesMax: number): BodyBytesLimits {
 /** Bytes taken for one request. */
 export interface BodyShare {
   /**
-   * Throws AppError concurrency_limit_exceeded when the account's requests hold too many bytes, service_unavailable when all do; then
-   * all of them are given back.
+   * Takes bytes. Throws AppError concurrency_limit_exceeded when the account's requests hold too many, service_unavailable when all
+   * requests together do; then all bytes of this request are released.
    */
   take(bytes: number): void;
-  /** Gives all of them back. */
+  /** Releases all bytes of this request. */
   release(): void;
 }
 
-/** Bounds the bytes of bodies that this process holds at once, for each account and in all. */
+/** Limits the bytes of bodies that this process holds at once, per account and in total. */
 export class BodyBytes {
   readonly #limits: BodyBytesLimits;
   readonly #byAccount = new Map<string, number>();
   #total = 0;
 
-  /** By default for the heap that this process may have. */
+  /** `limits` defaults to those for the heap size of this process. */
   constructor(limits = bodyBytesLimits(getHeapStatistics().heap_size_limit)) {
     this.#limits = limits;
   }
@@ -56,7 +59,7 @@ export class BodyBytes {
         try {
           this.#take(accountId, bytes);
         } catch (error) {
-          // its request is refused: the next one, perhaps in the same tick, need not be
+          // this request is rejected, so that the next one, perhaps in the same tick, may still fit
           release();
           throw error;
         }

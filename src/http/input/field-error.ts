@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 
-/** A refusal of one member of a request. The envelope is closed, so its path also stands in the message. */
+/** Rejects one member of a request. The envelope has no place for the member's path, so the message includes it. */
 export class FieldError extends AppError {
   /** Path of the member, e.g. `messages[0].content`. */
   readonly field: string;

@@ -2,12 +2,14 @@ import { AppError } from '../../lib/errors.ts';
 
 const FORM = /^multipart\/form-data\s*;/i;
 
-/** Whether a request declares a form. */
+/** Returns whether a content type declares a form. */
 export function isForm(contentType: string | undefined): contentType is string {
   return contentType !== undefined && FORM.test(contentType);
 }
 
-/** The fields of a form as the members of an object: texts, and files as they are. Throws AppError invalid_request for what is none. */
+/**
+ * Parses a form into an object with a member per field; files are kept as files. Throws AppError invalid_request for a malformed form.
+ */
 export async function parseForm(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {
   try {
     const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();

@@ -1,8 +1,8 @@
-/** Names of members that are left out are told in a header: so many at most, each so long at most. */
+/** Ignored members are named in a header: the maximum number of names, and the maximum length of each. */
 const IGNORED_MAX = 32;
 const IGNORED_NAME_MAX = 64;
 
-/** Paths of the members that were left out, each once; names of strangers are made safe for a header. */
+/** Paths of the ignored members, each once. Names come from callers and are made safe for a header. */
 export class IgnoredMembers {
   readonly #paths = new Set<string>();
 
@@ -17,7 +17,7 @@ export class IgnoredMembers {
   }
 }
 
-/** The header that names the members of a body beside those that are `said`; null ones say nothing. */
+/** Returns the header that names the members of a body that are not in `said`, except those that are null or undefined. */
 export function ignoredHeader(body: object, said: readonly string[]): Record<string, string> {
   const ignored = new IgnoredMembers();
   for (const [name, value] of Object.entries(body)) {

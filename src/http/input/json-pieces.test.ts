@@ -5,7 +5,7 @@ import { JsonPieces } from './json-pieces.ts';
 
 const INVALID = 'invalid_json';
 
-/** What comes of bytes that arrive `chunkBytes` at a time and are parsed `pieceBytes` at a time. */
+/** Returns the result for bytes that arrive `chunkBytes` at a time and are parsed `pieceBytes` at a time. */
 function inPieces(bytes: Buffer, chunkBytes: number, pieceBytes: number): unknown {
   const pieces = new JsonPieces(pieceBytes);
   try {
@@ -26,7 +26,7 @@ function whole(bytes: Buffer): unknown {
   }
 }
 
-/** Texts with everything that can be cut in two. */
+/** Strings with everything that can be cut in two. */
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom('"', '\\', '\n', '\ufeff', 'ä', '漢', '😀', '\ud83d', '[', ',', '{"a":', ' '),
@@ -46,7 +46,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-/** JSON with names that occur twice, and blanks; every second character beyond ASCII as an escape. */
+/** Writes JSON with duplicate names and whitespace. With `isEscaped`, all characters beyond ASCII are escaped. */
 function written(value: unknown, isEscaped: boolean): string {
   if (Array.isArray(value)) {
     return `[ ${value.map((item) => written(item, isEscaped)).join(', ')}]`;
@@ -64,7 +64,7 @@ function written(value: unknown, isEscaped: boolean): string {
 
 const sizes = [fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 40 })] as const;
 
-test('gives what JSON.parse gives, wherever the text is cut', () => {
+test('returns what JSON.parse returns, wherever the text is cut', () => {
   fc.assert(
     fc.property(value, fc.boolean(), ...sizes, (sent, isEscaped, chunkBytes, pieceBytes) => {
       const bytes = Buffer.from(written(sent, isEscaped));
@@ -74,7 +74,7 @@ test('gives what JSON.parse gives, wherever the text is cut', () => {
   );
 });
 
-test('refuses what JSON.parse refuses: bytes left out, put in or changed', () => {
+test('rejects what JSON.parse rejects: bytes left out, inserted or changed', () => {
   const wrong = fc.constantFrom(...Array.from(',:[]{}"\\ 0nx\u0080', (unit) => unit.charCodeAt(0)));
   fc.assert(
     fc.property(value, fc.nat(), fc.nat(2), wrong, ...sizes, (sent, place, removed, byte, ...cut) => {
@@ -106,7 +106,7 @@ test.each([
   '"a',
   '[1] [2]',
   ' ,5',
-])('%s is no JSON', (broken) => {
+])('%s is not JSON', (broken) => {
   for (const pieceBytes of [1, 2, 3, 100]) {
     expect(inPieces(Buffer.from(broken), 1, pieceBytes)).toBe(INVALID);
   }
@@ -116,14 +116,14 @@ test.each([
   ['{"__proto__":{"a":1},"b":[{"__proto__":1}]}', { b: [{}] }],
   ['{"\\u005f_proto__":{"a":1},"b":"\\u00e4"}', { b: 'ä' }],
   ['{"b":"__proto__"}', { b: '__proto__' }],
-])('%s has no prototype of its own', (sent, expected) => {
+])('%s sets no prototype', (sent, expected) => {
   const parsed = inPieces(Buffer.from(sent), 100, 100);
   expect(parsed).toEqual(expected);
   expect(Object.keys(parsed as object)).toEqual(Object.keys(expected));
 });
 
 test.each(['{"__proto__":[1,2,3,4]}', '{"\\u005f_proto__":{"a":"long text"}}'])(
-  '%s changes no prototype when it is cut inside',
+  '%s sets no prototype when it is cut inside',
   (sent) => {
     for (const pieceBytes of [1, 4, 8]) {
       expect(inPieces(Buffer.from(sent), 1, pieceBytes)).toBe('invalid_request');
@@ -132,7 +132,7 @@ test.each(['{"__proto__":[1,2,3,4]}', '{"\\u005f_proto__":{"a":"long text"}}'])(
   },
 );
 
-test('refuses a name, a number or whitespace of megabytes before their end has come', () => {
+test('rejects megabytes of a name, a number or whitespace before their end has arrived', () => {
   for (const start of ['{"', '[1', '[ ']) {
     const endless = Buffer.from(start + (start === '[ ' ? ' ' : '1').repeat(2 ** 21));
     const pieces = new JsonPieces();

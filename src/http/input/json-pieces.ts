@@ -2,16 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import { invalidJson, JsonStructure } from './json-structure.ts';
 
-/** Bytes that are parsed in one go: 1 to 3 ms of work. A shorter text is parsed whole. */
+/** Bytes parsed at a time: 1 to 3 ms of work. Shorter texts are parsed whole. */
 const PIECE_BYTES = 128 * 1024;
-/** What has no comma and is no text cannot be cut: a name, a number, blanks. Nobody means more than so many bytes of them. */
+/**
+ * Maximum length of what cannot be cut: names, numbers and whitespace contain no comma and are not string values. No real body has longer
+ * ones.
+ */
 const UNCUT_BYTES_MAX = 1024 * 1024;
-/** So much is looked at before it is seen whether a piece is full. */
+/** Bytes scanned between two checks of whether a piece is full. */
 const LOOK_BYTES = 64 * 1024;
-/** Of an escape: `\uXXXX`. */
+/** Length of an escape such as `\uXXXX`. */
 const ESCAPE_BYTES_MAX = 6;
 
-/** In a piece, the name of what an earlier one has begun. Nobody can send a member of this name, since nobody knows it. */
+/**
+ * In a piece, the member name of a container that an earlier piece began. It is random, so that no client can send a member of this name.
+ */
 const BEGUN = randomUUID();
 
 const [QUOTE, BACKSLASH, LETTER_U] = [0x22, 0x5c, 0x75];
@@ -19,43 +24,42 @@ const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d]);
 const OPENERS = new Set([0x5b, 0x7b]);
 
 const firstText = new TextDecoder('utf-8', { fatal: true });
-/** What begins inside a text may begin with U+FEFF, which is a character there. */
+/** A piece that begins inside a string may begin with U+FEFF, which is an ordinary character there. */
 const laterText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 type Container = unknown[] | Record<string, unknown>;
 
-/** A list or an object that was open at the last cut; of an object, the name of its last member. */
+/** A list or object that was open at the last cut; for an object, with the name of its last member. */
 interface Begun {
   readonly container: Container;
   readonly name: string | undefined;
 }
 
 /**
- * Parses JSON while its bytes come in, a piece at a time, so that no body holds the event loop. A piece ends at a comma or inside a
- * text; it is made whole with the brackets that are open there and parsed by JSON.parse, and its values are added to those that came
- * before. What is accepted and what comes of it is what JSON.parse makes of the whole text, but that members named `__proto__` are
- * left out.
+ * Parses JSON piece by piece while its bytes arrive, so that no body blocks the event loop. A piece ends at a comma or inside a string.
+ * It is completed with the brackets that are open there and parsed by JSON.parse; its values are then added to the earlier ones. Accepts
+ * the same texts as JSON.parse and returns the same value, except that members named `__proto__` are left out.
  */
 export class JsonPieces {
   readonly #pieceBytes: number;
   readonly #structure = new JsonStructure((at) => this.#cutAtComma(at));
-  /** Holds the one value that the text is. */
+  /** Holds the single value of the text. */
   readonly #root: unknown[] = [];
   /** Bytes that are not parsed yet. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** Where they begin in the text. */
+  /** Offset of the pending bytes in the text. */
   #parsedBytes = 0;
   #begun: readonly Begun[] = [{ container: this.#root, name: undefined }];
-  /** Whether the last cut was inside a text. */
+  /** Whether the last cut was inside a string. */
   #inText = false;
 
-  /** `pieceBytes` is for tests. */
+  /** `pieceBytes` is set by tests only. */
   constructor(pieceBytes = PIECE_BYTES) {
     this.#pieceBytes = pieceBytes;
   }
 
-  /** Takes the next bytes. Throws AppError invalid_json, and invalid_request beyond the bounds of {@link JsonStructure}. */
+  /** Adds the next bytes. Throws AppError invalid_json, and invalid_request beyond the limits of {@link JsonStructure}. */
   add(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; at += LOOK_BYTES) {
       const part = bytes.subarray(at, at + LOOK_BYTES);
@@ -74,7 +78,7 @@ export class JsonPieces {
     }
   }
 
-  /** The value, once all bytes were added. Throws AppError invalid_json. */
+  /** Returns the value, once all bytes were added. Throws AppError invalid_json. */
   end(): unknown {
     if (this.#parsedBytes + this.#pendingBytes === 0) {
       throw new AppError('invalid_json', 'the body is empty');
@@ -92,7 +96,7 @@ export class JsonPieces {
       return;
     }
     const piece = this.#take(length);
-    // closed in front of its comma, `[,` would be an empty list
+    // cut before its comma and closed, `[,` would become an empty list
     if (endsOpening(piece)) {
       throw invalidJson();
     }
@@ -106,7 +110,7 @@ export class JsonPieces {
     }
   }
 
-  /** Takes the first bytes off those that are pending. */
+  /** Removes the first pending bytes and returns them. */
   #take(length: number): Buffer {
     const bytes = Buffer.concat(this.#pending);
     const rest = bytes.subarray(length);
@@ -150,7 +154,7 @@ export class JsonPieces {
     return value;
   }
 
-  /** Adds what a piece holds to the containers that it goes on with. */
+  /** Adds the values of a piece to the containers that it continues. */
   #addValues(parsed: unknown): void {
     if (this.#parsedBytes === 0) {
       addMembers(this.#root, parsed as Container, 0);
@@ -173,7 +177,7 @@ export class JsonPieces {
   }
 }
 
-/** Adds the members of a piece but the first `begun` ones, which are there already. */
+/** Adds the members of a piece except for the first `begun` ones, which are already there. */
 function addMembers(container: Container, piece: Container, begun: number): void {
   if (Array.isArray(container)) {
     const items = piece as unknown[];
@@ -210,7 +214,9 @@ function endsOpening(piece: Buffer): boolean {
   return last < 0 || OPENERS.has(piece[last] ?? 0);
 }
 
-/** The member's name whose quote is at `at`. Throws AppError invalid_request for one that could not be left out any more. */
+/**
+ * Returns the name of the member whose quote is at `at`. Throws AppError invalid_request for `__proto__`, which is too late to leave out.
+ */
 function nameIn(piece: Buffer, at: number): string {
   let end = at + 1;
   while (piece[end] !== QUOTE) {
@@ -223,7 +229,7 @@ function nameIn(piece: Buffer, at: number): string {
   return name;
 }
 
-/** The most bytes of an unfinished text that end neither inside an escape nor inside a character. */
+/** Returns the largest length of an unfinished string that ends neither inside an escape nor inside a character. */
 function completeLength(bytes: Buffer): number {
   const { length } = bytes;
   const tail = Math.max(0, length - ESCAPE_BYTES_MAX);
@@ -246,7 +252,7 @@ function completeLength(bytes: Buffer): number {
   return length;
 }
 
-/** Whether a backslash escapes what follows: one after an odd number of them is escaped itself. */
+/** Returns whether a backslash begins an escape. After an odd number of backslashes it is itself escaped. */
 function beginsEscape(bytes: Buffer, slash: number): boolean {
   let before = 0;
   while (bytes[slash - 1 - before] === BACKSLASH) {
@@ -255,7 +261,7 @@ function beginsEscape(bytes: Buffer, slash: number): boolean {
   return before % 2 === 0;
 }
 
-/** Bytes of a character in UTF-8, by its first one. */
+/** Returns the length of a character in UTF-8, in bytes, from its first byte. */
 function characterBytes(first: number): number {
   if (first >= 0xf0) {
     return 4;
@@ -263,12 +269,12 @@ function characterBytes(first: number): number {
   return first >= 0xe0 ? 3 : 2;
 }
 
-/** Whether the text can hold the name `__proto__`, plain or with escapes: few do, and the walk costs as much as the parsing. */
+/** Returns whether the text may contain the name `__proto__`, plain or escaped. Few do, and the walk costs as much as parsing. */
 function mayNamePrototype(bytes: Buffer): boolean {
   return bytes.includes('__proto__') || bytes.includes('\\u00');
 }
 
-/** JSON.parse makes them own members; a later copy would turn them into a prototype. */
+/** Removes members named `__proto__`. JSON.parse makes them own members, but a later copy would turn them into a prototype. */
 function removePrototypes(value: unknown): void {
   if (typeof value !== 'object' || value === null) {
     return;

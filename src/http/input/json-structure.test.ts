@@ -3,7 +3,7 @@ import { anyCharacter } from '../../../test/factories/any-character.ts';
 import { AppError } from '../../lib/errors.ts';
 import { JsonStructure } from './json-structure.ts';
 
-/** What the bytes are refused for, given to it in pieces of `size` bytes. */
+/** Returns the error for bytes that are added in pieces of `size` bytes. */
 function refusal(text: string, size = 1 << 16): string | undefined {
   const bytes = Buffer.from(text);
   const structure = new JsonStructure();
@@ -19,7 +19,7 @@ function refusal(text: string, size = 1 << 16): string | undefined {
 
 const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const list = (values: number): string => `[${Array(values).fill('0').join(',')}]`;
-/** So many values in lists of 1,000, of which each counts as one itself. */
+/** Returns this many values in lists of 1,000. Each list counts as a value itself. */
 const lists = (values: number): string =>
   `[${Array(values / 1_000)
     .fill(list(1_000))
@@ -32,7 +32,7 @@ test.each([
   ['200,001 values', lists(201_000), 'the body holds more than 200000 values'],
   ['32,768 values in a list', list(32_768), undefined],
   ['32,769 values in a list', list(32_769), 'the body has a list or object of more than 32768 values'],
-  ['brackets in a text', JSON.stringify('[{'.repeat(1_000)), undefined],
+  ['brackets in a string', JSON.stringify('[{'.repeat(1_000)), undefined],
   ['brackets behind an escaped quote', '"\\"[[['.padEnd(400, '['), undefined],
   [
     'brackets behind an escaped backslash',
@@ -45,7 +45,7 @@ test.each([
   }
 });
 
-test('texts count for nothing, however they are cut into pieces', () => {
+test('strings do not count, however they are cut into pieces', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), fc.integer({ min: 1, max: 5 }), (text, size) => {
       const deep = `[${JSON.stringify(text)},${nested(199)}]`;

@@ -1,31 +1,31 @@
 import { AppError } from '../../lib/errors.ts';
 
-/** Far above what agents send (histories of some thousand messages, schemas of some twenty levels). */
+/** Far above what agents send (histories of a few thousand messages, schemas of about twenty levels). */
 const DEPTH_MAX = 200;
 const VALUES_MAX = 200_000;
-/** In one list or object: above the longest context that is sent as tokens. */
+/** Per list or object: above the longest context that is sent as tokens. */
 const MEMBERS_MAX = 32_768;
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** A list or an object whose end has not come yet. */
+/** A list or object whose end has not arrived yet. */
 export interface OpenContainer {
   readonly isList: boolean;
-  /** Where the name of an object's last member begins, counted in bytes from the start of the text; -1 before the first one. */
+  /** Byte offset in the text of the name of an object's last member; -1 before the first one. */
   nameAt: number;
   members: number;
 }
 
 /**
- * Follows the structure of JSON text while its bytes come in, and bounds it: ten megabytes of `[],[],…` cost a process seconds and
- * gigabytes once they are parsed. Long strings are passed over at the speed of a search.
+ * Follows the structure of JSON text while its bytes arrive, and limits it: ten megabytes of `[],[],…` cost a process seconds and
+ * gigabytes once they are parsed. Long strings are skipped at the speed of a byte search.
  */
 export class JsonStructure {
   readonly #onComma: (at: number) => void;
   readonly #open: OpenContainer[] = [];
   #values = 0;
-  /** Bytes before those that are looked at. */
+  /** Number of bytes before the current chunk. */
   #before = 0;
   #inString = false;
   #isName = false;
@@ -33,24 +33,24 @@ export class JsonStructure {
   /** Whether the string's last byte so far is a backslash that escapes the next one. */
   #escaping = false;
 
-  /** Tells of every comma between two values, by its place in the text. */
+  /** `onComma` is called for every comma between two values, with its offset in the text. */
   constructor(onComma: (at: number) => void = () => undefined) {
     this.#onComma = onComma;
   }
 
-  /** From the outermost to the innermost. */
+  /** The open containers, from the outermost to the innermost. */
   get open(): readonly OpenContainer[] {
     return this.#open;
   }
 
-  /** Whether the bytes so far end inside a string that is a value. */
+  /** Whether the bytes so far end inside a string that is a value, not a name. */
   get isInText(): boolean {
     return this.#inString && !this.#isName;
   }
 
   /**
-   * Takes the next bytes. Throws AppError invalid_request once they are nested deeper than 200 levels, hold more than 200,000
-   * values or more than 32,768 in one list or object, invalid_json where something ends that has not begun.
+   * Adds the next bytes. Throws AppError invalid_request when they are nested deeper than 200 levels, or hold more than 200,000 values or
+   * more than 32,768 in one list or object; invalid_json when a container ends that has not begun.
    */
   add(bytes: Buffer): void {
     let at = 0;

@@ -33,20 +33,20 @@ describe('a patient reading', () => {
     return await read;
   }
 
-  test('waits for a slow uplink above the floor rate, however long it takes', async () => {
+  test('waits for a slow uplink above the minimum rate, however long it takes', async () => {
     expect(await upload(16_500, 60)).toBe(990_000);
   });
 
-  test('gives a body that comes late its ten seconds', async () => {
+  test('gives a body that starts late ten seconds', async () => {
     expect(await upload(0, 9)).toBe(0);
   });
 
-  test('ends one that trickles', async () => {
+  test('stops a body that trickles in', async () => {
     expect(await upload(1_000, 30)).toBe('408 the request took too long to arrive');
   });
 });
 
-test('refuses a structure as soon as its bytes are there, before the body has ended', async () => {
+test('rejects a structure as soon as its bytes have arrived, before the body has ended', async () => {
   const body = request();
   const read = readJson(body, 2 ** 24);
   body.write(Buffer.from('['.repeat(201)));
@@ -78,7 +78,7 @@ describe('beyond its beginning, a body', () => {
     let taken = 0;
     while (!isRead) {
       await new Promise(setImmediate);
-      // no more than one at a time: what comes after it waits
+      // one turn at a time: later chunks wait
       expect(turns.length).toBeLessThanOrEqual(1);
       taken += turns.length;
       turns.pop()?.();
@@ -87,7 +87,7 @@ describe('beyond its beginning, a body', () => {
     expect(await read).toEqual([...parts, 'end']);
   });
 
-  test('is read whole where its last bytes are the ones that wait', async () => {
+  test('is read whole when its last bytes are the ones that wait', async () => {
     const body = request();
     const read = readJson(body, 2 ** 20, {
       inTurn: async (steps) => {
@@ -100,7 +100,7 @@ describe('beyond its beginning, a body', () => {
     expect(await read).toEqual([part, part]);
   });
 
-  test('is what was sent, however it is cut and whenever its turns come', async () => {
+  test('equals what was sent, however it is cut and whenever its turns come', async () => {
     const texts = fc.array(fc.integer({ min: 0, max: 60_000 }), { maxLength: 8 });
     const sizes = fc.infiniteStream(fc.integer({ min: 1, max: 70_000 }));
     const delays = fc.infiniteStream(fc.constantFrom('none', 'turn', 'time'));
@@ -129,7 +129,7 @@ describe('beyond its beginning, a body', () => {
     await fc.assert(fc.asyncProperty(texts, sizes, delays, sent), { numRuns: 60 });
   });
 
-  test('is refused by who refuses it a turn', async () => {
+  test('is rejected when its turn is rejected', async () => {
     const body = request();
     const read = readJson(body, 2 ** 20, { inTurn: () => Promise.reject(new Error('busy')) });
     body.write('[');
@@ -137,7 +137,7 @@ describe('beyond its beginning, a body', () => {
     await expect(read).rejects.toThrow('busy');
   });
 
-  test('is refused for what comes of it then', async () => {
+  test('is rejected when its JSON is invalid', async () => {
     const body = request();
     const read = readJson(body, 2 ** 20);
     body.write('}');
@@ -146,7 +146,7 @@ describe('beyond its beginning, a body', () => {
   });
 });
 
-describe('a body that nobody wants', () => {
+describe('an unwanted body', () => {
   const bytesMax = 2 ** 20;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const app = express();
@@ -185,19 +185,19 @@ describe('a body that nobody wants', () => {
     return { said, from: call.socket?.localPort ?? 0, ms: performance.now() - startedAt };
   }
 
-  test('leaves its connection free for the next request, refused while it comes in', async () => {
+  test('leaves its connection free for the next request when it is rejected while it arrives', async () => {
     const first = await upload('/read', Buffer.alloc(bytesMax, 'no '));
     const second = await upload('/read', Buffer.alloc(bytesMax, 'yes '));
     expect([first.said, second.said, refused]).toEqual(['refused', String(bytesMax), 1]);
     expect(second.from).toBe(first.from);
   });
 
-  test('is dropped slowly, read by nobody', async () => {
+  test('is dropped slowly when nobody reads it', async () => {
     const bytes = 16 * 2 ** 20;
     const first = await upload('/unread', Buffer.alloc(bytes));
     const second = await upload('/read', Buffer.alloc(10));
     expect([first.said, second.said]).toEqual(['unread', '10']);
-    // 6 MB/s, but for the first of them and what the buffers of both ends take
+    // 6 MB/s, except for the first MB and what the buffers of both ends hold
     expect(first.ms + second.ms).toBeGreaterThan(500);
   });
 });

@@ -8,20 +8,20 @@ import { allowSlowBody } from './slow-body.ts';
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9.+-]{1,60}\+json)$/;
 
-/** How a body is read. */
+/** Options for reading a body. */
 export interface BodyReading {
-  /** Told of every chunk before it is kept; may throw to refuse it. */
+  /** Called for every chunk before it is kept; may throw to reject the body. */
   readonly onChunk?: (chunk: Buffer) => void;
-  /** Whether slow uplinks are waited for, as long as they keep a floor rate. */
+  /** Whether to wait for slow uplinks as long as they keep a minimum rate. */
   readonly patient?: boolean;
-  /** When more than the beginning is made into something; in the next turn of the event loop where nothing says. */
+  /** Decides when the bytes after the beginning are processed; by default in the next turn of the event loop. */
   readonly inTurn?: InTurn;
 }
 
 /**
- * Reads a request's body into memory. Throws AppError payload_too_large beyond `bytesMax` (in bytes, compressed bodies
- * are not accepted at all: unsupported_media_type), and for a patient reading (408) when fewer bytes come than the floor rate.
- * What is left of a refused body is dropped.
+ * Reads a request's body into memory. Throws AppError payload_too_large beyond `bytesMax` bytes, unsupported_media_type for a compressed
+ * body, and for a patient reading invalid_request (408) when bytes arrive slower than the minimum rate. The rest of a rejected body is
+ * dropped.
  */
 export function readRequestBody(
   request: IncomingMessage,
@@ -36,8 +36,8 @@ export function readRequestBody(
 }
 
 /**
- * Reads a request's body as JSON while it comes in, and keeps no more of the text than a piece. Throws what {@link readRequestBody} throws,
- * AppError invalid_json, and invalid_request for JSON that is nested too deep or holds too much.
+ * Reads a request's body as JSON while it arrives, and keeps at most one piece of its text in memory. Throws what {@link readRequestBody}
+ * throws, AppError invalid_json, and invalid_request for JSON that is nested too deeply or holds too many values.
  */
 export function readJson(
   request: IncomingMessage,
@@ -47,7 +47,7 @@ export function readJson(
   return read(request, bytesMax, reading, new JsonPieces());
 }
 
-/** Makes something of a body's chunks. */
+/** Builds a result from the chunks of a body. */
 interface BodySink<T> {
   add(chunk: Buffer): void;
   end(): T;
@@ -71,17 +71,17 @@ async function read<T>(
     : await collect(request, bytesMax, reading, sink);
 }
 
-/** What a slow uplink must deliver on average once the grace is over, bytes per ms: 16 kB/s, a third of a 384 kbit/s line. */
+/** Minimum average rate of a slow uplink once the grace is over, in bytes per ms: 16 kB/s, a third of a 384 kbit/s line. */
 const FLOOR_BYTES_PER_MS = 16;
 const FLOOR_GRACE_MS = 10_000;
 const PATIENCE_MS_MAX = 15 * 60_000;
 const LOOK_EVERY_MS = 1_000;
 
-/** Of a body, taken as it comes. */
+/** Bytes at the beginning of a body that are processed as they arrive. */
 const BEGINNING_BYTES = 64 * 1024;
 /**
- * What comes after it waits for its turn whenever so much has been taken: Node hands out up to 2 MB of a connection in one turn of the
- * event loop, and of ten connections that would be 20 MB to parse.
+ * After the beginning, the body waits for its turn each time this many bytes were processed: Node delivers up to 2 MB of a connection in
+ * one turn of the event loop, so ten connections would mean 20 MB to parse.
  */
 const TAKEN_BYTES = 16 * 1024;
 const IN_NEXT_TURN: InTurn = async (steps) => {
@@ -109,7 +109,7 @@ interface BodyCollectorParts<T> {
   readonly settle: { resolve(body: T): void; reject(error: unknown): void };
 }
 
-/** Takes the chunks of one body. Used once. */
+/** Collects the chunks of one body. Used once. */
 class BodyCollector<T> {
   readonly #parts: BodyCollectorParts<T>;
   readonly #inTurn: InTurn;
@@ -131,7 +131,7 @@ class BodyCollector<T> {
     request.on('data', this.#take);
     request.once('end', () => {
       this.#hasEnded = true;
-      // a stream ends in the tick after its last chunk, paused or not
+      // a stream ends in the tick after its last chunk, even when it is paused
       if (!this.#isWaiting) {
         this.#finish();
       }
@@ -207,15 +207,17 @@ class BodyCollector<T> {
   };
 }
 
-/** Of a refused body, dropped as fast as turns of the event loop go, so that most clients need not wait to read why. */
+/**
+ * Bytes of a rejected body that are dropped as fast as the event loop turns, so that most clients can read the reason without waiting.
+ */
 const DROPPED_AT_ONCE_BYTES = 1024 * 1024;
-/** The rest of it is dropped at 6 MB/s: as fast as it comes, ten clients who send large bodies in vain would take a processor. */
+/** The rest is dropped at 6 MB/s: at full speed, ten clients that send large bodies in vain would use up a processor. */
 const DROPPED_BYTES = 64 * 1024;
 const DROP_EVERY_MS = 10;
 
 /**
- * Drops the body of a request that is answered before anybody began to read it: to be called before the answer has ended. Short ones
- * are left to Node, which drops them at less cost, but as fast as they come.
+ * Drops the body of a request that is answered before anyone began to read it. Must be called before the response has ended. Short bodies
+ * are left to Node, which drops them at less cost, but as fast as they arrive.
  */
 export function dropUnread(request: IncomingMessage): void {
   const announced = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY);
@@ -225,8 +227,8 @@ export function dropUnread(request: IncomingMessage): void {
 }
 
 /**
- * Reads and forgets what is left. Unread it would block the connection for its next request: Node drops only bodies that nobody
- * began to read, and those as fast as they come. The server's request timeout bounds it.
+ * Reads and discards the rest of a body. Unread, it would block the connection for the next request: Node drops only bodies that nobody
+ * began to read, and those as fast as they arrive. The server's request timeout limits how long this takes.
  */
 function dropBody(request: IncomingMessage): void {
   let [bytes, untilPause] = [0, DROPPED_BYTES];
@@ -247,7 +249,7 @@ function dropBody(request: IncomingMessage): void {
   request.resume();
 }
 
-/** Ends a reading whose bytes come slower than the floor rate, or for longer than anybody waits. */
+/** Stops a reading whose bytes arrive slower than the minimum rate or that takes longer than the maximum time. */
 function watchRate(received: () => number, stop: (error: AppError) => void): NodeJS.Timeout {
   const startedAt = performance.now();
   const timer = setInterval(() => {

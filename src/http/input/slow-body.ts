@@ -3,10 +3,7 @@ import type { Duplex } from 'node:stream';
 
 const patient = new WeakSet<Duplex>();
 
-/**
- * Runs `work` on a request whose body may take longer than the server allows ordinary ones. `work` must bound the wait for it
- * by itself.
- */
+/** Runs `work` on a request whose body may take longer than the server normally allows. `work` must limit the wait itself. */
 export async function allowSlowBody<T>({ socket }: IncomingMessage, work: () => Promise<T>): Promise<T> {
   patient.add(socket);
   try {
@@ -16,7 +13,7 @@ export async function allowSlowBody<T>({ socket }: IncomingMessage, work: () => 
   }
 }
 
-/** Whether a request on this connection is being read with patience. */
+/** Returns whether the request on this connection may send its body slowly. */
 export function isSlowBodyAllowed(socket: Duplex): boolean {
   return patient.has(socket);
 }

@@ -8,7 +8,7 @@ const DAY_MS = 24 * HOUR_MS;
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
 const UNIX_SECONDS_MAX = 253_402_300_799;
 
-/** RFC 3339, a day of UTC or unix seconds, as a Date. */
+/** RFC 3339, a UTC day or Unix seconds, as a Date. */
 export const timeParameter = z
   .string()
   .transform((text, context): Date => {
@@ -35,7 +35,7 @@ function parseTime(text: string): Date | undefined {
     const seconds = Number(text);
     return seconds <= UNIX_SECONDS_MAX ? new Date(seconds * SECOND_MS) : undefined;
   }
-  // a query's "+02:00" that was not percent-encoded arrives with a space
+  // a "+02:00" that was not percent-encoded in the query arrives with a space
   const time = text.replace(/ (?=\d\d:\d\d$)/, '+');
   return day.safeParse(time).success || rfc3339.safeParse(time).success ? new Date(time) : undefined;
 }
@@ -43,14 +43,14 @@ function parseTime(text: string): Date | undefined {
 export const GRANULARITIES = ['5m', 'hour', 'day'] as const;
 export type Granularity = (typeof GRANULARITIES)[number];
 
-/** Length of a bucket and the longest range it may be asked for, in ms. */
+/** Length of a bucket, and the longest range that can be requested with it, in ms. */
 const BUCKETS: Readonly<Record<Granularity, { readonly lengthMs: number; readonly rangeMsMax: number }>> = {
   '5m': { lengthMs: 5 * MINUTE_MS, rangeMsMax: 48 * HOUR_MS },
   hour: { lengthMs: HOUR_MS, rangeMsMax: 31 * DAY_MS },
   day: { lengthMs: DAY_MS, rangeMsMax: 366 * DAY_MS },
 };
 
-/** A range of time, start inclusive, end exclusive, cut into buckets of UTC. */
+/** A time range, start inclusive, end exclusive, divided into UTC buckets. */
 export interface BucketRange {
   readonly start: Date;
   readonly end: Date;
@@ -63,17 +63,17 @@ export interface RangeQuery {
   readonly end_time?: Date | undefined;
 }
 
-/** Reports are sums of these: a bound between two of them could not be kept. */
+/** Reports are sums of roll-ups of this length, so a bound inside one cannot be applied exactly. */
 const STEP_MS = BUCKETS['5m'].lengthMs;
 
 /**
- * The range that a query asks for, to the instant; by default the last 30 days, or as much as the granularity may have, and
- * the rest of the bucket that `nowMs` lies in. Throws FieldError when a bound is no multiple of five minutes, when the
- * range ends before it starts or is too long for its buckets.
+ * Returns the exact range that a query asks for. By default, it covers the last 30 days, or the maximum of the granularity, and the rest
+ * of the bucket that contains `nowMs`. Throws FieldError when a bound is not a multiple of five minutes, or when the range ends before it
+ * starts or is too long for its buckets.
  */
 export function bucketRange(query: RangeQuery, granularity: Granularity, nowMs: number): BucketRange {
   const { lengthMs, rangeMsMax } = BUCKETS[granularity];
-  // an open end includes the whole of the bucket that is being filled
+  // an open end includes the whole current bucket
   const end = boundMs('end_time', query.end_time) ?? floor(nowMs, lengthMs) + lengthMs;
   const start =
     boundMs('start_time', query.start_time) ??
@@ -94,7 +94,7 @@ export function bucketRange(query: RangeQuery, granularity: Granularity, nowMs: 
   return { start: new Date(start), end: new Date(end), granularity, bucketMs: lengthMs };
 }
 
-/** A part of a bucket is named by its own ends: the range's, where it cuts the bucket. */
+/** Returns the period of a bucket. Where the range cuts the bucket, the bound of the range counts. */
 export function periodOf(
   bucketStart: Date,
   range: BucketRange,

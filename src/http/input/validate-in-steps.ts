@@ -2,16 +2,19 @@ import { ZodArray, ZodNullable, ZodObject, ZodOptional, type ZodType, ZodUnion, 
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { validateAt } from './validate.ts';
 
-/** A list that is longer is checked on its own, a few items at a time. */
+/** Longer lists are checked on their own, a few items at a time. */
 const ITEMS_AT_ONCE = 64;
-/** Checked in one go, counting items and the items of their lists: less than 1 ms of work once the schema is warm. */
+/**
+ * Maximum number of values checked in one go, counting items and the items of their lists: less than 1 ms of work once the schema is
+ * warm.
+ */
 const VALUES_AT_ONCE = 256;
 
 type Path = readonly PropertyKey[];
 
 /**
- * Like `validate` of a body, a few items at a time of the long lists that stand in it and in their items. Nothing else is done in the
- * first step and the last one, so that what comes before and after has turns of its own.
+ * Like `validate` for a body, but checks its long lists, and those inside their items, a few items at a time. The first and the last step
+ * do no work, so that the work before and after gets its own turns.
  */
 export function* validateInSteps<T>(schema: ZodType<T>, body: unknown): Steps<T> {
   yield undefined;
@@ -52,7 +55,9 @@ function* itemsInSteps(element: ZodType, items: readonly unknown[], at: Path): S
   return checked;
 }
 
-/** Where the items end that are checked together with the one at `from`: there itself where that has a long list. */
+/**
+ * Returns where the batch ends that can be checked together from `from` on. It ends before an item with a long list, so it may be empty.
+ */
 function batchEnd(element: ZodType, items: readonly unknown[], from: number): number {
   let values = 0;
   let to = from;
@@ -74,7 +79,7 @@ interface LongList {
   readonly items: readonly unknown[];
 }
 
-/** The lists of a value that are long, or have a long one in an item. */
+/** Returns the lists of a value that are long or have an item with a long list. */
 function longLists(schema: ZodType, value: unknown): LongList[] {
   const found: LongList[] = [];
   for (const { name, lists } of listMembers(schema)) {
@@ -91,7 +96,7 @@ function isLong(element: ZodType, items: readonly unknown[]): boolean {
   return items.length > ITEMS_AT_ONCE || items.some((item) => longLists(element, item).length > 0);
 }
 
-/** Of the lists that a member may be, the one that its first item belongs to. */
+/** Of the list types that a member may have, returns the one that its first item matches. */
 function listFor(lists: readonly ZodArray[], items: readonly unknown[]): ZodArray | undefined {
   return lists.length === 1
     ? lists[0]
@@ -109,7 +114,7 @@ interface ListMember {
 
 const listMembersOf = new WeakMap<ZodType, readonly ListMember[]>();
 
-/** The members of an object that may be lists. */
+/** Returns the members of an object that may be lists. */
 function listMembers(schema: ZodType): readonly ListMember[] {
   let members = listMembersOf.get(schema);
   if (!members) {
@@ -134,7 +139,7 @@ function listsWithin(schema: unknown): ZodArray[] {
 
 const lenientSchemas = new WeakMap<ZodType, Map<string, ZodType>>();
 
-/** The schema with anything of the right length in place of some of its lists. Made once: a new schema is slow at first. */
+/** Returns the schema with some of its lists replaced by any value of the right length. Cached: a new schema is slow at first. */
 function withAnyItems(schema: ZodType, lists: readonly LongList[]): ZodType {
   const known = lenientSchemas.get(schema) ?? new Map<string, ZodType>();
   lenientSchemas.set(schema, known);

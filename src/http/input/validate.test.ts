@@ -27,7 +27,7 @@ test.each<[unknown, string]>([
   [{ model: 'a', list: [] }, 'list: must have at least 1 item'],
   [{ model: 'a', at: 'noon' }, 'at: must be a time such as 2026-01-31T00:00:00Z'],
   [[], 'body: must be an object'],
-])('%j is refused with words that help: %s', (value, words) => {
+])('%j is rejected with a helpful message: %s', (value, words) => {
   expect(() => validate(schema, value, 'body')).toThrow(words);
 });
 
@@ -54,12 +54,12 @@ describe('in steps', () => {
   const parts = (count: number) => Array.from({ length: count }, (_, n) => ({ n, more: n }));
   const inSteps = (value: unknown) => atOnce(validateInSteps(body, value));
 
-  test.each([1, 64, 65, 300])('%d items give what they give at once', (count) => {
+  test.each([1, 64, 65, 300])('%d items give the same result as without steps', (count) => {
     const value = { messages: messages(count), title: 'x', more: 1 };
     expect(inSteps(value)).toEqual(validate(body, value, 'body'));
   });
 
-  test('lists in items give what they give at once', () => {
+  test('lists in items give the same result as without steps', () => {
     const lengths = [0, 1, 30, 64, 65, 100, 2];
     const value = {
       messages: messages(150).map((one, n) => ({ ...one, parts: parts(lengths[n % 7] ?? 0) })),
@@ -79,7 +79,7 @@ describe('in steps', () => {
     { messages: [] },
     {},
     [],
-  ])('refuses in the same words as at once', (value) => {
+  ])('rejects with the same message as without steps', (value) => {
     let words = '';
     try {
       validate(body, value, 'body');

@@ -7,14 +7,14 @@ type Issue = z.core.$ZodIssue;
 type Place = 'body' | 'query' | 'path';
 
 /**
- * Checks a value against a schema and returns what the schema lets through. Throws {@link FieldError} naming the first
- * wrong member, or AppError invalid_request when the value as a whole is of the wrong kind.
+ * Checks a value against a schema and returns the schema's output. Throws {@link FieldError} naming the first wrong member, or AppError
+ * invalid_request when the value as a whole has the wrong type.
  */
 export function validate<T>(schema: ZodType<T>, value: unknown, place: Place): T {
   return validateAt(schema, value, place, (path) => path);
 }
 
-/** Like {@link validate}, for a part of what was sent: `wholePath` is told a path within the part and tells the one in the whole. */
+/** Like {@link validate}, for a part of what was sent. `wholePath` converts a path within the part to the path within the whole. */
 export function validateAt<T>(
   schema: ZodType<T>,
   part: unknown,
@@ -29,7 +29,7 @@ export function validateAt<T>(
   throw refusal({ issue, path: wholePath(path) }, place);
 }
 
-/** A refusal without a reason would be a bug of the schema's. */
+/** Returns the first issue. A rejection without an issue would be a bug of the schema. */
 function firstIssue({ issues }: z.ZodError): Issue {
   const [issue] = issues;
   invariant(issue, 'a value was refused without an issue');
@@ -41,7 +41,7 @@ interface LocatedIssue {
   readonly path: readonly PropertyKey[];
 }
 
-/** Of a union's branches, the one that got furthest is what the caller most likely meant. */
+/** Returns the issue of the union branch that got furthest: most likely the one that the caller meant. */
 function deepest(issue: Issue, parents: readonly PropertyKey[]): LocatedIssue {
   const path = [...parents, ...issue.path];
   if (issue.code !== 'invalid_union') {
@@ -71,7 +71,7 @@ function refusal({ issue, path }: LocatedIssue, place: string): AppError {
   return new FieldError(pathText(path), wordsOf(issue));
 }
 
-/** The article of a type's name, and the names that readers of JSON know. */
+/** Names of types with their articles, as readers of JSON know them. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -88,13 +88,13 @@ const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'i
 const FORMATS: Readonly<Record<string, string>> = {
   datetime: 'must be a time such as 2026-01-31T00:00:00Z',
   url: 'must be a URL',
-  regex: 'has a wrong form',
+  regex: 'has an invalid format',
 };
 
-/** What must be different, in words that a caller can act on. The library's own tell of its insides ("received undefined"). */
+/** Says what must change, in words that a caller can act on. The library's own messages expose its internals ("received undefined"). */
 function wordsOf(issue: Issue): string {
   if (!/^(?:Invalid |Too )/.test(issue.message)) {
-    // a schema's own words
+    // a message that the schema itself defines
     return issue.message;
   }
   switch (issue.code) {
@@ -115,7 +115,7 @@ function wordsOf(issue: Issue): string {
   }
 }
 
-/** What a union takes, when no branch got further than the value itself. */
+/** Says what a union accepts when no branch got further than the value itself. */
 function unionWords(branches: readonly (readonly Issue[])[]): string {
   const wanted = branches.map(([first]) => (first ? wordsOf(first) : ''));
   const kinds = wanted.map((words) => words.replace(/^must be /, ''));

@@ -4,12 +4,12 @@ import type { RateDecision, RateDimension } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 import type { RedisRateStore } from './redis-rate-store.ts';
 
-/** After a failure the shared store is left alone this long, so that an outage costs one slow request per second. */
+/** How long the shared store is not asked after a failure, in ms, so that an outage costs one slow request per second. */
 const PAUSE_MS = 1_000;
-/** Times in a row that no answer came, each after the one before: a busy moment of this process or of Redis is no outage. */
+/** Consecutive misses that count as an outage, each asked after the one before: a busy moment of this process or of Redis is not one. */
 const MISSES_MAX = 2;
 
-/** Asks Redis, and decides within the process by the same policy when Redis is away or slow. Never fails a request. */
+/** Asks Redis, and decides within the process by the same policy when Redis is unavailable or slow. Never fails a request. */
 export class FallbackRateStore implements RateStore {
   readonly #shared: RedisRateStore;
   readonly #local: MemoryRateStore;
@@ -56,7 +56,7 @@ export class FallbackRateStore implements RateStore {
     await store.finish(question, tokensDelta);
   }
 
-  /** Questions that were waiting together count once. After a pause, one more miss makes the next. */
+  /** Counts a miss. Requests that waited together count once. After a pause, a single further miss starts the next pause. */
   #missed(askedAtMs: number): void {
     if (askedAtMs < this.#missedAtMs) {
       return;

@@ -11,7 +11,7 @@ interface Counter {
 
 const COUNTERS_MAX = 20_000;
 
-/** The policy within one process: what stands in while Redis is away, and what a test uses. */
+/** Applies the policy within one process: used while Redis is unavailable, and in tests. */
 export class MemoryRateStore implements RateStore {
   readonly #clock: Clock;
   readonly #counters = new LruMap<string, Counter>(COUNTERS_MAX);

@@ -1,18 +1,18 @@
 import { LruMap } from '../../lib/lru-map.ts';
 import type { RateDecision } from './rate-policy.ts';
 
-/** Who wants one of its key's and its account's concurrent places. */
+/** A call that needs one of the concurrent places of its key and its account. */
 export interface PlaceSeeker {
   readonly keyId: string;
   readonly accountId: string;
-  /** Asks for the place. */
+  /** Tries to take the place. */
   take(): Promise<RateDecision>;
-  /** Whether nobody waits for it any more. */
+  /** Returns whether the client has left. */
   isGone(): boolean;
 }
 
 interface Waiting {
-  /** Has it look for a place now. */
+  /** Makes the call look for a place now. */
   wake(): void;
 }
 
@@ -21,12 +21,12 @@ interface Line {
   readonly waiting: Waiting[];
 }
 
-/** What is known of how long the calls of an account take. */
+/** Statistics on how long the calls of an account take. */
 interface Pace {
   running: number;
-  /** Of the running calls, in ms of the monotonic clock. */
+  /** Sum of the start times of the running calls, in ms of the monotonic clock. */
   startedSumMs: number;
-  /** Of the calls that ended, an average that forgets; undefined: none has. */
+  /** Moving average of the calls that ended, in ms; undefined when none has ended. */
   typicalMs: number | undefined;
 }
 
@@ -36,12 +36,12 @@ const LOOK_EVERY_MS = 250;
 const WAITING_PER_KEY_MAX = 500;
 const WAITING_MAX = 2_000;
 const PACES_MAX = 10_000;
-/** Weight of a call in the average of its account. */
+/** Weight of a new call in the average of its account. */
 const WEIGHT = 0.2;
-/** The official SDKs heed no longer wait. */
+/** The official SDKs ignore longer waits. */
 const RETRY_SECONDS_MAX = 60;
 
-/** Calls beyond their concurrency, in the order they came, for as long as somebody waits patiently for a place. */
+/** Lines up calls beyond their concurrency limit, in order of arrival, until a place is free or their time is up. */
 export class PlaceLine {
   readonly #waitMs: number;
   readonly #lines = new Map<string, Line>();
@@ -52,12 +52,14 @@ export class PlaceLine {
     this.#waitMs = waitMs;
   }
 
-  /** Whether calls of that key wait: a newcomer stands behind them. */
+  /** Returns whether calls of the key are waiting: a new call has to line up behind them. */
   hasWaiting(keyId: string): boolean {
     return this.#lines.has(keyId);
   }
 
-  /** Waits for a place in turn. The decision that ended the waiting; undefined when there is no room in line or no place was freed in time. */
+  /**
+   * Waits for a place in turn. Returns the decision that ended the wait; undefined when the line is full or no place was freed in time.
+   */
   async wait(seeker: PlaceSeeker): Promise<RateDecision | undefined> {
     const line = this.#lineOf(seeker);
     if (line.waiting.length >= WAITING_PER_KEY_MAX || this.#size >= WAITING_MAX) {
@@ -88,7 +90,7 @@ export class PlaceLine {
     }
   }
 
-  /** A call has got its place. The returned function says that it has ended and its place is free. */
+  /** Records that a call got its place. The returned function records that the call has ended and its place is free. */
   began(accountId: string): () => void {
     const startedMs = performance.now();
     const pace = this.#paces.get(accountId) ?? { running: 0, startedSumMs: 0, typicalMs: undefined };
@@ -109,7 +111,10 @@ export class PlaceLine {
     };
   }
 
-  /** When to ask again, in seconds: as long as a call of the account takes, spread, so that those who were refused do not return together. */
+  /**
+   * Returns when to retry, in seconds: after about as long as a call of the account takes, spread so that rejected calls do not return
+   * together.
+   */
   retryAfterSeconds(accountId: string): number {
     const pace = this.#paces.get(accountId);
     const typicalMs = Math.max(pace?.typicalMs ?? 0, ageMs(pace));
@@ -131,7 +136,7 @@ export class PlaceLine {
   }
 }
 
-/** How long the running calls have been running, on average, in ms. */
+/** Returns how long the running calls have been running, on average, in ms. */
 function ageMs(pace: Pace | undefined): number {
   return pace && pace.running > 0 ? performance.now() - pace.startedSumMs / pace.running : 0;
 }

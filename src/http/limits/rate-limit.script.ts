@@ -1,12 +1,12 @@
 /**
- * The policy of rate-policy.ts as one Redis script for a batch of calls of one API key: what has ended first, then what begins, in
- * the order given, each as if it stood alone. Check and consumption on all dimensions are one step over all replicas. Times are
- * microseconds of Redis's own clock; TAT = the instant at which the debt is paid off.
+ * The policy of rate-policy.ts as one Redis script for a batch of calls of one API key: first the calls that have ended, then those that
+ * begin, in the given order, each decided as if it were alone. Checking and consuming all dimensions is one atomic step across all
+ * replicas. Times are microseconds of Redis's own clock; TAT = the instant at which the debt is paid off.
  * KEYS, first of the API key, then of its account: requests TAT, tokens TAT, calls in flight (sorted set by end of lease).
- * ARGV: window in µs, lease in µs, number of calls that have ended; of each of these its id and the µs to add to the tokens' debt of
- * the key and of the account (may be negative); of each call that begins its id, then for the key and for the account: cost of a
+ * ARGV: window in µs, lease in µs, number of calls that have ended; for each of these its id and the µs to add to the tokens debt of
+ * the key and of the account (may be negative); for each call that begins its id, then for the key and for the account: cost of a
  * request in µs, cost of the tokens in µs, concurrency (0 = not counted).
- * Answers of each call that begins: refused, scope, wait, then of both: requests debt, tokens debt, in flight.
+ * Returns for each call that begins: refused, scope, wait, then for the key and for the account: requests debt, tokens debt, in flight.
  */
 export const BATCH_SCRIPT = `
 local t = redis.call('TIME')
@@ -106,7 +106,7 @@ end
 return answers
 `;
 
-/** KEYS: calls in flight of the key and of its account. ARGV: call id, lease in µs. Prolongs leases that still run. */
+/** KEYS: calls in flight of the key and of its account. ARGV: call id, lease in µs. Extends leases that have not ended. */
 export const RENEW_SCRIPT = `
 local t = redis.call('TIME')
 local ends = string.format('%.0f', t[1] * 1000000 + t[2] + tonumber(ARGV[2]))

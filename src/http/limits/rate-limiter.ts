@@ -13,21 +13,21 @@ import type { RateQuestion, RateStore } from './rate-store.types.ts';
 export interface RateCall {
   readonly keyId: string;
   readonly accountId: string;
-  /** Of the key and of its account, where they differ from the configured ones. */
+  /** Limits of the key and of its account where they differ from the configured ones. */
   readonly own: OwnRateLimits;
-  /** Takes a concurrent place until {@link RateTicket.finish}. */
+  /** Whether the call takes a concurrent place until {@link RateTicket.finish}. */
   readonly concurrent: boolean;
-  /** Of the body, as declared; what the tokens are estimated from. */
+  /** Declared size of the body, from which the tokens are estimated. */
   readonly bodyBytes: number;
-  /** Whether its client has left. */
+  /** Returns whether the client has left. */
   readonly isGone: () => boolean;
 }
 
 /** An admitted call. */
 export interface RateTicket {
-  /** Corrects the estimate to what was really used. */
+  /** Replaces the estimate with the tokens that were actually used. */
   reportTokens(tokens: number): void;
-  /** To be called once, when the response has ended. Never throws. */
+  /** Must be called once, when the response has ended. Never throws. */
   finish(): void;
 }
 
@@ -46,8 +46,9 @@ export class RateLimiter {
   }
 
   /**
-   * Admits a call, one beyond its concurrency when a place was freed soon enough, or throws AppError rate_limit_exceeded | concurrency_limit_exceeded with the seconds to wait.
-   * `setHeaders` gets the `x-ratelimit-*` headers in either case: of the key or its account, whichever has less left.
+   * Admits a call. A call beyond its concurrency limit waits for a place. Throws AppError rate_limit_exceeded or
+   * concurrency_limit_exceeded with the seconds to wait. In either case `setHeaders` gets the `x-ratelimit-*` headers of the key or of
+   * its account, whichever has less left.
    */
   async admit(call: RateCall, setHeaders: (headers: Record<string, string>) => void): Promise<RateTicket> {
     const { keyId, accountId, own } = call;
@@ -101,7 +102,10 @@ export class RateLimiter {
   }
 }
 
-/** A tenth of the minute at most: a body of base64 images has far more bytes per token than text. */
+/**
+ * Estimates the tokens of a body, at most a tenth of the limit per minute: a body of base64 images has far more bytes per token than
+ * text.
+ */
 function estimate(bodyBytes: number, limits: RateLimits): number {
   return Math.min(Math.ceil(bodyBytes / BYTES_PER_TOKEN), Math.floor(limits.tokensPerMinute / 10));
 }

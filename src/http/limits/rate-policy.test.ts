@@ -20,7 +20,7 @@ describe('decide', () => {
     expect(decide(later, limits, { tokens: 0, concurrent: false }).refused).toBeNull();
   });
 
-  test('a refused call changes nothing, on whichever dimension it fails, of the key or of its account', () => {
+  test('a rejected call changes nothing, whichever dimension of the key or of its account is exhausted', () => {
     const usage = fc.record({
       requestsUs: fc.integer({ min: 0, max: WINDOW_US }),
       tokensUs: fc.integer({ min: 0, max: 2 * WINDOW_US }),

@@ -1,4 +1,4 @@
-/** What one key, or all keys of one account together, may do; every replica enforces the same. */
+/** Limits of one key, or of all keys of an account together. Every replica enforces the same ones. */
 export interface RateLimits {
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
@@ -6,19 +6,19 @@ export interface RateLimits {
   readonly concurrency: number;
 }
 
-/** Limits that were set for a key and its account; what is absent is as configured. */
+/** Limits set for a key and its account. Absent ones are as configured. */
 export interface OwnRateLimits {
   readonly key: Partial<RateLimits> | null;
   readonly account: Partial<RateLimits> | null;
 }
 
-/** Calls count for their key and for its account. */
+/** Calls count toward their key and toward its account. */
 export type RateScope = 'key' | 'account';
 
 /** One value for the key, one for its account. */
 export type PerScope<T> = Readonly<Record<RateScope, T>>;
 
-/** How much of each allowance is used up. A debt of 60 s is an empty minute; it is paid off as time passes. */
+/** How much of each limit is used up. A debt of 60 s means that the minute is used up; the debt is paid off as time passes. */
 export interface RateState {
   /** Microseconds of debt. */
   readonly requestsUs: number;
@@ -38,9 +38,9 @@ export type RateDimension = 'requests' | 'tokens' | 'concurrency';
 export interface RateDecision {
   /** The first exhausted dimension; null = admitted. */
   readonly refused: RateDimension | null;
-  /** Whose it is. */
+  /** The scope whose dimension is exhausted. */
   readonly scope: RateScope;
-  /** The states after the decision: unchanged when refused, so a refused call consumes nothing. */
+  /** The states after the decision. Unchanged when refused: a rejected call consumes nothing. */
   readonly states: PerScope<RateState>;
   /** Microseconds until the call would be admitted; 0 when admitted. */
   readonly waitUs: number;
@@ -48,10 +48,10 @@ export interface RateDecision {
 
 export const WINDOW_US = 60_000_000;
 
-/** What to suggest when all places are taken: nobody knows when one is freed. */
+/** Suggested wait when all places are taken, in µs: nobody knows when one is freed. */
 const CONCURRENCY_WAIT_US = 1_000_000;
 
-/** The lower of each two limits. */
+/** Returns the lower of each pair of limits. */
 export function tightened(limits: RateLimits, own: Partial<RateLimits>): RateLimits {
   const { requestsPerMinute, tokensPerMinute, concurrency } = { ...limits, ...own };
   return {
@@ -62,8 +62,8 @@ export function tightened(limits: RateLimits, own: Partial<RateLimits>): RateLim
 }
 
 /**
- * GCRA over requests and tokens and a cap on concurrency, of the key and of its account; all are checked before any is consumed.
- * The Lua script beside it is the same policy, and a test holds the two together.
+ * Applies GCRA to requests and tokens and a cap to concurrency, for the key and for its account. All are checked before any is consumed.
+ * The Lua script beside this file is the same policy, and a test checks that the two agree.
  */
 export function decide(
   states: PerScope<RateState>,
@@ -101,7 +101,7 @@ function decideOne(
   return { refused: null, state: { requestsUs, tokensUs, inFlight }, waitUs: 0 };
 }
 
-/** The `x-ratelimit-*` headers that describe the key's or the account's state: of each dimension the one with less left. */
+/** Returns the `x-ratelimit-*` headers. Each dimension describes the key or the account, whichever has less left. */
 export function rateHeaders(
   states: PerScope<RateState>,
   limits: PerScope<RateLimits>,
@@ -142,7 +142,7 @@ function remaining(debtUs: number, perMinute: number): number {
   return Math.max(0, Math.floor(((WINDOW_US - debtUs) * perMinute) / WINDOW_US + 1e-6));
 }
 
-/** Time until the allowance is whole again, as OpenAI's clients read it: "120ms", "7s", "1m30s". */
+/** Formats the time until the limit is fully restored as OpenAI's clients read it: "120ms", "7s", "1m30s". */
 function duration(us: number): string {
   const ms = Math.ceil(us / 1000);
   if (ms < 1000) {

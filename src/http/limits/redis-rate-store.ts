@@ -6,32 +6,33 @@ import type { RateCost, RateDecision, RateDimension, RateLimits, RateState } fro
 import { WINDOW_US } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
-/** How long a dead process's calls go on taking places. */
+/** How long the calls of a dead process keep taking places, in µs. */
 const LEASE_US = 90_000_000;
 const RENEW_EVERY_MS = 30_000;
-/** How long a batch may stay unanswered. */
+/** How long a batch may stay unanswered, in ms. */
 const PATIENCE_MS = 100;
 /**
- * How long the end of a call may wait for the next of its key to take it along, in ms: most keys have few calls at a time, and would else
- * cost two commands for each. Only while at least half of what it gives back is left, so that no call is refused for want of it.
+ * How long the end of a call may wait for the next call of its key to take it along, in ms. Most keys have few calls at a time, which
+ * would otherwise cost two commands each. Only applies while at least half of what the call gives back is still free, so that no call is
+ * rejected for lack of it.
  */
 const TAKEN_ALONG_MS = 50;
-/** Keys and accounts of which it is known that they are near a limit. */
+/** Maximum number of keys and accounts remembered as being near a limit. */
 const CROWDED_MAX = 10_000;
-/** Of each kind in a batch: a script holds up all of Redis, and this many take it half a millisecond (measured). */
+/** Maximum number of calls of each kind in a batch: a script blocks all of Redis, and this many take half a millisecond (measured). */
 const BATCH_MAX = 64;
 
 const REFUSALS: readonly (RateDimension | null)[] = [null, 'requests', 'tokens', 'concurrency'];
-/** Numbers that the script answers of a call. */
+/** Numbers that the script returns per call. */
 const ANSWER_LENGTH = 9;
 
-/** The command surface that the scripts add to a connection. */
+/** The commands that the scripts add to a connection. */
 interface RateCommands {
   tollgateRateBatch(...args: (string | number)[]): Promise<number[]>;
   tollgateRateRenew(...args: (string | number)[]): Promise<number>;
 }
 
-/** A call that asks to begin. */
+/** A call that wants to begin. */
 interface Beginning {
   readonly question: RateQuestion;
   readonly resolve: (decision: RateDecision) => void;
@@ -45,20 +46,20 @@ interface Ending {
   readonly resolve: () => void;
 }
 
-/** What the calls of one API key have to say to Redis. */
+/** Calls of one API key that Redis must be told about. */
 interface KeyBatch {
   readonly keyId: string;
   beginning: Beginning[];
   ending: Ending[];
   underWay: boolean;
-  /** Sends what has ended, should nothing begin before. */
+  /** Sends the calls that have ended if no call begins first. */
   later: NodeJS.Timeout | undefined;
 }
 
 /**
- * The counters of all replicas, in Redis. A lone call asks at once; while it is answered, others of its key gather and ask together,
- * so that a busy key costs a command per round trip instead of two per call, and a quiet one a command per call. Limits stay exact:
- * nothing is taken ahead.
+ * Keeps the counters of all replicas in Redis. A single call is sent at once. Until it is answered, other calls of its key gather and are
+ * then sent together, so a busy key costs one command per round trip instead of two per call, and a quiet key one command per call.
+ * Limits stay exact: nothing is taken in advance.
  */
 export class RedisRateStore implements RateStore {
   readonly #redis: Redis;
@@ -71,7 +72,7 @@ export class RedisRateStore implements RateStore {
   readonly #renewal: NodeJS.Timeout;
   #isClosed = false;
 
-  /** `prefix`: what every name in Redis begins with. */
+  /** `prefix` begins every name in Redis. */
   constructor(redis: Redis, prefix: string) {
     this.#redis = redis;
     this.#prefix = prefix;
@@ -81,12 +82,12 @@ export class RedisRateStore implements RateStore {
     this.#renewal = setInterval(() => this.#renew(), RENEW_EVERY_MS).unref();
   }
 
-  /** Whether a command would be answered now rather than wait for a connection. */
+  /** Whether a command would be answered now instead of waiting for a connection. */
   get ready(): boolean {
     return this.#redis.status === 'ready';
   }
 
-  /** Rejects when Redis fails or takes longer than its patience; the call then counts as if it had not asked. */
+  /** Rejects when Redis fails or does not answer in time; the call then counts as if it had not asked. */
   take(question: RateQuestion): Promise<RateDecision> {
     return new Promise((resolve, reject) => {
       const batch = this.#batchOf(question.keyId);
@@ -104,7 +105,7 @@ export class RedisRateStore implements RateStore {
     });
   }
 
-  /** Says what is still to be said: what no command says would take places until its lease ends. */
+  /** Sends everything that is still queued: an ended call that Redis is not told about would take a place until its lease ends. */
   close(): void {
     this.#isClosed = true;
     clearInterval(this.#renewal);
@@ -142,7 +143,7 @@ export class RedisRateStore implements RateStore {
     });
   }
 
-  /** Sends a batch in which calls may only have ended: soon, or now where somebody may wait for what they free. */
+  /** Sends a batch that may contain only ended calls: soon, or at once when a call may be waiting for what they free. */
   #sendEnded(batch: KeyBatch): void {
     const { beginning, ending, underWay, later } = batch;
     const [first] = ending;
@@ -171,12 +172,12 @@ export class RedisRateStore implements RateStore {
         resolve(decision);
       });
     } catch (error) {
-      // those who came meanwhile have waited too, and would meet the same Redis
+      // calls that arrived meanwhile have waited too, and would meet the same Redis
       for (const { reject } of [...beginning, ...batch.beginning.splice(0)]) {
         reject(error as Error);
       }
     }
-    // a lease that was not given back ends by itself, and a lost correction is worth less than a failed request
+    // a lease that was not given back ends by itself, and losing a correction is better than failing a request
     for (const { resolve } of ending) {
       resolve();
     }
@@ -186,7 +187,10 @@ export class RedisRateStore implements RateStore {
     return this.#crowded.get(keyId) !== undefined || this.#crowded.get(accountId) !== undefined;
   }
 
-  /** Calls that take no place are not told how many are taken, and of a refused one only the scope that refused it is known. */
+  /**
+   * Remembers whether the key and the account are near a limit. Calls without a place do not learn how many are taken, and for a rejected
+   * call only the scope that rejected it is known.
+   */
   #noteCrowd(
     { keyId, accountId, limits, cost }: RateQuestion,
     { refused, scope, states }: RateDecision,
@@ -216,7 +220,7 @@ export class RedisRateStore implements RateStore {
     return this.#commands.tollgateRateBatch(...values);
   }
 
-  /** An answer that comes too late must not leave calls counted that were decided elsewhere. */
+  /** Gives back what an answer that came too late has taken: those calls were decided elsewhere. */
   #giveBack(beginning: readonly Beginning[], numbers: readonly number[]): void {
     beginning.forEach(({ question }, index) => {
       if (decisionAt(numbers, index).refused === null) {
@@ -232,7 +236,7 @@ export class RedisRateStore implements RateStore {
     }
   }
 
-  /** One hash slot per account, so that the script also runs on a cluster. */
+  /** Returns the names of the counters, in one hash slot per account, so that the script also runs on a cluster. */
   #keysOf({ accountId, keyId }: RateQuestion): readonly [...Keys, ...Keys] {
     const account = `${this.#prefix}:rate:{${accountId}}`;
     const key = `${account}:key:${keyId}`;
@@ -257,7 +261,7 @@ function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number,
   ];
 }
 
-/** What the script decided of the call at that place of its batch. */
+/** Returns what the script decided about the call at this index of its batch. */
 function decisionAt(numbers: readonly number[], index: number): RateDecision {
   const at = index * ANSWER_LENGTH;
   const [refusal = 0, scope = 2, waitUs = 0] = numbers.slice(at, at + 3);
@@ -269,7 +273,7 @@ function decisionAt(numbers: readonly number[], index: number): RateDecision {
   };
 }
 
-/** Whether more than half is used of what an ended call gives back. */
+/** Returns whether more than half of what an ended call gives back is used. */
 function hasHalfUsed({ tokensUs, inFlight }: RateState, { concurrency }: RateLimits): boolean {
   return tokensUs > WINDOW_US / 2 || inFlight > concurrency / 2;
 }

@@ -72,7 +72,7 @@ const ACCESS: Readonly<Record<string, string>> = {
   operator: 'operator token',
 };
 
-/** The API description as one page of HTML that loads nothing from anywhere and runs no script. */
+/** Renders the API description as one HTML page that loads nothing and runs no script. */
 export function docsPage(document: JsonSchema): HtmlPage {
   const info = document.info as { title: string; version: string; description: string };
   const schemas = (document.components as { schemas: Record<string, JsonSchema> }).schemas;
@@ -158,7 +158,7 @@ function exampleHtml(example: unknown): HtmlValue {
   return html`<details><summary>Example</summary><pre>${text}</pre></details>`;
 }
 
-/** A JSON schema as nested lists; named schemas are links. */
+/** Renders a JSON schema as nested lists. Named schemas become links. */
 function renderSchema(schema: JsonSchema): Html {
   if (typeof schema.$ref === 'string') {
     return html`${typeHtml(schema)}`;

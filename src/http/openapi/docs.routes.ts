@@ -13,8 +13,8 @@ import { docsPage } from './docs-page.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 
 /**
- * Starts Scalar on the page. Nothing is asked of anybody else: its fonts, telemetry, assistant and client are off, and calls go to
- * where the page came from, whatever address a proxy gave it.
+ * Starts Scalar on the page. It requests nothing from third parties: its fonts, telemetry, assistant and client are off, and calls go to
+ * the address that the page was loaded from, even behind a proxy.
  */
 const START = `Scalar.createApiReference('#viewer', {
   url: 'openapi.json',
@@ -24,7 +24,7 @@ const START = `Scalar.createApiReference('#viewer', {
   hideClientButton: true, showDeveloperTools: 'never', documentDownloadType: 'direct',
 });`;
 
-/** Scalar writes its own style elements, so they are allowed here, and on no other page. */
+/** Scalar writes its own style elements, so they are allowed here and on no other page. */
 const POLICY = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${createHash('sha256').update(START).digest('base64')}'`,
@@ -53,8 +53,8 @@ const page = {
 } as const;
 
 /**
- * The API description as pages: `/docs` with search, samples and calls, `/docs/plain` without scripts. Where the viewer was not built,
- * `/docs` is the plain page, too. `folder`: where the viewer is, else where the build puts it.
+ * The API description as pages: `/docs` with search, samples and calls, `/docs/plain` without scripts. When the viewer was not built,
+ * `/docs` is the plain page too. `folder` contains the viewer; it defaults to where the build puts it.
  */
 export function docsRoutes(
   document: () => JsonSchema,
@@ -75,7 +75,7 @@ export function docsRoutes(
       ...page,
       path: '/docs',
       operationId: 'getDocs',
-      summary: 'This API as a page: search, samples, calls',
+      summary: 'This API as a web page with search, samples and calls',
       async handle({ response }) {
         const found = viewer();
         return found
@@ -87,7 +87,7 @@ export function docsRoutes(
       ...page,
       path: '/docs/plain',
       operationId: 'getPlainDocs',
-      summary: 'This API as a page without scripts',
+      summary: 'This API as a web page without scripts',
       handle: async ({ response }) => sendPage(response, plainPage()),
     }),
     defineRoute({
@@ -109,7 +109,7 @@ export function docsRoutes(
   ];
 }
 
-/** Read when somebody first asks: 5 MB that most processes never need. */
+/** Reads the viewer. Called on the first request only: it has 5 MB that most processes never need. */
 function readViewer(folder: string): Viewer | undefined {
   const file = join(folder, 'viewer.js');
   if (!existsSync(file)) {
@@ -123,7 +123,7 @@ function titleOf(document: JsonSchema): string {
   return (document.info as { readonly title: string }).title;
 }
 
-/** The API description in a viewer that searches it, shows samples and makes calls. `digest`: of the viewer's script. */
+/** Sends the API description in a viewer that searches it, shows samples and makes calls. `digest` belongs to the viewer's script. */
 function sendViewer(response: Response, title: string, digest: string): undefined {
   response.setHeader('Content-Type', 'text/html; charset=utf-8');
   response.setHeader('Content-Security-Policy', POLICY);

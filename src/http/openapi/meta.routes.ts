@@ -10,11 +10,11 @@ import { docsRoutes } from './docs.routes.ts';
 import { type ApiDescription, openApiDocument } from './openapi.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 
-/** Each part true when it works. */
+/** The state of each part: true when it works. */
 export interface ReadinessReport {
-  /** What must work before this process should get requests. */
+  /** Parts that must work before this process should get requests. */
   readonly checks: Readonly<Record<string, boolean>>;
-  /** What calls are served without; for people who look. */
+  /** Parts that calls can be served without, for people who want to know. */
   readonly optional: Readonly<Record<string, boolean>>;
 }
 
@@ -24,7 +24,7 @@ export interface MetaOptions {
   readonly metrics: Pick<Registry, 'contentType' | 'metrics'>;
   readonly authenticator: Pick<Authenticator, 'operator'>;
   readonly about: ApiDescription;
-  /** Where the viewer of `/docs` is; else where the build puts it. */
+  /** Folder of the viewer of `/docs`; defaults to where the build puts it. */
   readonly viewerFolder?: string;
 }
 
@@ -34,22 +34,22 @@ const health = z.object({
   status: z
     .literal('ok')
     .meta({ description: 'The process answers; /readyz says whether it can serve requests' }),
-  version: z.string().meta({ description: 'Version of Tollgate that runs' }),
+  version: z.string().meta({ description: 'Running version of Tollgate' }),
 });
 const readiness = z.object({
   status: z.enum(['ready', 'unready']).meta({ description: 'unready comes with status 503' }),
   checks: z
     .record(z.string(), z.boolean())
-    .meta({ description: 'What must work, by name: true when it does' }),
+    .meta({ description: 'Parts that must work, by name: true when they do' }),
   optional: z
     .record(z.string(), z.boolean())
-    .meta({ description: 'What calls can be served without, by name: true when it works' }),
+    .meta({ description: 'Parts that calls can be served without, by name: true when they work' }),
 });
 const openApi = z.looseObject({
   openapi: z.string().meta({ description: 'Version of the OpenAPI specification' }),
 });
 
-/** Health, metrics and the API's own description. `routes` are the other routes: what is described. */
+/** Returns the routes for health, metrics and the API's own description. `routes` are the other routes to describe. */
 export function metaRoutes(options: MetaOptions, routes: readonly Route[]): Route[] {
   const own: Route[] = [...healthRoutes(options), metricsRoute(options)];
   let described: JsonSchema | undefined;
@@ -80,7 +80,7 @@ function healthRoutes(options: MetaOptions): Route[] {
       response: {
         status: 200,
         schema: readiness,
-        also: { 503: 'Unready, and which check says so' },
+        also: { 503: 'Unready; `checks` says which part does not work' },
       },
       errors: [],
       async handle() {
@@ -97,7 +97,7 @@ function metricsRoute(options: MetaOptions): Route {
     ...meta,
     path: '/metrics',
     operationId: 'getMetrics',
-    summary: 'Metrics for Prometheus; from outside private networks only with the operator token',
+    summary: 'Metrics for Prometheus; requests from outside private networks need the operator token',
     response: { status: 200, schema: z.string(), mediaTypes: ['text/plain'] },
     errors: ['invalid_api_key'],
     async handle({ headers, response }) {

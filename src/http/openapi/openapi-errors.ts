@@ -4,7 +4,7 @@ import type { JsonSchema } from './openapi-portable.ts';
 
 const KEY_ERRORS = ['missing_api_key', 'invalid_api_key', 'key_disabled', 'key_expired'] as const;
 
-/** Refusals that every route of an access class can give. */
+/** Errors that every route of an access class can return. */
 const COMMON_ERRORS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
   public: ['invalid_request', 'rate_limit_exceeded', 'internal_error'],
   inference: ['invalid_request', ...KEY_ERRORS, 'account_suspended', 'rate_limit_exceeded', 'internal_error'],
@@ -22,11 +22,11 @@ const COMMON_ERRORS: Readonly<Record<Route['access'], readonly ErrorCode[]>> = {
 
 const REPEAT_ERRORS = ['idempotency_in_progress', 'idempotency_completed', 'idempotency_key_reused'] as const;
 
-/** Refusals that have nothing to do with the operation. */
+/** Errors that do not depend on the operation. */
 const TRANSPORT_ERRORS =
   'method_not_allowed (405), payload_too_large (413), unsupported_media_type (415), headers_too_large (431), service_unavailable (503)';
 
-/** The two error bodies. */
+/** Returns the two error bodies. */
 export function errorSchemas(): Record<string, JsonSchema> {
   const error = errorMember();
   return { Error: errorBody(error), TaskError: taskErrorBody(error) };
@@ -37,26 +37,26 @@ const REQUEST_ID: JsonSchema = {
   description: 'Id of this request, the same as the header x-request-id: quote it when you ask for help',
 };
 
-/** The member `error` of both. */
+/** Returns the member `error` of both error bodies. */
 function errorMember(): JsonSchema {
   const codes = errorCodes().map((entry) => entry.code);
   const types = [...new Set(errorCodes().map((entry) => entry.type))];
   return {
     type: 'object',
-    description: 'Why the request was refused or failed',
+    description: 'Why the request was rejected or failed',
     required: ['code', 'message'],
     additionalProperties: false,
     properties: {
       code: {
         type: 'string',
-        description: 'Stable, for programs; more may come',
+        description: 'Stable, for programs; new codes may be added',
         examples: codes,
         'x-extensible-enum': codes,
       },
       message: { type: 'string', description: 'For people; starts with the path of the invalid member' },
       type: {
         type: 'string',
-        description: 'The class of the code, as Anthropic names them',
+        description: "Class of the code, by Anthropic's names",
         examples: types,
         'x-extensible-enum': types,
       },
@@ -73,7 +73,7 @@ function errorBody(error: JsonSchema): JsonSchema {
     example: {
       error: {
         code: 'invalid_parameter',
-        message: 'limit: Too big: expected number to be <=1000',
+        message: 'limit: must be at most 1000',
         type: 'invalid_request_error',
       },
       request_id: 'req_01JD0000000000000000000000',
@@ -81,7 +81,7 @@ function errorBody(error: JsonSchema): JsonSchema {
   };
 }
 
-/** Novita's members, and ours beside them. */
+/** Returns a body with Novita's members besides Tollgate's own. */
 function taskErrorBody(error: JsonSchema): JsonSchema {
   return {
     type: 'object',
@@ -114,21 +114,21 @@ function taskErrorBody(error: JsonSchema): JsonSchema {
   };
 }
 
-/** What refusals carry beside their body. */
+/** Headers of error responses. */
 export const ERROR_HEADERS: JsonSchema = {
   'x-request-id': {
-    description: 'The id of this request: the one sent, else a new one',
+    description: 'Id of this request: the one you sent, otherwise a new one',
     schema: { type: 'string' },
   },
   'x-should-retry': {
-    description: 'Whether retrying the same request can help; absent where that is unknown',
+    description: 'Whether retrying the same request can help; absent when that is unknown',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
   'WWW-Authenticate': { description: 'Bearer: how to send a key', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds after which a retry can help', schema: { type: 'integer' } },
 };
 
-/** Those of them that come with some statuses alone. */
+/** Headers that only some statuses have. */
 const HEADER_STATUSES: Readonly<Record<string, readonly (number | 'default')[]>> = {
   'Retry-After': [409, 429, 503, 'default'],
   'WWW-Authenticate': [401],
@@ -142,7 +142,7 @@ function errorHeaders(status: number | 'default'): JsonSchema {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The refusals of a route, by status. */
+/** Returns the error responses of a route, by status. */
 export function errorResponses(route: Route): JsonSchema {
   const table = new Map(errorCodes().map((entry) => [entry.code, entry.status]));
   const byStatus = new Map<number, ErrorCode[]>();

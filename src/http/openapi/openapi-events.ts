@@ -2,13 +2,13 @@ import type { ZodType } from 'zod';
 import type { JsonSchema } from './openapi-portable.ts';
 import type { SchemaRegistry } from './openapi-schemas.ts';
 
-/** A request that we send to customers. */
+/** A request that Tollgate sends to customers. */
 export interface EventDescription {
   readonly summary: string;
   readonly description: string;
-  /** The payload; with an id. */
+  /** Schema of the payload; must have an id. */
   readonly payload: ZodType;
-  /** Headers of the request, and what they are. */
+  /** Headers of the request, with their descriptions. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -17,7 +17,7 @@ function pascalCase(type: string): string {
   return type.toLowerCase().replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The event as an operation of the customer's server; its body is named `CreditsLowEvent` after `credits.low`. */
+/** Describes an event as an operation of the customer's server. The body of `credits.low` is named `CreditsLowEvent`. */
 export function eventOperation(type: string, event: EventDescription, schemas: SchemaRegistry): JsonSchema {
   const { summary, description, headers, payload } = event;
   const name = pascalCase(type);

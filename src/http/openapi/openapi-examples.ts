@@ -1,16 +1,16 @@
 import type { JsonSchema } from './openapi-portable.ts';
 
-/** Examples that stand for whole values; what is put together from them needs none of its own. */
+/** Examples of whole values. Values composed of them need no example of their own. */
 export interface ApiExamples {
   /** By the name of a schema. */
   readonly schemas: Readonly<Record<string, unknown>>;
-  /** By the name of an object's member, where its schema has no example. */
+  /** By the name of an object's member, when its schema has no example. */
   readonly members: Readonly<Record<string, unknown>>;
   /** By the name of a parameter, or of an operation and its parameter: `getTask.id`. */
   readonly parameters: Readonly<Record<string, string | number>>;
-  /** Bodies of requests by operation, where their schema has no name. */
+  /** Request bodies by operation, when their schema has no name. */
   readonly bodies: Readonly<Record<string, unknown>>;
-  /** Answers by operation and media type, where they cannot be made of their members. */
+  /** Answers by operation and media type, when they cannot be composed of their members' examples. */
   readonly answers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
@@ -18,8 +18,8 @@ export interface ApiExamples {
 export type SchemaLookup = (name: string) => JsonSchema | undefined;
 
 /**
- * An example of a schema: the one written down for it, else one made of its members' examples. Undefined when a member that
- * has to be there has none.
+ * Returns an example of a schema: the one written for it, otherwise one composed of its members' examples. Returns undefined when a
+ * required member has none.
  */
 export function exampleOf(schema: JsonSchema, examples: ApiExamples, lookup: SchemaLookup): unknown {
   if (typeof schema.$ref === 'string') {

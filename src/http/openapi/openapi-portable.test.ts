@@ -1,7 +1,7 @@
 import { CLOSED, portable } from './openapi-portable.ts';
 
 test.each<[string, object, object]>([
-  ['a nullable text', { anyOf: [{ type: 'string' }, { type: 'null' }] }, { type: ['string', 'null'] }],
+  ['a nullable string', { anyOf: [{ type: 'string' }, { type: 'null' }] }, { type: ['string', 'null'] }],
   [
     'a nullable choice of words',
     { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }], description: 'd' },
@@ -36,12 +36,12 @@ test.each<[string, object, object]>([
     { type: 'string', description: 'd; by default `a`' },
   ],
   [
-    'two objects, which no type tells apart',
+    'two objects, which have the same type',
     { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },
     { anyOf: [{ type: 'object' }, { $ref: '#/$defs/A' }] },
   ],
   [
-    'an integer of JSON',
+    'an integer with the limits of JSON',
     { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
     { type: 'integer', format: 'int64' },
   ],
@@ -55,16 +55,16 @@ test.each<[string, object, object]>([
     { type: 'string', format: 'date-time', pattern: '^x$' },
     { type: 'string', format: 'date-time' },
   ],
-])('%s that is sent', (_, schema, expected) => {
+])('%s in a request', (_, schema, expected) => {
   expect(portable(schema as Record<string, unknown>, 'input')).toEqual(expected);
 });
 
-test('a member that may only be null is one of any type', () => {
+test('a member that may only be null becomes a member of any type', () => {
   const object = { type: 'object', properties: { prompt: { type: 'null', description: 'd' } } };
   expect(portable(object, 'input')).toEqual({ type: 'object', properties: { prompt: { description: 'd' } } });
 });
 
-test('what is answered is open, in its members and its words', () => {
+test('answers are open, in their members and their enum values', () => {
   const state = { type: 'string', enum: ['a', 'b'] };
   const object = { type: 'object', properties: { state }, additionalProperties: false };
   expect(portable(object, 'output')).toEqual({
@@ -74,12 +74,12 @@ test('what is answered is open, in its members and its words', () => {
   expect(portable(object, 'input')).toEqual(object);
 });
 
-test('what is answered in several plain types says all of them', () => {
+test('an answer with several plain types lists all of them', () => {
   const union = { anyOf: [{ type: 'number' }, { type: 'string' }] };
   expect(portable(union, 'output')).toEqual({ oneOf: union.anyOf });
 });
 
-test('what the interface closes stays closed', () => {
+test('what the API closes stays closed', () => {
   const object = { type: 'object', properties: {}, additionalProperties: false };
   expect(portable({ ...object, [CLOSED]: true }, 'output')).toEqual(object);
 });

@@ -1,21 +1,21 @@
 /** A JSON schema, or a part of an OpenAPI document. */
 export type JsonSchema = Record<string, unknown>;
 
-/** Which side writes what the schema describes. */
+/** The side that writes what the schema describes: the client (input) or Tollgate (output). */
 export type Direction = 'input' | 'output';
 
 /**
- * Marks, as metadata of a zod object, an answer to which nothing will ever be added: the interface closes it. All others are open, so
- * that a client generated today reads an answer of tomorrow.
+ * Metadata of a zod object that marks an answer as closed: the API promises never to add to it. All other answers are open, so that a
+ * client generated today can read tomorrow's answers.
  */
 export const CLOSED = 'x-closed';
 
 const PRIMITIVES = new Set(['string', 'number', 'integer', 'boolean']);
 
 /**
- * A schema as generators of typed clients take it: answers open, their codes and states open lists, unions flat and told apart by
- * type, what may be sent in several plain types in the first of them, defaults in words, no limits that only say what a JSON number can
- * hold.
+ * Converts a schema to a form that generators of typed clients handle well: answers are open, their codes and states are open lists,
+ * unions are flat and distinguished by type, input of several plain types has the first of them, defaults are given in words, and limits
+ * that only state what a JSON number can hold are left out.
  */
 export function portable(schema: JsonSchema, direction: Direction): JsonSchema {
   const inner = mapSchemas(schema, (member) => portable(member, direction));
@@ -53,13 +53,13 @@ function mapSchemas(schema: JsonSchema, change: (member: JsonSchema) => JsonSche
   return changed;
 }
 
-/** A member that may only be null has no type of its own in most languages; it is described as a member of any type. */
+/** Removes the type of a member that may only be null. Most languages have no such type, so it is described as a member of any type. */
 function withoutNullType(member: JsonSchema): JsonSchema {
   const { type, ...annotations } = member;
   return type === 'null' ? annotations : member;
 }
 
-/** `anyOf` in `anyOf` becomes one list; "this or null" a type with two names; what differs by type a `oneOf`. */
+/** Flattens `anyOf` in `anyOf`, turns "this or null" into a type with two names, and makes unions that differ by type a `oneOf`. */
 function simplerUnion(schema: JsonSchema, direction: Direction): JsonSchema {
   const { anyOf, ...annotations } = schema;
   if (!Array.isArray(anyOf)) {
@@ -85,7 +85,10 @@ function simplerUnion(schema: JsonSchema, direction: Direction): JsonSchema {
   return { ...annotations, [differ ? 'oneOf' : 'anyOf']: choices };
 }
 
-/** Of a choice of plain types, as an instant or its seconds, the first: generators write classes for "text or number" that do not compile. */
+/**
+ * Reduces a choice of plain types, such as an instant or its seconds, to the first: generators write classes for "text or number" that do
+ * not compile.
+ */
 function inOneType(choices: readonly JsonSchema[]): JsonSchema[] {
   const others = choices.filter(({ type }) => type !== 'null');
   const isPlain = others.every(({ type }) => typeof type === 'string' && PRIMITIVES.has(type));
@@ -107,7 +110,7 @@ function choicesOf(choice: JsonSchema): JsonSchema[] {
   return [choice];
 }
 
-/** What tells a choice from others; a named schema is an object everywhere in this document. */
+/** Returns the type that distinguishes a choice from others. A named schema is always an object in this document. */
 function typeOf(choice: JsonSchema): unknown {
   if (typeof choice.$ref === 'string') {
     return 'object';
@@ -154,7 +157,10 @@ function opened(schema: JsonSchema): JsonSchema {
   return changed;
 }
 
-/** Generators take a member that has a default for one that must be sent, or send the default of the day they were run. */
+/**
+ * Moves a default into the description: generators treat a member with a default as required, or send the default of the day they were
+ * run.
+ */
 function withDefaultInWords(schema: JsonSchema): JsonSchema {
   const { default: value, description, ...changed } = schema;
   if (value === undefined) {

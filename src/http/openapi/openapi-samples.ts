@@ -1,6 +1,6 @@
 import type { JsonSchema } from './openapi-portable.ts';
 
-/** What a sample is made of: one operation as the document describes it. */
+/** Input of the samples: one operation as the document describes it. */
 interface SampledOperation {
   readonly 'x-access': string;
   readonly parameters: readonly JsonSchema[];
@@ -11,13 +11,13 @@ interface SampledOperation {
 interface Call {
   readonly method: string;
   readonly url: string;
-  /** Name of the environment variable that holds the credential; undefined: none is needed. */
+  /** Name of the environment variable that holds the credential; undefined when none is needed. */
   readonly secret: string | undefined;
   /** Media type and example of the body. */
   readonly body: readonly [type: string, example: unknown] | undefined;
 }
 
-/** A code sample in the form that ReDoc and its kin show. */
+/** A code sample in the form that ReDoc and similar viewers show. */
 interface CodeSample {
   readonly lang: string;
   readonly label: string;
@@ -26,7 +26,7 @@ interface CodeSample {
 
 const JSON_TYPE = 'application/json';
 
-/** The operation's own example as a call with curl, Python and JavaScript; the credential comes from the environment. */
+/** Returns the operation's own example as a call with curl, Python and JavaScript. The credential comes from the environment. */
 export function codeSamples(
   serverUrl: string,
   method: string,
@@ -51,7 +51,7 @@ function secretOf(access: string): string | undefined {
   return access === 'public' ? undefined : (secrets[access] ?? 'TOLLGATE_KEY');
 }
 
-/** The path with the examples of what it needs; parameters that may be left out are left out. */
+/** Returns the path with the examples of its required parameters. Optional parameters are left out. */
 function pathOf(path: string, parameters: readonly JsonSchema[]): string {
   const needed = parameters.filter(({ required }) => required === true);
   const place = (from: string) => needed.filter((parameter) => parameter.in === from);

@@ -2,11 +2,11 @@ import type { ZodType } from 'zod';
 import { z } from 'zod';
 import { type Direction, type JsonSchema, portable } from './openapi-portable.ts';
 
-/** Collects named schemas, so that each stands in the document once and is referred to everywhere else. */
+/** Collects named schemas, so that each is defined once in the document and referenced everywhere else. */
 export class SchemaRegistry {
   readonly #named = new Map<string, JsonSchema>();
 
-  /** A zod schema as JSON schema; parts with an `id` become references. `io`: as it is sent or as it is answered. */
+  /** Converts a zod schema to a JSON schema, as sent or as answered (`io`). Parts with an `id` become references. */
   convert(schema: ZodType, io: Direction): JsonSchema {
     const whole = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' });
     const converted = portable({ ...whole }, io);
@@ -24,7 +24,7 @@ export class SchemaRegistry {
     return relocate(converted) as JsonSchema;
   }
 
-  /** Gives an inline object a name, so that generated clients have one for it. References and other types stay as they are. */
+  /** Names an inline object, so that generated clients have a name for it. References and other types are returned as they are. */
   name(name: string, schema: JsonSchema): JsonSchema {
     if (schema.type !== 'object' || schema.properties === undefined) {
       return schema;
@@ -39,12 +39,12 @@ export class SchemaRegistry {
     }
   }
 
-  /** A named schema that was met so far. */
+  /** Returns a named schema that was added before. */
   named(name: string): JsonSchema | undefined {
     return this.#named.get(name);
   }
 
-  /** By name, in alphabetical order: the document must not depend on the order of routes. */
+  /** Returns the schemas by name, in alphabetical order: the document must not depend on the order of the routes. */
   all(): Record<string, JsonSchema> {
     return Object.fromEntries([...this.#named].sort(([first], [second]) => (first < second ? -1 : 1)));
   }
@@ -60,7 +60,7 @@ export class SchemaRegistry {
   }
 }
 
-/** References to `$defs` point to the components of the document instead. */
+/** Points references to `$defs` to the components of the document instead. */
 function relocate(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(relocate);

@@ -12,16 +12,16 @@ export interface ApiDescription {
   readonly version: string;
   readonly title: string;
   readonly description: string;
-  /** Where this installation is reached; generated clients take it for their default. */
+  /** Address of this installation; generated clients use it as their default. */
   readonly serverUrl: string;
   /** By tag of the routes. */
   readonly tags?: Readonly<Record<string, string>>;
   readonly examples: ApiExamples;
-  /** What is sent to customers' endpoints, by the type of the event. */
+  /** Events sent to customers' endpoints, by type. */
   readonly events: Readonly<Record<string, EventDescription>>;
 }
 
-/** What the parts of a document share while it is made. */
+/** State that the parts of a document share while it is built. */
 interface Making {
   readonly serverUrl: string;
   readonly schemas: SchemaRegistry;
@@ -36,7 +36,7 @@ const SECURITY: Readonly<Record<Route['access'], readonly object[]>> = {
   worker: [{ bearer: [] }],
 };
 
-/** The OpenAPI 3.1 document of a list of routes. The routes are the only source: nothing is described twice. */
+/** Builds the OpenAPI 3.1 document of a list of routes. The routes are the only source: nothing is described twice. */
 export function openApiDocument(routes: readonly Route[], about: ApiDescription): JsonSchema {
   const schemas = new SchemaRegistry();
   const making: Making = { serverUrl: about.serverUrl, schemas, examples: about.examples };
@@ -58,7 +58,7 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
     servers: [{ url: about.serverUrl, description: 'This installation' }],
     tags: tagsOf(routes, about.tags ?? {}),
     paths,
-    // not `webhooks`: openapi-generator makes functions of those, in Python without the types of their arguments
+    // not `webhooks`: openapi-generator turns those into functions, in Python without the types of their arguments
     'x-webhooks': Object.fromEntries(
       Object.entries(about.events).map(([type, event]) => [
         type.toLowerCase().replaceAll(/[._]/g, '-'),
@@ -69,12 +69,12 @@ export function openApiDocument(routes: readonly Route[], about: ApiDescription)
       headers: ERROR_HEADERS,
       schemas: schemas.all(),
       securitySchemes: {
-        // one scheme for both: clients generated with two of this kind send neither unless told by name
+        // one scheme for both: clients generated with two of this kind send neither unless one is named
         bearer: {
           type: 'http',
           scheme: 'bearer',
           description:
-            "An API key; for the operations of operators, the operator's token; for those of workers, a worker token",
+            "An API key; the operator's token for operator operations, a worker token for worker operations",
         },
         apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key' },
       },
@@ -119,7 +119,7 @@ function descriptionOf(route: Route): string {
       `With \`Accept: ${otherMediaTypes(route).join('` or `')}\` the answer is a file of that type.`,
     response.stream && 'With `stream: true` the answer is text/event-stream, see `x-event-stream`.',
     (idempotency === 'replay' || idempotency === 'booked') &&
-      'With an Idempotency-Key it happens once, however often it is sent.',
+      'With an Idempotency-Key, it is carried out only once, however often you send it.',
     idempotency === 'natural' && 'Repeating it changes nothing.',
   ]
     .filter(Boolean)
@@ -132,7 +132,7 @@ function parameters(route: Route, making: Making): JsonSchema[] {
     name: 'x-request-id',
     in: 'header',
     required: false,
-    description: 'An id of your own for this request; 1 to 128 visible ASCII characters',
+    description: 'Your own id for this request; 1 to 128 visible ASCII characters',
     schema: { type: 'string' },
   });
   for (const [name, description] of Object.entries(route.requestHeaders ?? {})) {
@@ -144,7 +144,7 @@ function parameters(route: Route, making: Making): JsonSchema[] {
       in: 'header',
       required: false,
       description:
-        'Repeating the request with the same key within 24 hours gives the first answer and costs nothing',
+        'Repeating the request with the same key within 24 hours returns the first answer and costs nothing',
       schema: { type: 'string', minLength: 1, maxLength: 255 },
     });
   }
@@ -213,7 +213,10 @@ function responses(route: Route, making: Making): JsonSchema {
   };
 }
 
-/** The events of a streamed answer. Not a media type of the answer: generators would make every answer "an object or a text". */
+/**
+ * Describes the events of a streamed answer. They are not a media type of the answer: generators would make every answer "an object or a
+ * text".
+ */
 function eventStream(route: Route, making: Making): JsonSchema {
   const { stream } = route.response;
   const example = making.examples.answers[route.operationId]?.['text/event-stream'];
@@ -227,7 +230,7 @@ function eventStream(route: Route, making: Making): JsonSchema {
     : {};
 }
 
-/** Files that a caller may ask for instead of the JSON; not media types of the answer for the same reason. */
+/** Lists the files that a caller may request instead of JSON; not media types of the answer, for the same reason. */
 function otherForms(route: Route): JsonSchema {
   const types = otherMediaTypes(route);
   return types.length > 0 ? { 'x-other-media-types': types } : {};
@@ -244,18 +247,18 @@ function typeName({ operationId }: Route): string {
   return operationId.slice(0, 1).toUpperCase() + operationId.slice(1);
 }
 
-/** The headers of a success that clients may want to read. */
+/** Returns the headers of a success that clients may want to read. */
 function answerHeaders(route: Route): JsonSchema {
   const text = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
   const isLimited = route.access === 'inference' || route.access === 'owner';
   return {
-    'x-request-id': text('The id of this request: the one sent, else a new one'),
+    'x-request-id': text('Id of this request: the one you sent, otherwise a new one'),
     ...(route.access === 'inference' &&
       route.idempotency === 'replay' && {
-        'X-Generation-Id': text('Id of the generation that this call makes'),
+        'X-Generation-Id': text('Id of the generation that this call creates'),
       }),
     ...(route.idempotency === 'replay' && {
-      'Idempotent-Replayed': text('true: this answer was given before'),
+      'Idempotent-Replayed': text('true: this is the stored answer to an earlier request'),
     }),
     ...(isLimited && {
       'x-ratelimit-limit-requests': text('Requests per minute'),
@@ -266,14 +269,14 @@ function answerHeaders(route: Route): JsonSchema {
       'x-ratelimit-reset-tokens': text('Time until the limit is fully restored'),
     }),
     ...(route.query instanceof z.ZodObject &&
-      'cursor' in route.query.shape && { Link: text('Where the next page is: <…>; rel="next"') }),
+      'cursor' in route.query.shape && { Link: text('Address of the next page: <…>; rel="next"') }),
     ...Object.fromEntries(
       Object.entries(route.response.headers ?? {}).map(([name, description]) => [name, text(description)]),
     ),
   };
 }
 
-/** The schema of a success as it is sent: on `data` routes with the request id that the kernel adds. */
+/** Returns the schema of a success as it is sent: on `data` routes, with the request id that the kernel adds. */
 function answerSchema(route: Route, schemas: SchemaRegistry): JsonSchema {
   const schema = schemas.convert(route.response.schema, 'output');
   if (route.envelope !== 'data' || typeof schema.properties !== 'object') {
