@@ -79,7 +79,7 @@ function itemRoutes(keys: KeysService): Route[] {
       method: 'patch',
       path: '/api/v1/keys/{hash}',
       operationId: 'updateKey',
-      summary: 'Change a key; in force everywhere within a second, and at once for paid calls',
+      summary: 'Change a key; takes effect everywhere within a second, and at once for paid calls',
       tag: 'Keys',
       access: 'owner',
       envelope: 'data',

@@ -8,7 +8,7 @@ const name = storableText.trim().min(1).max(200).meta({ description: 'Display na
 const label = storableText
   .min(1)
   .max(200)
-  .meta({ description: 'Shown for the key in lists; by default its masked secret' });
+  .meta({ description: 'Label of the key in lists; by default its masked secret' });
 
 const limit = z
   .number()
@@ -24,7 +24,7 @@ const limit = z
 
 const limitReset = z.enum(['daily', 'weekly', 'monthly']).nullable().meta({
   description:
-    'When the limit renews: at 00:00 UTC each day, on Mondays, or on the first of the month; null = never. A call counts when it is settled. Setting another one starts the count again',
+    'When the limit renews: at 00:00 UTC each day, on Mondays, or on the first of the month; null = never. A call counts when it is settled. Setting a different value restarts the count',
 });
 
 const UNIX_SECONDS_MAX = 253_402_300_799;
@@ -39,13 +39,13 @@ const most = (max: number, description: string) => z.int().min(1).max(max).optio
 /** Limits of one key, or of an account as an operator sets them. */
 export const rateLimits = z.strictObject({
   requests_per_minute: most(10_000_000, 'Requests per minute, paid or not'),
-  tokens_per_minute: most(10_000_000_000, 'Tokens of prompts and answers a minute'),
+  tokens_per_minute: most(10_000_000_000, 'Prompt and answer tokens per minute'),
   concurrency: most(100_000, 'Paid calls in flight at the same time'),
 });
 
 const keyRateLimits = rateLimits.nullable().meta({
   description:
-    "What this key may do of what its account may; null, or a member left out: all of it. An account's limits hold for all its keys together",
+    "Limits of this key within those of its account; null, or a member left out: no limit of its own. An account's limits apply to all its keys together",
   examples: [{ requests_per_minute: 60, concurrency: 5 }],
 });
 const models = z
@@ -53,13 +53,16 @@ const models = z
   .min(1)
   .max(1_000)
   .nullable()
-  .meta({ description: 'Ids of the models that the key may call; null = all that the account may' });
+  .meta({ description: 'Ids of the models that the key may call; null = all models of the account' });
 
 export const createKeyBody = z
   .object({
     name,
     label: label.nullish(),
-    disabled: z.boolean().optional().meta({ description: 'Made but not usable until it is enabled' }),
+    disabled: z
+      .boolean()
+      .optional()
+      .meta({ description: 'true: created, but not usable until it is enabled' }),
     limit: limit.optional(),
     limit_reset: limitReset.optional(),
     expires_at: expiresAt.optional(),
@@ -75,10 +78,9 @@ export const updateKeyBody = z
   .object({
     name: name.optional(),
     label: label.optional(),
-    disabled: z
-      .boolean()
-      .optional()
-      .meta({ description: 'true: refused with 401 until it is enabled again; a key cannot disable itself' }),
+    disabled: z.boolean().optional().meta({
+      description: 'true: rejected with 401 until it is enabled again; a key cannot disable itself',
+    }),
     limit: limit.optional(),
     limit_reset: limitReset.optional(),
     expires_at: expiresAt.optional(),
@@ -98,20 +100,20 @@ export const apiKey = z
     hash: z.string().meta({ description: 'SHA-256 of the secret: the public name of the key' }),
     name: z.string().meta({ description: 'Display name; need not be unique' }),
     account_id: accountId,
-    disabled: z.boolean().meta({ description: 'true: refused with 401 until it is enabled again' }),
+    disabled: z.boolean().meta({ description: 'true: rejected with 401 until it is enabled again' }),
     usage: z.number().meta({ description: 'USD spent so far' }),
-    created_at: z.iso.datetime().meta({ description: 'When it was made' }),
-    label: z.string().meta({ description: 'Shown for the key in lists; by default its masked secret' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was created' }),
+    label: z.string().meta({ description: 'Label of the key in lists; by default its masked secret' }),
     limit: z.number().nullable().meta({ description: 'USD; null = unlimited' }),
     limit_remaining: z
       .number()
       .nullable()
-      .meta({ description: 'USD, until the limit renews; null = unlimited' }),
+      .meta({ description: 'USD left until the limit renews; null = unlimited' }),
     limit_reset: limitReset,
     last_used_at: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'When a call of it was last settled; null: never' }),
+      .meta({ description: 'When the key was last used; null: never' }),
     expires_at: z.iso.datetime().nullable().meta({ description: 'When it stops working; null: never' }),
     rate_limits: keyRateLimits,
     role: z
@@ -120,7 +122,7 @@ export const apiKey = z
     models: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'Models it may call; null = all of the account' }),
+      .meta({ description: 'Models that it may call; null = all models of the account' }),
   })
   .meta({ id: 'ApiKey' });
 

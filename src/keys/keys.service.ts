@@ -14,7 +14,7 @@ import type { CreateKeyBody, UpdateKeyBody } from './keys.schema.ts';
 import type { KeysStore } from './keys.store.ts';
 import { maskedSecret, newSecret, secretHash } from './secret.ts';
 
-/** Which models there are. */
+/** Knows which models exist. */
 export interface ModelNames {
   /** Throws AppError invalid_parameter for a name that no model has. */
   requireModels(names: readonly string[], field: string, caller: Pick<Principal, 'allowedModels'>): void;
@@ -26,7 +26,7 @@ export interface CreatedKey {
   readonly secret: string;
 }
 
-/** The life of API keys. Foreign and deleted keys are key_not_found throughout. */
+/** Creates, changes and deletes API keys. Foreign and deleted keys cause key_not_found throughout. */
 export class KeysService {
   readonly #store: KeysStore;
   readonly #movements: Movements;
@@ -41,8 +41,8 @@ export class KeysService {
   }
 
   /**
-   * Creates a key of an account, for a caller or for an operator. Throws AppError invalid_parameter for an expiry that has passed and
-   * for a model that there is not, too_many_keys, insufficient_scope for an owner key that a developer asks for.
+   * Creates a key of an account, for a caller or for an operator. Throws AppError invalid_parameter for an expiry that has passed and for
+   * a model that does not exist, too_many_keys, insufficient_scope for an owner key that a developer asks for.
    */
   async create(
     accountId: string,
@@ -90,8 +90,8 @@ export class KeysService {
   }
 
   /**
-   * Changes a key; once it returns, no call that contradicts the change can be admitted anywhere. Throws AppError key_in_use,
-   * key_not_found, insufficient_scope for an owner's or a member's key and a developer, invalid_parameter as {@link create} does.
+   * Changes a key. Once it returns, no call that contradicts the change can be admitted anywhere. Throws AppError key_in_use,
+   * key_not_found, insufficient_scope when a developer changes an owner key or a member's key, invalid_parameter as {@link create} does.
    */
   async update(principal: Principal, hash: string, body: UpdateKeyBody): Promise<ApiKeyRow> {
     if (body.disabled === true && hash === principal.keyHash) {
@@ -112,7 +112,7 @@ export class KeysService {
     return this.#change(principal.accountId, hash, changes);
   }
 
-  /** Deletes a key for good; its history stays. Returns it as it was last. Throws as {@link update} does. */
+  /** Deletes a key for good; its history stays. Returns its last state. Throws as {@link update} does. */
   async delete(principal: Principal, hash: string): Promise<ApiKeyRow> {
     if (hash === principal.keyHash) {
       throw new AppError('key_in_use', 'A key cannot delete itself.');
@@ -121,7 +121,10 @@ export class KeysService {
     return this.#change(principal.accountId, hash, { deleted: true });
   }
 
-  /** A developer's hands are off what reaches further than they do: owner keys, and the keys that people sign in by. */
+  /**
+   * Throws AppError insufficient_scope when a developer touches a key that can do more than they can: owner keys, and the keys that
+   * people sign in with.
+   */
   async #requireMay(principal: Principal, hash: string): Promise<void> {
     if (mustKeepToPrograms(principal)) {
       const row = await this.get(principal.accountId, hash);
@@ -155,7 +158,7 @@ function notFound(): never {
   throw new AppError('key_not_found', 'There is no such key.');
 }
 
-/** An owner key that is made together with its account, and its secret. */
+/** Returns an owner key to be created together with its account, and its secret. */
 export function newOwnerKey(accountId: string): { readonly secret: string; readonly key: NewOwnerKey } {
   const secret = newSecret(accountId);
   const id = newOwnedUuid(accountId);
@@ -171,19 +174,19 @@ function requireHash(secret: string): string {
   return hash;
 }
 
-/** The schema has let it through, so undefined cannot happen here but is refused all the same. */
+/** Converts a limit to nano-USD. The schema has already rejected invalid amounts, but undefined is rejected all the same. */
 function toNanoUsd(limit: number | null): NanoUsd | null {
   if (limit === null) {
     return null;
   }
   const amount = parseUsdNumber(limit);
   if (amount === undefined) {
-    throw new AppError('invalid_parameter', 'limit: must be an amount of USD.');
+    throw new AppError('invalid_parameter', 'limit: must be an amount in USD.');
   }
   return amount;
 }
 
-/** RFC 3339 or unix seconds. */
+/** Parses RFC 3339 or Unix seconds. Throws AppError invalid_parameter unless the time is in the future. */
 function futureDate(time: string | number | null): Date | null {
   if (time === null) {
     return null;

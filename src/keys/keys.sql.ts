@@ -13,7 +13,7 @@ export const findKeyFacts: SqlStatement = {
      WHERE k.hash = ANY ($1::text[]) AND k.deleted_at IS NULL`,
 };
 
-/** SKIP LOCKED: a key that is being charged right now is stamped by the next round, so nobody waits for anybody here. */
+/** Skips locked rows: a key that is being charged right now is stamped in the next round, so that no statement waits for another. */
 export const markKeysUsed: SqlStatement = {
   name: 'mark_keys_used',
   text: `
@@ -23,19 +23,22 @@ export const markKeysUsed: SqlStatement = {
       FROM free JOIN used USING (id) WHERE k.id = free.id RETURNING k.id`,
 };
 
-/** $1 account, $2 key as JSON. → its row; none when the account has as many keys as it may. */
+/** $1 account, $2 key as JSON. → its row; none when the account has its maximum number of keys. */
 export const createApiKey: SqlStatement = {
   name: 'create_api_key',
   text: 'SELECT * FROM create_api_key($1, $2::jsonb)',
 };
 
-/** $1 key. → is_members: whether a person signs in by it */
+/** $1 key. → is_members: whether a person signs in with it */
 export const isMembersKey: SqlStatement = {
   name: 'key_is_members',
   text: 'SELECT EXISTS (SELECT FROM members m WHERE m.api_key_id = $1) AS is_members',
 };
 
-/** $1 days since a key was deleted or expired, $2 how many at most. → how many were ended or judged */
+/**
+ * Deletes keys that expired long ago, and forgets those deleted long ago that have no history. $1 days since the deletion or expiry, $2
+ * maximum number of each. → handled: number of keys deleted or examined
+ */
 export const forgetApiKeys: SqlStatement = {
   name: 'forget_api_keys',
   text: `SELECT forget_api_keys(make_interval(days => $1), $2) AS handled`,

@@ -24,7 +24,7 @@ export interface NewKeyRow {
   readonly limitReset: ApiKeyRow['limit_reset'];
   readonly expiresAt: Date | null;
   readonly rateLimits: StoredRateLimits | null;
-  /** Ids of the models it may call; null = all of the account's. */
+  /** Ids of the models that it may call; null = all models of the account. */
   readonly allowedModels: readonly string[] | null;
 }
 
@@ -47,11 +47,11 @@ interface FactsRow extends pg.QueryResultRow {
   readonly member_email: string | null;
 }
 
-/** Days that the row of a key stays after its deletion, or after its expiry, before it is deleted. */
+/** Days for which the row of a key is kept after its deletion or expiry. */
 const KEY_DAYS = 90;
 const FORGOTTEN_PER_STATEMENT = 200;
 
-/** A limit that renews does so with the clock, its row with the next call. */
+/** Computes `spent_before`: a limit renews with the clock, its row only with the next call. */
 const COUNTED_NOW = {
   exclude: ['spent_before'],
   include: [
@@ -62,7 +62,7 @@ const COUNTED_NOW = {
   ],
 };
 
-/** The keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */
+/** Stores the keys of accounts. Limits, disabling and deletion go through the ledger, which takes the account's lock. */
 export class KeysStore {
   readonly #cells: Cells;
 
@@ -70,7 +70,7 @@ export class KeysStore {
     this.#cells = cells;
   }
 
-  /** Undefined when the account has as many keys as it may. */
+  /** Returns undefined when the account has its maximum number of keys. */
   async insert(key: NewKeyRow): Promise<ApiKeyRow | undefined> {
     const fields = {
       id: key.id,
@@ -93,7 +93,7 @@ export class KeysStore {
     )[0];
   }
 
-  /** A key that is not deleted. */
+  /** Returns a key, unless it is deleted. */
   async find(accountId: string, hash: string): Promise<ApiKeyRow | undefined> {
     const row = await this.#model(accountId).findOne({
       attributes: COUNTED_NOW,
@@ -102,7 +102,7 @@ export class KeysStore {
     return row?.get({ plain: true });
   }
 
-  /** The id behind a hash within an account, of a deleted key too: history stays readable. */
+  /** Returns the id of a hash within an account. Includes deleted keys, so that history stays readable. */
   async idOfHash(accountId: string, hash: string): Promise<string | undefined> {
     const row = await this.#model(accountId).findOne({
       where: { account_id: accountId, hash },
@@ -111,13 +111,13 @@ export class KeysStore {
     return row?.get('id') as string | undefined;
   }
 
-  /** Whether a person signs in by this key of the account. */
+  /** Returns whether a person signs in with this key of the account. */
   async isMembers(accountId: string, id: string): Promise<boolean> {
     const [row] = await run<{ is_members: boolean }>(this.#cells.of(accountId).money, isMembersKey, [id]);
     return row?.is_members ?? false;
   }
 
-  /** Hashes by id; ids of other accounts are left out. */
+  /** Returns hashes by id. Ids of other accounts are left out. */
   async hashesOfIds(accountId: string, ids: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#model(accountId).findAll({
       where: { account_id: accountId, id: { [Op.in]: [...new Set(ids)] } },
@@ -127,11 +127,11 @@ export class KeysStore {
     return new Map((rows as unknown as ApiKeyRow[]).map((row) => [row.id, row.hash]));
   }
 
-  /** Newest first, deleted ones left out. */
+  /** Lists keys, newest first, without deleted ones. */
   async list(accountId: string, limit: number, after: string | undefined): Promise<ApiKeyRow[]> {
     const rows = await this.#model(accountId).findAll({
       attributes: COUNTED_NOW,
-      // ids are time-ordered, so they alone are the order of creation
+      // ids are time-ordered, so they alone give the order of creation
       where: { account_id: accountId, deleted_at: null, ...(after && { id: { [Op.lt]: after } }) },
       order: [['id', 'DESC']],
       limit,
@@ -140,15 +140,16 @@ export class KeysStore {
   }
 
   /**
-   * What authentication needs to know of these keys, in one statement a cell; unknown and deleted ones are left out. A hash tells no
-   * cell: all are asked. The secret that it is of carries its account's bucket, which can spare that, but older secrets carry none.
+   * Returns what authentication needs to know about these keys, with one statement per cell. Unknown and deleted keys are left out. A
+   * hash does not tell its cell, so all cells are asked. The secret behind it contains the bucket of its account, which could avoid that,
+   * but older secrets do not.
    */
   async facts(hashes: readonly string[]): Promise<Map<string, KeyFacts>> {
     const rows = await inAll(this.#cells, ({ money }) => run<FactsRow>(money, findKeyFacts, [hashes]));
     return new Map(rows.map((row) => [row.hash, toFacts(row)]));
   }
 
-  /** Books uses (key id → Unix ms). Returns the ids that were locked by somebody else and have to be tried again. */
+  /** Records uses (key id → Unix ms). Returns the ids that were locked by another statement and must be retried. */
   async markUsed(uses: ReadonlyMap<string, number>): Promise<string[]> {
     const shares = byCell([...uses], ([id]) => this.#cells.ofOwned(id));
     const marking = shares.map(({ cell, items }) => {
@@ -160,8 +161,8 @@ export class KeysStore {
   }
 
   /**
-   * Deletes keys that expired 90 days ago and forgets those deleted 90 days ago that no report names, in bounded statements. Returns
-   * how many keys were looked at; those with history are looked at once.
+   * Deletes keys that expired 90 days ago, and forgets those deleted 90 days ago that no report refers to, in bounded statements. Returns
+   * the number of keys handled; keys with history are examined once.
    */
   async forget(signal: AbortSignal): Promise<number> {
     let handled = 0;
@@ -211,7 +212,7 @@ function toFacts(row: FactsRow): KeyFacts {
   };
 }
 
-/** A member reads all of the account; their own role is beside it. */
+/** A member can read the whole account; their own role is given beside it. */
 function roleOf(row: FactsRow): { readonly role: 'owner' | 'inference'; readonly member?: Member } {
   if (row.member_id === null || row.member_role === null) {
     return { role: row.role };

@@ -22,14 +22,14 @@ export class LastUsedService {
     this.#loop = every(FLUSH_EVERY_MS, () => this.flush());
   }
 
-  /** Notes a use; no I/O. */
+  /** Notes a use. Does no I/O. */
   touch(apiKeyId: string): void {
     if (this.#uses.size < KEYS_MAX || this.#uses.has(apiKeyId)) {
       this.#uses.set(apiKeyId, this.#clock.now());
     }
   }
 
-  /** Writes what has been noted. Never rejects: what could not be written is tried again. */
+  /** Writes the noted uses. Never rejects: what could not be written is retried. */
   flush(): Promise<void> {
     this.#flushing ??= this.#write().finally(() => {
       this.#flushing = undefined;
@@ -37,7 +37,7 @@ export class LastUsedService {
     return this.#flushing;
   }
 
-  /** Writes the rest and stops. */
+  /** Writes the remaining uses and stops. */
   async close(): Promise<void> {
     await this.#loop.close();
     await this.flush();
@@ -53,7 +53,7 @@ export class LastUsedService {
     try {
       left = await this.#store.markUsed(uses);
     } catch (error) {
-      this.#log.warn({ error }, 'last use of keys not stored, trying again');
+      this.#log.warn({ error }, 'failed to store when keys were last used; will retry');
     }
     for (const id of left) {
       const at = uses.get(id);

@@ -22,7 +22,7 @@ test('the last 12 bits of a secret are the bucket of its account', () => {
 test.each([
   ['all random', 'sk-tg-v1-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg0Hj6Mi'],
   ['with a bucket', newSecret(newUuid())],
-])('no change of one character passes the checksum of a secret that is %s', (_kind, secret) => {
+])('no single changed character passes the checksum of a secret that is %s', (_kind, secret) => {
   expect(secretHash(secret)).toBe(createHash('sha256').update(secret).digest('hex'));
   for (let index = 0; index < secret.length; index += 1) {
     for (const character of 'aZ0_') {
@@ -34,7 +34,7 @@ test.each([
 });
 
 test.each(['', 'sk-tg-v1-', ' sk', 'sk-tg-v1-é'.padEnd(58, '0'), '0'.repeat(100_000)])(
-  '%.20j is no secret',
+  '%.20j is not a secret',
   (text) => {
     expect(secretHash(text)).toBeUndefined();
   },

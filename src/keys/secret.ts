@@ -11,8 +11,8 @@ const CHECKSUM_DIGITS = 6;
 const FORMAT = /^sk-tg-v1-[0-9A-Za-z]{49}$/;
 
 /**
- * A new secret for a key of the account: prefix, 256 bits, and the CRC32 of all of that, both in base62. The last 12 bits are the
- * account's bucket and say where to look for the key first; the others are random. Secrets of before are random in all bits.
+ * Returns a new secret for a key of the account: prefix, 256 bits, and the CRC32 of all of that, both in base62. The last 12 bits are the
+ * account's bucket and say where to look for the key first; the others are random. In older secrets all bits are random.
  */
 export function newSecret(accountId: string): string {
   const random = BigInt(`0x${randomBytes(ENTROPY_BYTES).toString('hex')}`);
@@ -21,7 +21,7 @@ export function newSecret(accountId: string): string {
   return body + checksum(body);
 }
 
-/** SHA-256 hex of a well-formed secret; undefined for text that cannot be a key, decided without I/O. */
+/** Returns the SHA-256 hex of a well-formed secret; undefined for text that cannot be a key, decided without I/O. */
 export function secretHash(secret: string): string | undefined {
   if (!FORMAT.test(secret)) {
     return undefined;
@@ -30,7 +30,7 @@ export function secretHash(secret: string): string | undefined {
   return secret.endsWith(checksum(body)) ? hash('sha256', secret) : undefined;
 }
 
-/** What a secret may be shown as: enough to recognise it by, nothing to guess from. */
+/** Returns the form in which a secret may be shown: enough to recognize it, too little to guess it. */
 export function maskedSecret(secret: string): string {
   return `${secret.slice(0, PREFIX.length + 3)}...${secret.slice(-4)}`;
 }
@@ -39,7 +39,7 @@ function checksum(body: string): string {
   return uint32ToBase62(crc32(body), CHECKSUM_DIGITS);
 }
 
-/** A non-negative number as `length` base62 digits, zero-padded. */
+/** Formats a non-negative number as `length` base62 digits, zero-padded. */
 function toBase62(value: bigint, length: number): string {
   let rest = value;
   let text = '';
@@ -50,7 +50,7 @@ function toBase62(value: bigint, length: number): string {
   return text;
 }
 
-/** The same for an unsigned integer of 32 bits: every call's key is checked with it, and bigints would cost it some µs. */
+/** The same for an unsigned 32-bit integer. The key of every call is checked with it, and bigints would take some µs longer. */
 function uint32ToBase62(value: number, length: number): string {
   let rest = value;
   let text = '';
