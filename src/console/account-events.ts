@@ -2,7 +2,7 @@ import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { EventsReadModel, LiveFacts, LiveGeneration, LiveTask } from './events.read-model.ts';
 
-/** What is told to a page that follows an account. */
+/** Events sent to a page that follows an account. */
 export type AccountEvent =
   | { readonly event: 'hello'; readonly data: Readonly<Record<string, never>> }
   | { readonly event: 'balance'; readonly data: BalanceEvent }
@@ -22,35 +22,37 @@ interface TaskEvent {
 
 export interface Follower {
   readonly accountId: string;
-  /** Only what this key ordered is told; null: all of the account. */
+  /** Limits generations and tasks to those of this key; null: all of the account. */
   readonly apiKeyId: string | null;
   readonly tell: (events: readonly AccountEvent[]) => void;
-  /** Called when this process stops telling. */
+  /** Called when this process stops sending events. */
   readonly end: () => void;
 }
 
 export interface AccountEventsOptions {
   readonly rows: Pick<EventsReadModel, 'read'>;
-  /** Between two looks, in ms. Default 1,000: with one request of the page a change is on the screen in less than 1.5 s. */
+  /**
+   * Interval between two queries, in ms. Default 1,000: including one request by the page, a change is on the screen in less than 1.5 s.
+   */
   readonly lookMs?: number;
   /** Default {@link FOLLOWERS_MAX}. */
   readonly followersMax?: number;
 }
 
-/** Pages that one process tells; further ones are asked to poll. */
+/** Maximum number of pages that one process informs; further ones are asked to poll. */
 const FOLLOWERS_MAX = 1_000;
 const LOOK_MS = 1_000;
 
 /**
- * Tells pages what changed in their accounts: one query a second for all of them, however many they are, and none while nobody follows.
- * After a look that failed everybody is greeted again, since what changed meanwhile may be over by now.
+ * Tells pages what changed in their accounts, with one query a second for all of them, and none while nobody follows. After a failed
+ * query all pages get another `hello`, because a change may have come and gone unseen.
  */
 export class AccountEvents {
   readonly #options: AccountEventsOptions;
   readonly #followers = new Set<Follower>();
-  /** As of the last look, of accounts that are followed. */
+  /** State of the followed accounts at the last query. */
   #known = new Map<string, LiveFacts>();
-  /** Who knows from when on it is told. */
+  /** Followers that have received their `hello`. */
   #greeted = new WeakSet<Follower>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -60,8 +62,8 @@ export class AccountEvents {
   }
 
   /**
-   * Says `hello` first: what changes from then on is told. Returns what ends it; undefined when this process tells as many as it can, or is
-   * about to stop.
+   * Follows an account. Sends `hello` first; changes after it are reported. Returns a function that stops following; undefined when this
+   * process has its maximum number of followers or is about to stop.
    */
   follow(follower: Follower): (() => void) | undefined {
     if (this.#isClosed || this.#followers.size >= (this.#options.followersMax ?? FOLLOWERS_MAX)) {
@@ -74,7 +76,7 @@ export class AccountEvents {
     };
   }
 
-  /** Ends everybody's stream and takes no new one. */
+  /** Ends all streams and accepts no new ones. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -91,7 +93,7 @@ export class AccountEvents {
 
   async #look(): Promise<void> {
     const accounts = [...new Set([...this.#followers].map(({ accountId }) => accountId))];
-    // a database that is away is told by the pages themselves when they ask it
+    // when the database is unavailable, pages learn it from their own requests
     const rows = accounts.length === 0 ? [] : await this.#options.rows.read(accounts).catch(() => undefined);
     if (rows) {
       this.#tell(rows);

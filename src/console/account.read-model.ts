@@ -23,7 +23,7 @@ export class AccountReadModel {
     this.#cells = cells;
   }
 
-  /** `apiKeyId`: count only what runs under this key; null = all of the account. */
+  /** Returns an account. Counts only what runs with the key `apiKeyId`; null: all of the account. */
   async get(accountId: string, apiKeyId: string | null): Promise<AccountOverviewRow> {
     const [row] = await readRows<AccountOverviewRow>(this.#cells.of(accountId).sequelize, accountOverview, [
       accountId,

@@ -11,18 +11,18 @@ const count = z.int().min(0);
 const accountOverviewJson = z
   .object({
     id: accountId,
-    name: z.string().meta({ description: 'Display name that the operator gave it' }),
+    name: z.string().meta({ description: 'Display name, chosen by the operator' }),
     suspended: z
       .boolean()
       .meta({ description: 'true: its keys can only read, and paid calls are rejected with 403' }),
     created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
     remaining_credits: usdString.meta({ description: 'Settled balance: available plus held' }),
     held: usdString.meta({ description: 'Reserved for running calls and tasks' }),
-    available: usdString.meta({ description: 'What a new call may cost at most' }),
-    debt: usdString.meta({ description: 'Taken back by a payment reversal beyond the balance' }),
+    available: usdString.meta({ description: 'Most that a new call may cost' }),
+    debt: usdString.meta({ description: 'Owed for reversed payments that the balance did not cover' }),
     currency: currencyJson,
     running_calls: count.meta({
-      description: 'Calls that hold money now; a key that is not an owner key sees only its own',
+      description: 'Calls that hold credits now; a key that is not an owner key sees only its own',
     }),
     running_tasks: count.meta({
       description: 'Tasks that have not ended; a key that is not an owner key sees only its own',
@@ -30,17 +30,17 @@ const accountOverviewJson = z
     limits: z
       .object({
         requests_per_minute: count.meta({ description: 'Requests per minute' }),
-        tokens_per_minute: count.meta({ description: 'Tokens of prompts and answers a minute' }),
+        tokens_per_minute: count.meta({ description: 'Prompt and answer tokens per minute' }),
         concurrency: count.meta({ description: 'Paid calls in flight at the same time' }),
       })
-      .meta({ description: 'What all keys of an account may do together, as configured here' }),
+      .meta({ description: 'Limits for all keys of an account together, as configured here' }),
     features: z
       .object({
         payments: z
           .enum(['stripe', 'test'])
           .nullable()
           .meta({ description: 'null: credits are not sold here' }),
-        keep_prompts: z.boolean().meta({ description: 'Whether prompts of tasks outlive the task' }),
+        keep_prompts: z.boolean().meta({ description: 'Whether prompts of tasks are kept after the task' }),
       })
       .meta({ description: 'What this installation offers' }),
   })
@@ -48,7 +48,7 @@ const accountOverviewJson = z
 
 type AccountOverviewJson = z.output<typeof accountOverviewJson>;
 
-/** What an installation offers. */
+/** Features of an installation. */
 interface ConsoleFeatures {
   readonly payments: 'stripe' | 'test' | null;
   readonly keepPrompts: boolean;
@@ -67,7 +67,7 @@ export function accountOverviewRoutes({ accounts, limits, features }: AccountRou
       method: 'get',
       path: '/api/v1/account',
       operationId: 'getAccountOverview',
-      summary: 'Get the account with its held money, limits and running work',
+      summary: 'Get the account with its held credits, limits and running work',
       tag: 'Console',
       access: 'inference',
       envelope: 'data',

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 account, $2 key or NULL for all. What runs now. */
+/** Reads an account and counts what runs now. $1 account, $2 key or NULL for all. */
 export const accountOverview: SqlStatement = {
   name: 'console_account_overview',
   text: `

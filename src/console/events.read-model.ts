@@ -6,7 +6,7 @@ import { liveFacts } from './events.sql.ts';
 
 export interface LiveGeneration {
   readonly id: string;
-  /** Stored id of the key that ordered it. */
+  /** Stored id of the key that requested it. */
   readonly key: string;
 }
 
@@ -16,15 +16,15 @@ export interface LiveTask extends LiveGeneration {
   readonly progress: number;
 }
 
-/** What pages show live of an account; amounts are nano-USD as decimal text. */
+/** What pages show live about an account; amounts are nano-USD as decimal text. */
 export interface LiveFacts {
   readonly account_id: string;
   readonly posted: string;
   readonly held: string;
-  /** Number of the newest entry of its books. */
+  /** Sequence number of the newest ledger entry. */
   readonly seq: string;
   readonly tasks: readonly LiveTask[];
-  /** The newest of the last hour that has ended. */
+  /** The newest generation of the last hour that has ended. */
   readonly generation: LiveGeneration | null;
 }
 

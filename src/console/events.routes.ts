@@ -8,13 +8,16 @@ import type { SessionsService } from './sessions.service.ts';
 
 export interface EventRouteParts {
   readonly events: AccountEvents;
-  /** A session that was ended, or a key that was disabled, hears nothing more. */
+  /** Used to end the stream of a session that was ended or a key that was disabled. */
   readonly sessions: Pick<SessionsService, 'isStillIn'>;
-  /** How often that is asked, in ms. Default 10,000. */
+  /** Interval between those checks, in ms. Default 10,000. */
   readonly askMs?: number;
 }
 
-/** Browsers come back by themselves; until then a process that leaves, or was just given more memory, keeps no old streams. */
+/**
+ * Maximum duration of a stream, in ms. Browsers reconnect by themselves, so a process that leaves, or was just given more memory, keeps
+ * no old streams.
+ */
 const STREAM_MS = 300_000;
 const POLL_SECONDS = 60;
 const ASK_MS = 10_000;
@@ -28,7 +31,7 @@ export function eventRoutes({ events, sessions, askMs = ASK_MS }: EventRoutePart
       operationId: 'followAccount',
       summary: 'Follow the balance and the tasks of the account as server-sent events',
       description:
-        'Events: `hello` first, then within about a second of each change `balance` (what `GET /api/v1/account` says about money), `generation` (id of the newest that ended) and `task` (id and status); a key that is no owner key hears of its own only. The stream ends after five minutes: connect again. Read what is shown anew after each `hello`: what changed before it is not told. Where too many follow, 503 says when to try again; poll until then.',
+        'Events: `hello` first, then within about a second of each change `balance` (the balances of `GET /api/v1/account`), `generation` (id of the newest one that ended) and `task` (id and status). A key that is not an owner key gets only its own generations and tasks. The stream ends after five minutes: connect again. Reload what you show after each `hello`, because earlier changes are not reported. When too many pages follow, 503 says when to retry; poll until then.',
       tag: 'Console',
       access: 'inference',
       envelope: 'bare',
@@ -58,8 +61,8 @@ export function eventRoutes({ events, sessions, askMs = ASK_MS }: EventRoutePart
             },
           );
         }
-        // the head goes out now, so that a refusal and a stream can be told apart
-        void stream.write(': told from the first hello on\n\n');
+        // sends the headers now, so that the page can tell an error from a stream
+        void stream.write(': changes are reported from the first hello on\n\n');
         const asking = setInterval(() => {
           sessions.isStillIn(principal, session?.token).then((isIn) => isIn || end(), end);
         }, askMs);
@@ -75,7 +78,7 @@ export function eventRoutes({ events, sessions, askMs = ASK_MS }: EventRoutePart
   ];
 }
 
-/** False when the reader left, or was dropped for reading too slowly. */
+/** Returns false when the reader left or was dropped for reading too slowly. */
 async function send(stream: EventStream, events: readonly AccountEvent[]): Promise<boolean> {
   const frames = events.map(({ event, data }) => eventFrame(data, event)).join('');
   return (await stream.write(frames)) ?? true;

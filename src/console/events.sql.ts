@@ -1,9 +1,9 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * $1 accounts, $2 how many of its newest tasks, $3 least id of a generation. What pages show live of each account: its money, how far its
- * books are, its newest generation, its tasks that run or ended within the last minute. Ids are time-ordered; a task that still runs below
- * the newest is read by its page as before.
+ * Reads what pages show live about each account: its money, the position of its ledger, its newest generation, and its tasks that run or
+ * ended within the last minute. $1 accounts, $2 number of newest tasks per account, $3 lowest id of a generation. Ids are time-ordered. A
+ * task that still runs but is older than these is read by its page as before.
  */
 export const liveFacts: SqlStatement = {
   name: 'console_live_facts',

@@ -28,13 +28,13 @@ async function get(path: string, accept: string): Promise<[number, string | null
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-test('a browser is led to the docs, and to the console once it is built', async () => {
+test('a browser is redirected to the docs, and to the console once it is built', async () => {
   expect(await get('/', BROWSER)).toEqual([302, 'docs']);
   await writeFile(join(folder, 'index.html'), '');
   expect(await get('/', BROWSER)).toEqual([302, 'console']);
 });
 
-test('programs and other paths are not', async () => {
+test('programs and other paths are not redirected', async () => {
   expect(await get('/', '*/*')).toEqual([404, null]);
   expect(await get('/other', BROWSER)).toEqual([404, null]);
 });

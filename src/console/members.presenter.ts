@@ -28,7 +28,7 @@ export function presentInvitation(row: InvitationRow): InvitationJson {
   };
 }
 
-/** `rows`: every membership of the person. */
+/** `rows` are all memberships of the person. */
 export function presentSessionMember(
   { id, email, role }: Member,
   rows: readonly MemberRow[],

@@ -17,7 +17,9 @@ import type { MembersService } from './members.service.ts';
 
 const common = { tag: 'Console', access: 'owner', envelope: 'data' } as const;
 
-/** `/api/v1/members` and `/api/v1/invitations`: who may sign in as themselves. Only where an OpenID provider is configured. */
+/**
+ * `/api/v1/members` and `/api/v1/invitations`: the people who may sign in as themselves. Exist only with an OpenID provider configured.
+ */
 export function memberRoutes(members: MembersService): Route[] {
   return [...peopleRoutes(members), ...invitationRoutes(members)];
 }
@@ -44,7 +46,7 @@ function peopleRoutes(members: MembersService): Route[] {
       method: 'patch',
       path: '/api/v1/members/{id}',
       operationId: 'changeMember',
-      summary: 'Give a member another role; in force within a second',
+      summary: 'Change the role of a member; takes effect within a second',
       recentLogin: true,
       params: memberParams,
       body: changeMemberBody,
@@ -60,7 +62,7 @@ function peopleRoutes(members: MembersService): Route[] {
       method: 'delete',
       path: '/api/v1/members/{id}',
       operationId: 'removeMember',
-      summary: 'Remove a member; their sessions end at once, what they spent stays in the reports',
+      summary: 'Remove a member; their sessions end at once, and what they spent stays in the reports',
       recentLogin: true,
       params: memberParams,
       response: { status: 200, schema: removedMemberResponse },
@@ -80,7 +82,7 @@ function invitationRoutes(members: MembersService): Route[] {
       method: 'post',
       path: '/api/v1/invitations',
       operationId: 'invite',
-      summary: 'Invite somebody by their e-mail address; the link to pass on is in this answer only',
+      summary: 'Invite a person by e-mail address; the link to pass on is in this answer only',
       recentLogin: true,
       body: inviteBody,
       response: { status: 201, schema: invitedResponse },

@@ -5,7 +5,7 @@ import { accountId, answerOf, listOf } from '../http/input/wire-shapes.ts';
 
 const role = z.enum(MEMBER_ROLES).meta({
   description:
-    'A viewer reads, a developer also calls models and makes keys for programs, an owner also sees to money and people',
+    'A viewer reads, a developer also calls models and creates keys for programs, an owner also manages money and people',
 });
 const email = z.string().meta({ description: 'E-mail address, as the OpenID provider verified it' });
 const memberId = z.string().meta({ description: 'Id of the member, mem_…' });
@@ -15,7 +15,7 @@ export const memberJson = z
   .object({
     id: memberId,
     email,
-    name: z.string().meta({ description: 'Name, as the OpenID provider tells it; may be empty' }),
+    name: z.string().meta({ description: 'Name from the OpenID provider; may be empty' }),
     role,
     key_hash: z
       .string()
@@ -32,25 +32,25 @@ export const invitationJson = z
     id: invitationId,
     email: z.string().meta({ description: 'Address that the link is valid for' }),
     role,
-    invited_by: z.string().meta({ description: 'Member who invites, or `an owner key`' }),
-    created_at: z.iso.datetime().meta({ description: 'When it was made' }),
+    invited_by: z.string().meta({ description: 'Member who created the invitation, or `an owner key`' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was created' }),
     ends_at: z.iso.datetime().meta({ description: 'When the link stops working: after seven days' }),
   })
   .meta({ id: 'Invitation' });
 
-/** In the session of a member: who it is, and where else they are. */
+/** The member in a session, and the other accounts they belong to. */
 export const sessionMember = z
   .object({
     id: memberId,
     email,
-    name: z.string().meta({ description: 'Name, as the OpenID provider tells it; may be empty' }),
+    name: z.string().meta({ description: 'Name from the OpenID provider; may be empty' }),
     role,
     accounts: z
       .array(z.object({ id: accountId, name: z.string().meta({ description: 'Display name' }), role }))
       .meta({ description: 'Every account that the person belongs to' }),
   })
   .nullable()
-  .meta({ description: 'The person who signed in as themselves; null for a sign-in by key' });
+  .meta({ description: 'The person who signed in as themselves; null for a sign-in with a key' });
 
 export const changeMemberBody = z.object({ role }).meta({ id: 'ChangeMember' });
 export const inviteBody = z
@@ -58,7 +58,7 @@ export const inviteBody = z
     email: z
       .email()
       .max(200)
-      .meta({ description: 'Only somebody whom the OpenID provider knows by this address can use the link' }),
+      .meta({ description: 'The link works only for a person who has this address at the OpenID provider' }),
     role: role.default('developer'),
   })
   .meta({ id: 'Invite' });
@@ -70,7 +70,7 @@ export const invitationParams = idOf('Id of the invitation, ivt_…');
 export const listMembersQuery = z.strictObject(pageQuery);
 
 export const memberListResponse = listOf(memberJson, 'Members, newest first');
-export const memberResponse = answerOf(memberJson, 'The member as they are now');
+export const memberResponse = answerOf(memberJson, 'The member after the change');
 export const invitationListResponse = listOf(invitationJson, 'Open invitations, newest first');
 export const invitedResponse = answerOf(invitationJson, 'The new invitation').extend({
   url: z.string().meta({ description: 'The link, good for one use. It is shown only once and not stored' }),

@@ -13,11 +13,11 @@ import type { Identity } from './openid-provider.ts';
 export interface MembersParts {
   readonly store: MembersStore;
   readonly keys: KeyCache;
-  /** Base of the links that are handed out. */
+  /** Base URL of the invitation links. */
   readonly publicUrl: string;
 }
 
-/** Why somebody whom the provider vouches for is let into no account. */
+/** Why a person whom the provider vouches for cannot sign in to any account. */
 export type NotAdmitted =
   | 'not_a_member'
   | 'invitation_ended'
@@ -29,7 +29,7 @@ const INVITATION_HOURS = 7 * 24;
 const INVITATIONS_MAX = 100;
 const TOKEN_BYTES = 32;
 
-/** Who is in an account, who is asked in, and which account somebody who signs in comes to. */
+/** Manages the members and invitations of accounts, and selects the account that a person signs in to. */
 export class MembersService {
   readonly #parts: MembersParts;
 
@@ -37,13 +37,13 @@ export class MembersService {
     this.#parts = parts;
   }
 
-  /** Newest first. */
+  /** Lists members, newest first. */
   async list({ accountId }: Principal, query: PageQuery): Promise<Page<MemberRow>> {
     const rows = await this.#parts.store.list(accountId, query.limit + 1, beforeOf(query));
     return cutPage(rows, query.limit, (row) => [row.id]);
   }
 
-  /** In force everywhere within a second. Throws AppError member_not_found. */
+  /** Changes the role of a member; takes effect everywhere within a second. Throws AppError member_not_found. */
   async changeRole({ accountId }: Principal, id: string, role: MemberRole): Promise<MemberRow> {
     const member = parsePublicId('member', id);
     const row = member && (await this.#parts.store.changeRole(accountId, member, role));
@@ -54,7 +54,7 @@ export class MembersService {
     return row;
   }
 
-  /** Ends a membership; its sessions are refused everywhere within a second. Throws AppError member_not_found. */
+  /** Ends a membership; its sessions are rejected everywhere within a second. Throws AppError member_not_found. */
   async remove({ accountId }: Principal, id: string): Promise<void> {
     const member = parsePublicId('member', id);
     const keyHash = member && (await this.#parts.store.remove(accountId, member));
@@ -64,7 +64,10 @@ export class MembersService {
     this.#parts.keys.forget(keyHash);
   }
 
-  /** Invites an address; the link is told this once. Another one to the same address ends the one before. Throws AppError too_many_invitations. */
+  /**
+   * Invites an address. Only this call returns the link. A new invitation to the same address ends the earlier one. Throws AppError
+   * too_many_invitations.
+   */
   async invite(
     principal: Principal,
     email: string,
@@ -86,13 +89,13 @@ export class MembersService {
     return { row, url: `${this.#parts.publicUrl}/console/sign-in?invitation=${token}` };
   }
 
-  /** Newest first. */
+  /** Lists open invitations, newest first. */
   async invitations({ accountId }: Principal, query: PageQuery): Promise<Page<InvitationRow>> {
     const rows = await this.#parts.store.invitations(accountId, query.limit + 1, beforeOf(query));
     return cutPage(rows, query.limit, (row) => [row.id]);
   }
 
-  /** Throws AppError invitation_not_found. */
+  /** Withdraws an invitation. Throws AppError invitation_not_found. */
   async withdraw({ accountId }: Principal, id: string): Promise<void> {
     const invitation = parsePublicId('invitation', id);
     if (invitation === undefined || !(await this.#parts.store.withdraw(accountId, invitation))) {
@@ -100,12 +103,12 @@ export class MembersService {
     }
   }
 
-  /** Every account that the person behind a member is in. */
+  /** Returns every membership of the person behind a member. */
   memberships(memberId: string): Promise<MemberRow[]> {
     return this.#parts.store.besides(memberId);
   }
 
-  /** The key that a member has in another account of theirs. Throws AppError account_not_found. */
+  /** Returns the membership, with its key, that the person has in another account. Throws AppError account_not_found. */
   async keyIn(principal: Principal, account: string): Promise<MemberRow> {
     const accountId = parsePublicId('account', account);
     const rows = principal.member ? await this.memberships(principal.member.id) : [];
@@ -117,8 +120,8 @@ export class MembersService {
   }
 
   /**
-   * The membership that somebody signs in to: the one they are invited to, else the account they ask for, else the one they used last.
-   * `invitation`: the secret of the link.
+   * Returns the membership that a person signs in to: that of the invitation, otherwise that of the requested account, otherwise the one
+   * used last. `wish.invitation` is the secret of the link.
    */
   async admit(
     identity: Identity,
@@ -178,7 +181,7 @@ export class MembersService {
   }
 }
 
-/** A key whose secret is forgotten at once. By itself it could do no more than call; what it may do is the member's role. */
+/** Returns a key whose secret is discarded at once. By itself it could only make calls; what it may do depends on the member's role. */
 function personalKey(accountId: string, email: string): Record<string, string> {
   const hash = secretHash(newSecret(accountId)) ?? '';
   return {

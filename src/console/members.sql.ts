@@ -4,19 +4,19 @@ const MEMBER = `m.id, m.account_id, m.email, m.name, m.role, m.created_at, m.sig
   k.disabled OR coalesce(k.expires_at <= statement_timestamp(), false) AS disabled, a.name AS account_name`;
 const LIVING = `members m JOIN api_keys k ON k.id = m.api_key_id AND k.deleted_at IS NULL JOIN accounts a ON a.id = m.account_id`;
 
-/** $1 account, $2 before id or NULL, $3 how many. Newest first. */
+/** Lists members, newest first. $1 account, $2 before id or NULL, $3 maximum number. */
 export const listMembers: SqlStatement = {
   name: 'member_list',
   text: `SELECT ${MEMBER} FROM ${LIVING} WHERE m.account_id = $1 AND ($2::uuid IS NULL OR m.id < $2) ORDER BY m.id DESC LIMIT $3`,
 };
 
-/** $1 issuer, $2 subject, $3 how many. The account that was used last comes first; closed ones are left out. */
+/** Lists the memberships of a person, last used first, without those whose key was deleted. $1 issuer, $2 subject, $3 maximum number. */
 export const membershipsOfPerson: SqlStatement = {
   name: 'member_of_person',
   text: `SELECT ${MEMBER} FROM ${LIVING} WHERE m.issuer = $1 AND m.subject = $2 ORDER BY m.signed_in_at DESC, m.id DESC LIMIT $3`,
 };
 
-/** $1 member, $2 how many. Every account that the same person is in. */
+/** Lists every membership of the person behind a member. $1 member, $2 maximum number. */
 export const membershipsBesides: SqlStatement = {
   name: 'member_besides',
   text: `SELECT ${MEMBER} FROM ${LIVING}
@@ -39,15 +39,16 @@ export const removeMember: SqlStatement = {
   text: 'SELECT remove_member($1, $2) AS key_hash',
 };
 
-/** $1 member, $2 e-mail, $3 name: as the provider says them now. */
+/** $1 member, $2 e-mail, $3 name, both as the provider reports them now. */
 export const noteMemberSignIn: SqlStatement = {
   name: 'member_note_sign_in',
   text: 'UPDATE members SET signed_in_at = statement_timestamp(), email = $2, name = $3 WHERE id = $1',
 };
 
 /**
- * $1 id, $2 token hash, $3 account, $4 e-mail, $5 role, $6 who invites, $7 hours it is good for, $8 how many an account may have. → its row;
- * none when the account has as many. Another one to the same address takes its place; ended ones of all accounts are taken away.
+ * Creates an invitation, which replaces an earlier one to the same address, and deletes ended ones of all accounts. $1 id, $2 token hash,
+ * $3 account, $4 e-mail, $5 role, $6 who invites, $7 lifetime in hours, $8 maximum per account. → its row; none when the account has its
+ * maximum.
  */
 export const insertInvitation: SqlStatement = {
   name: 'invitation_insert',
@@ -63,7 +64,7 @@ export const insertInvitation: SqlStatement = {
     RETURNING id, account_id, email, role, invited_by, created_at, ends_at`,
 };
 
-/** $1 account, $2 before id or NULL, $3 how many. Newest first, ended ones left out. */
+/** Lists invitations, newest first, without ended ones. $1 account, $2 before id or NULL, $3 maximum number. */
 export const listInvitations: SqlStatement = {
   name: 'invitation_list',
   text: `SELECT id, account_id, email, role, invited_by, created_at, ends_at FROM invitations

@@ -21,7 +21,7 @@ export interface MemberRow extends pg.QueryResultRow {
   readonly account_id: string;
   readonly account_name: string;
   readonly key_hash: string;
-  /** Shut out for the time being, by disabling the key. */
+  /** Locked out for now, because the key is disabled or has expired. */
   readonly disabled: boolean;
   readonly email: string;
   readonly name: string;
@@ -47,16 +47,16 @@ export interface NewInvitation {
   readonly email: string;
   readonly role: MemberRole;
   readonly invitedBy: string;
-  /** Hours it is good for. */
+  /** Lifetime in hours. */
   readonly hours: number;
-  /** How many an account may have at a time. */
+  /** Maximum number of open invitations per account. */
   readonly most: number;
 }
 
-/** Accounts that one person can choose from. */
+/** Maximum number of accounts that one person can choose from. */
 const MEMBERSHIPS_MAX = 100;
 
-/** People who sign in as themselves, and those who are invited to. Members whose key was deleted are none. */
+/** Stores the people who sign in as themselves, and invitations. A person whose key was deleted is no longer a member. */
 export class MembersStore {
   readonly #cells: Cells;
 
@@ -64,17 +64,17 @@ export class MembersStore {
     this.#cells = cells;
   }
 
-  /** Newest first. */
+  /** Lists members, newest first. */
   list(accountId: string, limit: number, beforeId: string | null): Promise<MemberRow[]> {
     return run<MemberRow>(this.#cells.of(accountId).money, listMembers, [accountId, beforeId, limit]);
   }
 
-  /** What a person is a member of, the account that was used last first. */
+  /** Lists the memberships of a person, last used first. */
   ofPerson(issuer: string, subject: string): Promise<MemberRow[]> {
     return run<MemberRow>(this.#cells.sole.money, membershipsOfPerson, [issuer, subject, MEMBERSHIPS_MAX]);
   }
 
-  /** What the person behind a member is a member of, by the accounts' names. */
+  /** Lists the memberships of the person behind a member, by the name of the account. */
   besides(memberId: string): Promise<MemberRow[]> {
     return run<MemberRow>(this.#cells.sole.money, membershipsBesides, [memberId, MEMBERSHIPS_MAX]);
   }
@@ -85,7 +85,7 @@ export class MembersStore {
     )[0];
   }
 
-  /** Ends a membership, its key and its sessions. Returns the hash of the key. */
+  /** Ends a membership with its key and its sessions. Returns the hash of the key. */
   async remove(accountId: string, id: string): Promise<string | undefined> {
     return (
       await run<{ key_hash: string }>(this.#cells.of(accountId).money, removeMember, [accountId, id])
@@ -96,14 +96,14 @@ export class MembersStore {
     await run(this.#cells.of(accountId).money, noteMemberSignIn, [id, email, name]);
   }
 
-  /** Undefined when the account has as many as it may. */
+  /** Returns undefined when the account has its maximum number of invitations. */
   async invite(invitation: NewInvitation): Promise<InvitationRow | undefined> {
     const { id, tokenHash, accountId, email, role, invitedBy, hours, most } = invitation;
     const values = [id, tokenHash, accountId, email, role, invitedBy, hours, most];
     return (await run<InvitationRow>(this.#cells.of(accountId).money, insertInvitation, values))[0];
   }
 
-  /** Newest first, ended ones left out. */
+  /** Lists invitations, newest first, without ended ones. */
   invitations(accountId: string, limit: number, beforeId: string | null): Promise<InvitationRow[]> {
     return run<InvitationRow>(this.#cells.of(accountId).money, listInvitations, [accountId, beforeId, limit]);
   }
@@ -119,7 +119,7 @@ export class MembersStore {
     return (await run(this.#cells.of(accountId).money, deleteInvitation, [accountId, id])).length > 0;
   }
 
-  /** Uses an invitation up. Undefined when it has ended, or the account has as many keys as it may. */
+  /** Uses up an invitation. Returns undefined when it has ended or the account has its maximum number of keys. */
   async join(
     invitation: InvitationRow,
     person: Readonly<Record<string, string>>,

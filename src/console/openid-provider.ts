@@ -3,25 +3,25 @@ import { Agent, fetch as undiciFetch } from 'undici';
 import type { OidcSettings } from '../config/oidc-settings.ts';
 import type { Clock } from '../lib/clock.ts';
 
-/** Who signed in, as the provider says. */
+/** The person who signed in, as the provider reports them. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** In lower case; empty where the provider tells none that counts. */
+  /** In lower case; empty when the provider reports none that is trusted. */
   readonly email: string;
   readonly name: string;
-  /** Whether the claim says so that makes operators. */
+  /** Whether the claim that makes operators is present with its value. */
   readonly isOperator: boolean;
 }
 
-/** What the answer to a request for a sign-in is checked by; kept by the browser that asked, sealed. */
+/** Values that the response to a sign-in is checked against; kept, sealed, by the browser that asked. */
 export interface SignInChecks {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Why nobody could be signed in: the provider does not answer, or does not vouch. */
+/** Why a sign-in failed: the provider does not answer, or does not vouch for the person. */
 export class SignInFailure extends Error {
   readonly reason: 'provider_away' | 'refused';
 
@@ -31,21 +31,21 @@ export class SignInFailure extends Error {
   }
 }
 
-/** Seconds for one request to the provider, answer included. */
+/** Maximum duration of one request to the provider in seconds, including its response. */
 const REQUEST_SECONDS = 5;
 const CONNECT_MS = 3_000;
-/** Largest answer read: documents and keys are a few kilobytes. */
+/** Maximum size of a response in bytes: documents and keys take a few kilobytes. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
-/** Seconds that the provider's clock and ours may differ. */
+/** Seconds by which the provider's clock and ours may differ. */
 const CLOCK_SECONDS = 30;
-/** How long the provider's description of itself is believed. */
+/** How long the provider's discovery document is used, in ms. */
 const DISCOVERY_MS = 3_600_000;
 const TEXT_MAX = 200;
 const EMAIL_PATTERN = /^[^\s@\p{C}]{1,100}@[^\s@\p{C}]{1,100}$/u;
 /** Characters that no page shows and the database does not store. */
 const UNSEEN = /\p{C}/gu;
 
-/** Codes of answers that are none: late, cut off, or of something else than the provider. */
+/** Codes of responses that do not count: late, cut off, or not from the provider. */
 const AWAY = [
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',
@@ -55,8 +55,8 @@ const AWAY = [
 ];
 
 /**
- * Signs people in by authorization code with PKCE, state and nonce; the signature of what the provider says is checked, too. Asks the
- * provider for nothing before somebody signs in. Owns its connections.
+ * Signs people in by authorization code with PKCE, state and nonce, and checks the signature of what the provider states as well.
+ * Requests nothing from the provider before somebody signs in. Owns its connections.
  */
 export class OpenIdProvider {
   readonly #settings: OidcSettings;
@@ -75,7 +75,10 @@ export class OpenIdProvider {
     this.#clock = clock;
   }
 
-  /** Where the browser is sent, and what its answer is checked by. `again`: the person is asked even if signed in there. Throws SignInFailure. */
+  /**
+   * Returns the URL to send the browser to, and the values to check the response against. With `again`, the provider asks the person even
+   * if they are signed in there. Throws SignInFailure.
+   */
   async begin(again: boolean): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
     const configuration = await this.#configuration();
     const checks = {
@@ -95,7 +98,10 @@ export class OpenIdProvider {
     return { url, checks };
   }
 
-  /** Who the provider says it is. `query`: of the address that it sent the browser back to. Throws SignInFailure. */
+  /**
+   * Returns the person whom the provider reports. `query` is that of the URL to which the provider sent the browser back. Throws
+   * SignInFailure.
+   */
   async finish(query: string, checks: SignInChecks): Promise<Identity> {
     const configuration = await this.#configuration();
     try {
@@ -143,7 +149,7 @@ export class OpenIdProvider {
     );
   }
 
-  /** Found once and believed for an hour; a failure is not remembered. */
+  /** Returns the discovered configuration, which is used for an hour. A failure is not cached. */
   #configuration(): Promise<oidc.Configuration> {
     const now = this.#clock.now();
     if (!this.#found || this.#found.untilMs <= now) {
@@ -183,7 +189,7 @@ export class OpenIdProvider {
     }
   }
 
-  /** Follows no redirect: what the provider's document names is where things are. */
+  /** Follows no redirect: only the addresses in the provider's document count. */
   readonly #fetch = (url: string, options: oidc.CustomFetchOptions): Promise<Response> =>
     undiciFetch(url, {
       ...(options as Parameters<typeof undiciFetch>[1]),

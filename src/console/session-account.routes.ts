@@ -6,7 +6,7 @@ import { cookieOf, present } from './sessions.routes.ts';
 import { createdSessionResponse } from './sessions.schema.ts';
 import type { SessionsService } from './sessions.service.ts';
 
-/** `/api/v1/session/account`: only where people sign in as themselves. */
+/** `/api/v1/session/account`. Exists only where people sign in as themselves. */
 export function moveSessionRoute(
   sessions: SessionsService,
   keys: Pick<KeysService, 'get'>,

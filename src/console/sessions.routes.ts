@@ -18,12 +18,12 @@ import type { SessionsService, SignedIn } from './sessions.service.ts';
 type Keys = Pick<KeysService, 'get'>;
 const common = { tag: 'Console', envelope: 'data' } as const;
 
-/** `/api/v1/session` and `/api/v1/sessions`: how a browser signs in, and what is signed in. */
+/** `/api/v1/session` and `/api/v1/sessions`: sign browsers in and out, and list them. */
 export function sessionRoutes(sessions: SessionsService, keys: Keys, members?: MembersService): Route[] {
   return [...listRoutes(sessions), ...currentRoutes(sessions, keys, members)];
 }
 
-/** A session as its own browser sees it. */
+/** Presents a session as its own browser sees it. */
 export async function present(signedIn: SignedIn, keys: Keys, members: MembersService | undefined) {
   const { accountId, keyHash, member } = signedIn.principal;
   const [{ name }, memberships] = await Promise.all([
@@ -33,7 +33,7 @@ export async function present(signedIn: SignedIn, keys: Keys, members: MembersSe
   return presentSession(signedIn, name, member ? presentSessionMember(member, memberships) : null);
 }
 
-/** Headers of the answer that makes a session: its cookie. */
+/** Returns the headers of the response that creates a session, with its cookie. */
 export function cookieOf(sessions: SessionsService, { session }: SignedIn): Record<string, string> {
   return { 'Set-Cookie': sessions.cookie(session), 'Cache-Control': 'no-store' };
 }
@@ -114,7 +114,7 @@ function listRoutes(sessions: SessionsService): Route[] {
       method: 'get',
       path: '/api/v1/sessions',
       operationId: 'listSessions',
-      summary: 'List the browsers that are signed in, newest first; an inference key sees its own',
+      summary: 'List the browsers that are signed in, newest first; an inference key sees only its own',
       access: 'inference',
       query: listSessionsQuery,
       response: { status: 200, schema: sessionListResponse },
@@ -130,7 +130,7 @@ function listRoutes(sessions: SessionsService): Route[] {
       method: 'delete',
       path: '/api/v1/sessions',
       operationId: 'endSessions',
-      summary: 'Sign out everywhere; an inference key ends its own sessions',
+      summary: 'Sign out everywhere; an inference key ends only its own sessions',
       access: 'inference',
       leastRole: 'viewer',
       recentLogin: true,

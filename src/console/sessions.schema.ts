@@ -21,7 +21,7 @@ export const sessionJson = z
     account: z
       .object({
         id: accountId,
-        name: z.string().meta({ description: 'Display name that the operator gave it' }),
+        name: z.string().meta({ description: 'Display name, chosen by the operator' }),
       })
       .meta({ description: 'The account of that key' }),
     key: z
@@ -48,7 +48,7 @@ export const sessionSummaryJson = z
     seen_at: z.iso.datetime().meta({ description: 'When it was last used' }),
     ends_at: endsAt,
     user_agent: z.string().meta({ description: 'User agent of the browser' }),
-    address: z.string().meta({ description: 'Address that signed in' }),
+    address: z.string().meta({ description: 'Address that the sign-in came from' }),
     current: z.boolean().meta({ description: 'true for the session that makes this request' }),
   })
   .meta({ id: 'SessionSummary' });
@@ -61,7 +61,7 @@ export const sessionParams = z.object({
 export const createdSessionResponse = answerOf(sessionJson, 'The new session; its token is in the cookie');
 export const currentSessionResponse = answerOf(
   sessionJson.nullable(),
-  'The session of this browser; null: nobody is signed in',
+  'The session of this browser; null when nobody is signed in',
 );
 export const sessionListResponse = listOf(sessionSummaryJson, 'Sessions of the account, newest first');
 export const endedSessionsResponse = answerOf(

@@ -16,7 +16,7 @@ export interface SessionsParts {
   readonly store: SessionsStore;
   readonly authenticator: () => Pick<Authenticator, 'principal' | 'principalOfKey'>;
   readonly clock: Clock;
-  /** Whether browsers reach the service over https: decides the cookie's name and attributes. */
+  /** Whether browsers reach the service over https; decides the name and attributes of the cookie. */
   readonly secure: boolean;
 }
 
@@ -25,9 +25,9 @@ export interface SignedIn {
   readonly session: PresentedSession;
 }
 
-/** Hours a session lasts at most. */
+/** Maximum duration of a session, in hours. */
 export const SESSION_HOURS = 12;
-/** Remembered for as long as keys are, so that a session that was ended is refused everywhere within a second. */
+/** How long a session is cached, in ms: as long as keys, so that an ended session is rejected everywhere within a second. */
 const FRESH_MS = 800;
 const ENTRIES_MAX = 10_000;
 const TOKEN_BYTES = 32;
@@ -38,9 +38,9 @@ interface Entry {
   readonly freshUntilMs: number;
 }
 
-/** Browsers sign in with a key once and then show a cookie, so that the key itself stays nowhere in the browser. */
+/** Signs browsers in. A browser presents a key once and then sends a cookie, so that the key itself is not kept in the browser. */
 export class SessionsService implements BrowserSessions {
-  /** `__Host-`: a browser takes it over https only, for this host alone and for all of its paths. */
+  /** With `__Host-`, browsers accept the cookie only over https, for this host alone and for all of its paths. */
   readonly cookieName: string;
   readonly #parts: SessionsParts;
   readonly #entries = new LruMap<string, Entry>(ENTRIES_MAX);
@@ -79,13 +79,15 @@ export class SessionsService implements BrowserSessions {
     return this.#open(principal, headers, address);
   }
 
-  /** A session of somebody who proved otherwise than by a key who they are. Throws what authentication throws. */
+  /** Opens a session for a person who proved their identity without a key. Throws what authentication throws. */
   async openFor(keyHash: string, headers: IncomingHttpHeaders, address: string): Promise<SignedIn> {
     const principal = await this.#parts.authenticator().principalOfKey(keyHash, true);
     return this.#open(principal, headers, address);
   }
 
-  /** The same sign-in with another key, that of the person in another account. The cookie is a new one. Throws AppError session_not_found. */
+  /**
+   * Continues a sign-in with the key that the person has in another account. The cookie is a new one. Throws AppError session_not_found.
+   */
   async move(from: PresentedSession | undefined, keyHash: string): Promise<SignedIn> {
     const principal = await this.#parts.authenticator().principalOfKey(keyHash, true);
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
@@ -110,7 +112,7 @@ export class SessionsService implements BrowserSessions {
     return { principal, session: { ...timesOf(row), id: row.id, accountId, keyHash, token } };
   }
 
-  /** Who is signed in in the browser that asks; undefined for nobody, which is no error. */
+  /** Returns who is signed in in the requesting browser; undefined for nobody, which is not an error. */
   async current(headers: IncomingHttpHeaders): Promise<SignedIn | undefined> {
     const session = await presentedSession(this, headers, 'get');
     if (!session) {
@@ -129,7 +131,7 @@ export class SessionsService implements BrowserSessions {
     }
   }
 
-  /** Whether who was let in before would be let in now: by the cookie's session, where there is one, and by the key. */
+  /** Returns whether an admitted caller would still be admitted now: by the session of the cookie, if there is one, and by the key. */
   async isStillIn({ keyHash }: Principal, token: string | undefined): Promise<boolean> {
     if (token !== undefined && !(await this.find(token))) {
       return false;
@@ -145,7 +147,7 @@ export class SessionsService implements BrowserSessions {
     }
   }
 
-  /** Newest first. An owner sees the sessions of the account, everybody else those of their own key. */
+  /** Lists sessions, newest first. An owner sees all sessions of the account, everybody else those of their own key. */
   async list(principal: Principal, query: PageQuery): Promise<Page<SessionSummaryRow>> {
     const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
     const rows = await this.#parts.store.list(scopeOf(principal), query.limit + 1, beforeId);
@@ -160,17 +162,17 @@ export class SessionsService implements BrowserSessions {
     }
   }
 
-  /** Signs out the browser that asks. */
+  /** Signs out the requesting browser. */
   async endCurrent(session: PresentedSession): Promise<void> {
     await this.#delete({ accountId: session.accountId, keyHash: null }, session.id);
   }
 
-  /** Signs out every browser of the account, or of the key. Returns how many. */
+  /** Signs out every browser of the account, or of the key. Returns their number. */
   endAll(principal: Principal): Promise<number> {
     return this.#delete(scopeOf(principal), null);
   }
 
-  /** The `Set-Cookie` header of a session; without one, of its end. */
+  /** Returns the `Set-Cookie` header of a session; without a session, the one that deletes the cookie. */
   cookie(session?: PresentedSession): string {
     const seconds = session
       ? Math.max(0, Math.floor((session.endsAtMs - this.#parts.clock.now()) / 1_000))

@@ -1,9 +1,12 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** What idle and ended sessions have in common: nobody may use them any more. */
+/** Excludes idle and ended sessions: nobody may use them any more. */
 const LIVE = `s.ends_at > statement_timestamp() AND s.seen_at > statement_timestamp() - interval '2 hours'`;
 
-/** $1 id, $2 token hash, $3 account, $4 key, $5 hours it lasts, $6 user agent, $7 address. Takes ended ones of all accounts away. */
+/**
+ * Creates a session, and deletes ended ones of all accounts. $1 id, $2 token hash, $3 account, $4 key, $5 duration in hours, $6 user
+ * agent, $7 address.
+ */
 export const insertConsoleSession: SqlStatement = {
   name: 'console_session_insert',
   text: `
@@ -15,7 +18,7 @@ export const insertConsoleSession: SqlStatement = {
     RETURNING id, created_at, ends_at`,
 };
 
-/** $1 session, $2 new id, $3 new token hash, $4 account, $5 key. The same sign-in goes on under another key. */
+/** Continues a sign-in with another key. $1 session, $2 new id, $3 new token hash, $4 account, $5 key. */
 export const moveConsoleSession: SqlStatement = {
   name: 'console_session_move',
   text: `
@@ -25,7 +28,7 @@ export const moveConsoleSession: SqlStatement = {
     RETURNING id, created_at, ends_at`,
 };
 
-/** $1 token hash. Being looked up is being used: noted once a minute. */
+/** Finds a session. A lookup counts as a use, which is noted at most once a minute. $1 token hash. */
 export const findConsoleSession: SqlStatement = {
   name: 'console_session_find',
   text: `
@@ -39,7 +42,7 @@ export const findConsoleSession: SqlStatement = {
     SELECT id, account_id, key_hash, created_at, ends_at FROM found`,
 };
 
-/** $1 account, $2 key hash or NULL for all, $3 before id or NULL, $4 how many. Newest first. */
+/** Lists sessions, newest first. $1 account, $2 key hash or NULL for all, $3 before id or NULL, $4 maximum number. */
 export const listConsoleSessions: SqlStatement = {
   name: 'console_session_list',
   text: `

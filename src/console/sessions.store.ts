@@ -29,19 +29,19 @@ export interface NewSession {
   readonly tokenHash: string;
   readonly accountId: string;
   readonly apiKeyId: string;
-  /** Hours it lasts at most. */
+  /** Maximum duration in hours. */
   readonly hours: number;
   readonly userAgent: string;
   readonly address: string;
 }
 
-/** Whose sessions are meant: of a key, or of the whole account. */
+/** Selects the sessions of a key or of the whole account. */
 export interface SessionScope {
   readonly accountId: string;
   readonly keyHash: string | null;
 }
 
-/** Sessions of browsers, by the hash of their cookie. */
+/** Stores the sessions of browsers, by the hash of their cookie. */
 export class SessionsStore {
   readonly #cells: Cells;
 
@@ -56,13 +56,13 @@ export class SessionsStore {
     return row as SessionRow;
   }
 
-  /** The session goes on as another one, with its times. Undefined when it has ended. */
+  /** Continues a session as a new one with the same times. Returns undefined when it has ended. */
   async move(
     id: string,
     to: Pick<NewSession, 'id' | 'tokenHash' | 'accountId' | 'apiKeyId'>,
   ): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'> | undefined> {
     const values = [id, to.id, to.tokenHash, to.accountId, to.apiKeyId];
-    // one statement, though the accounts may lie in two cells: then it is a new session there, and an end here
+    // one statement needs one cell: if the accounts were in two, this would be an insert there and a delete here
     return (await run<SessionRow>(this.#cells.sole.money, moveConsoleSession, values))[0];
   }
 
@@ -72,7 +72,7 @@ export class SessionsStore {
     )[0];
   }
 
-  /** Newest first, ended ones left out. */
+  /** Lists sessions, newest first, without ended ones. */
   list(scope: SessionScope, limit: number, beforeId: string | null): Promise<SessionSummaryRow[]> {
     const values = [scope.accountId, scope.keyHash, beforeId, limit];
     return run<SessionSummaryRow>(this.#cells.of(scope.accountId).money, listConsoleSessions, values);

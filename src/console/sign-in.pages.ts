@@ -15,7 +15,7 @@ export interface SignInParts {
   readonly provider: Pick<OpenIdProvider, 'begin' | 'finish'>;
   readonly members: Pick<MembersService, 'admit'>;
   readonly sessions: Pick<SessionsService, 'openFor' | 'cookie'>;
-  /** A session of the operator pages, for somebody whom the provider's claim makes an operator. */
+  /** Opens a session of the operator pages for a person whom the provider's claim makes an operator. */
   readonly admitOperator: (name: string, request: Request, response: Response) => Promise<void>;
   readonly cipher: AnswerCipher;
   readonly record: (entry: SignInRecord) => Promise<void>;
@@ -27,7 +27,7 @@ export interface SignInParts {
   readonly secure: boolean;
 }
 
-/** What the audit log is told of a sign-in. */
+/** A sign-in as the audit log records it. */
 export interface SignInRecord {
   readonly email: string;
   /** Public ids. */
@@ -37,7 +37,7 @@ export interface SignInRecord {
   readonly address: string;
 }
 
-/** A sign-in that waits for the provider's answer. */
+/** A sign-in that waits for the provider's response. */
 interface Pending extends SignInChecks {
   /** Unix ms. */
   readonly begunAt: number;
@@ -47,21 +47,21 @@ interface Pending extends SignInChecks {
   readonly account?: string | undefined;
 }
 
-/** Why there is no session; the sign-in page says it in the viewer's language. */
+/** Why there is no session. The sign-in page explains it in the viewer's language. */
 type Problem = NotAdmitted | SignInFailure['reason'] | 'not_an_operator' | 'expired' | 'too_many';
 
 const COOKIE = 'tollgate_sign_in';
 const BINDING = 'console sign-in';
 /** Time to sign in at the provider, in seconds. */
 const PENDING_SECONDS = 600;
-/** Failed sign-ins of one address in a minute: each has asked the provider. */
+/** Failed sign-ins allowed per address and minute: each has caused requests to the provider. */
 const FAILURES_PER_MINUTE = 20;
-/** Pages of the console a sign-in may lead to; anything else would be an open redirect. */
+/** Console pages that a sign-in may lead to; anything else would be an open redirect. */
 const NEXT_PATTERN = /^[a-z][a-z/-]{0,60}$/;
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 const ACCOUNT_PATTERN = /^acc_\w{26}$/;
 
-/** `/console/oidc/start` sends a browser to the OpenID provider, `/console/oidc/callback` takes it back and signs it in. */
+/** `/console/oidc/start` sends a browser to the OpenID provider, `/console/oidc/callback` receives it back and signs it in. */
 export function signInPages(parts: SignInParts): Router {
   const failures = new FailureLimiter(FAILURES_PER_MINUTE, parts.clock);
   const router = Router({ strict: true, caseSensitive: true });
@@ -77,7 +77,7 @@ export function signInPages(parts: SignInParts): Router {
   return router;
 }
 
-/** Gives the request its name for log and metrics; its address has secrets in it. */
+/** Names the request for the log and the metrics, because its URL contains secrets. */
 function named(route: string, response: Response, handle: () => Promise<void>): Promise<void> {
   const exchange = exchangeOf(response);
   if (exchange) {
@@ -137,7 +137,10 @@ async function finish(
   }
 }
 
-/** To the operators' part of the console: its own requests carry the cookie, which this redirect of the provider would not. */
+/**
+ * Opens an operator session and redirects to the operators' part of the console. The requests of that page send the cookie; this redirect
+ * by the provider would not.
+ */
 async function admitOperator(
   parts: SignInParts,
   { isOperator, email, subject }: Identity,
@@ -147,7 +150,7 @@ async function admitOperator(
   if (!isOperator) {
     return 'not_an_operator';
   }
-  // no name of an operator by token has these signs in it
+  // names of operators with a token cannot contain `@` or `:`
   await parts.admitOperator(email || `oidc:${subject}`, request, response);
   response.redirect(303, `${parts.base}/operator`);
   return undefined;
@@ -174,7 +177,7 @@ async function admitMember(
   return undefined;
 }
 
-/** Back to the sign-in page, which says why. Something else than the provider's failing is thrown. */
+/** Returns the problem that the sign-in page reports. Rethrows errors that are not failures of the provider. */
 function problemOf({ log }: SignInParts, error: unknown): Problem {
   if (!(error instanceof SignInFailure)) {
     throw error;
@@ -192,7 +195,10 @@ function turnAway({ base }: SignInParts, response: Response, problem: Problem, i
   response.redirect(303, `${base}/sign-in?${query}`);
 }
 
-/** Lax, since the provider's page leads back here; it is good for one sign-in and only with what the provider answers. */
+/**
+ * Keeps a pending sign-in in a cookie. It is Lax because the provider's page leads back here; it works for one sign-in only, and only
+ * with the provider's response.
+ */
 function keep(parts: SignInParts, response: Response, pending: Pending): void {
   const sealed = parts.cipher.seal(JSON.stringify(pending), BINDING).toString('base64url');
   response.appendHeader('Set-Cookie', cookieText(parts, sealed, PENDING_SECONDS));

@@ -9,26 +9,26 @@ import { builtFolder } from '../lib/built-folder.ts';
 import { AppError } from '../lib/errors.ts';
 
 export interface ConsolePagesOptions {
-  /** Where the built console is: index.html and assets/. */
+  /** Folder of the built console: index.html and assets/. */
   readonly folder: string;
   /** Path that browsers see in front of ours: `` or `/tollgate`. */
   readonly prefix: string;
-  /** Origins that media is loaded from beside our own. */
+  /** Origins besides our own that media is loaded from. */
   readonly mediaOrigins: readonly string[];
-  /** What people sign in with as themselves; absent: with keys only. */
+  /** What people sign in with as themselves; absent when they sign in with keys only. */
   readonly signInBy?: string | undefined;
 }
 
 const YEAR = 'public, max-age=31536000, immutable';
 
-/** Where the build puts the console. */
+/** Returns the folder where the build puts the console. */
 export function builtConsoleFolder(): string {
   return builtFolder('console');
 }
 
 /**
- * The web console: one page for every path below it, and its files. All of it is read once and served from memory; file names carry a
- * digest of their content, so a browser asks for each once.
+ * Serves the web console: one page for every path below it, and its files. Everything is read once and served from memory. File names
+ * contain a digest of their content, so a browser requests each file once.
  */
 export function consolePages(options: ConsolePagesOptions): RequestHandler {
   const assets = readAssets(join(options.folder, 'assets'));
@@ -57,7 +57,7 @@ export function consolePages(options: ConsolePagesOptions): RequestHandler {
   };
 }
 
-/** Leads a browser that asks for the bare address to the console, or to the API's page where no console is built. */
+/** Redirects a browser that asks for the bare address to the console, or to the API's page when no console is built. */
 export function frontDoor(consoleFolder: string): RequestHandler {
   const target = existsSync(join(consoleFolder, 'index.html')) ? 'console' : 'docs';
   return (request, response, next) => {
@@ -69,7 +69,7 @@ export function frontDoor(consoleFolder: string): RequestHandler {
     if (exchange) {
       exchange.route = '/';
     }
-    // relative: a proxy may serve us below a path of its own
+    // relative: a proxy may serve Tollgate below a path of its own
     response.status(302).setHeader('Location', target);
     response.setHeader('Vary', 'Accept');
     response.end();
@@ -117,7 +117,7 @@ function readAssets(folder: string): ReadonlyMap<string, Asset> {
   return new Map(names.map((name) => [name, readAsset(join(folder, name))]));
 }
 
-/** No inline script or style, no other origin, no markup from text: whatever a model answers stays text. */
+/** Allows no inline script or style, no other origin, and no markup from text: whatever a model answers stays text. */
 function pageHeaders(mediaOrigins: readonly string[]): [string, string][] {
   const media = ["'self'", 'blob:', ...new Set(mediaOrigins)].join(' ');
   const policy = [
