@@ -86,7 +86,7 @@ export class Aliases {
       .sort(([one], [other]) => other.length - one.length);
   }
 
-  /** Returns the path that `path` is an alias of, or `path` itself when it is no alias. */
+  /** Returns the path that `path` is an alias of, or `path` itself when it is not an alias. */
   resolve(path: string): string {
     const exact = this.#exact.get(path);
     if (exact !== undefined) {

@@ -42,7 +42,7 @@ export interface ExchangeReport {
 /** The id of a request. */
 export interface RequestId {
   readonly text: string;
-  /** The UUID behind the text; undefined when the caller chose the text, because it may be used more than once. */
+  /** The UUID behind the text; undefined when the caller chose the text, because a caller may choose the same text again. */
   readonly uuid: string | undefined;
 }
 

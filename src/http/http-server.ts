@@ -117,8 +117,8 @@ function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }
 /**
  * Returns classes whose instances have the application's prototypes from the start, so that Express, which sets them on every request,
  * changes nothing. An object whose prototype was replaced gets its own hidden class with each property added later (V8 up to 11.3, i.e.
- * Node 20), and code that reads such a request cannot be optimized. Together with objects of Tollgate that had the same problem, this
- * took a quarter of a call's CPU time.
+ * Node 20), and code that reads such a request cannot be optimized. Together with other objects that had the same problem, this took a
+ * quarter of a call's CPU time (measured).
  */
 function expressPrototypesOf(app: Express): ExpressPrototypes {
   const made = known.get(app) ?? makePrototypes(app);

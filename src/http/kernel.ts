@@ -12,7 +12,7 @@ import type { BodyBytes } from './input/body-bytes.ts';
 import type { RateLimiter } from './limits/rate-limiter.ts';
 import type { Principal } from './route.ts';
 
-/** A request of a member that changes something. */
+/** A member's request that changes something. */
 export interface MemberAct {
   readonly member: Member;
   readonly accountId: string;

@@ -34,7 +34,8 @@ const EXPECTED_WAIT_MS_MAX = 2_000;
 /** Maximum wait of an accepted call, in ms. Longer waits mean that the process has become slower; the call is rejected. */
 const WAIT_MS_MAX = 5_000;
 /**
- * The same while the database is behind and nothing begins. As long as the ledger keeps trying to place a hold for a call that has begun.
+ * The same while the database is behind and nothing begins. Equals the time for which the ledger tries to place a hold for a call that
+ * has begun.
  */
 const WAIT_BEHIND_MS_MAX = 3_000;
 /** Maximum number of waiting calls. */
@@ -183,10 +184,7 @@ export class CallPacer {
     }
   }
 
-  /**
-   * Schedules one more check for all waiting calls. A timer for each would be too many: every one of them scheduled a turn when it
-   * arrived.
-   */
+  /** Schedules one check for all waiting calls. Each of them asked for one when it arrived, which must not become a timer per call. */
   #lookAgain(): void {
     if (!this.#looksAgain) {
       this.#looksAgain = true;

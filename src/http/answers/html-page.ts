@@ -36,7 +36,7 @@ export function renderPage({ title, style, body, shape }: HtmlPage): string {
 <style>${new Html(PALETTE + style)}</style></head><body${shape !== undefined && html` class="${shape}"`}>${body}</body></html>`);
 }
 
-/** Sends a page that only its own styles can change, that no other page may frame and that no cache keeps. */
+/** Sends a page that uses only its own style, that no other page may frame and that no cache keeps. */
 export function sendPage(response: Response, page: HtmlPage): undefined {
   const policy = [
     `default-src 'none'`,

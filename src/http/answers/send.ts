@@ -24,8 +24,8 @@ export function sendSuccess(exchange: Exchange, status: number, body: object): v
 }
 
 /**
- * Sends an error; all errors leave this way. It is sent in its envelope if nothing was sent yet, otherwise the connection is cut. Errors
- * that are not the client's fault are logged with the request id; the client sees neither stack nor cause.
+ * Sends an error; every error goes through here. It is sent in its envelope if nothing was sent yet, otherwise the connection is cut.
+ * Errors that are not the client's fault are logged with the request id; the client sees neither stack nor cause.
  */
 export function sendError(exchange: Exchange, thrown: unknown): void {
   const error = toAppError(thrown);

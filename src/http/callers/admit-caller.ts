@@ -79,8 +79,8 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
 }
 
 /**
- * Selects the rate limits that a call counts toward. Reads from a browser count per session: looking at pages uses up nothing of what the
- * account's programs may send, and limits of the key do not apply to pages.
+ * Selects the rate limits that a call counts toward. Reads from a browser count per session: viewing pages uses up none of the requests
+ * that the account's programs may make, and limits of the key do not apply to pages.
  */
 function allowanceOf(
   { method }: Route,

@@ -42,7 +42,10 @@ export function leastRole({ access, method, leastRole: said, asksOnly }: Judged)
 export function requireMemberRole(route: Judged, member: Member): void {
   const needed = leastRole(route);
   if (MEMBER_ROLES.indexOf(member.role) > MEMBER_ROLES.indexOf(needed)) {
-    throw new AppError('insufficient_scope', `this needs the role ${needed}; yours is ${member.role}`);
+    throw new AppError(
+      'insufficient_scope',
+      `this operation needs the role ${needed}; yours is ${member.role}`,
+    );
   }
 }
 

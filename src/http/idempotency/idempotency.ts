@@ -32,9 +32,9 @@ export interface KeyedCall {
   /** The id that the call's generation must have. */
   readonly generationId: string;
   answered(answer: RecordedAnswer): Promise<void>;
-  /** The answer was a stream: only the fact is stored. */
+  /** Ends a call that was answered with a stream. Only this fact is stored. */
   streamed(): Promise<void>;
-  /** The call failed: its key is free again unless money was charged. */
+  /** Ends a failed call. Its key is free again unless money was charged. */
   failed(): Promise<void>;
 }
 

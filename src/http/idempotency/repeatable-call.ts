@@ -16,7 +16,7 @@ import {
 
 /** Age up to which a request passes its own id on to what it creates, in ms. */
 const REQUEST_AGE_MS_MAX = 1_000;
-/** How often within the grace a call whose client left is checked for being still wanted. */
+/** Number of checks per grace period of whether a call whose client left is still wanted. */
 const LOOKS_WITHIN_GRACE = 4;
 
 /** The owner of a call. */
@@ -53,8 +53,8 @@ export interface OpenCall {
 }
 
 /**
- * Determines from the headers whether a request may be repeated. Returns undefined when the client does not say so. Throws AppError
- * invalid_parameter for an Idempotency-Key that is malformed or not supported.
+ * Determines from the headers whether a request may be repeated. Returns undefined when it has neither an Idempotency-Key nor a retry
+ * count. Throws AppError invalid_parameter for an Idempotency-Key that is malformed or not supported.
  */
 export function repeatableOf(
   route: Route,

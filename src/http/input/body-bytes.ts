@@ -16,10 +16,10 @@ const HEAP_PER_BYTE = 6;
 /** The largest body allowed: a process that could not hold it alone would reject it forever. */
 const BODY_BYTES_MAX = 32 * 2 ** 20;
 const PROCESS_BYTES_MAX = 96 * 2 ** 20;
-/** Leaves room for other accounts. */
+/** Largest share of one account, so that it leaves room for another. */
 const ACCOUNT_SHARE = 2 / 3;
 
-/** Returns the most bytes of bodies that a process with a heap of `heapBytesMax` may hold. */
+/** Returns the limits of a process whose heap may have `heapBytesMax` bytes. */
 export function bodyBytesLimits(heapBytesMax: number): BodyBytesLimits {
   const fitting = Math.floor((heapBytesMax - HEAP_AT_REST_BYTES) / HEAP_PER_BYTE);
   const process = Math.max(BODY_BYTES_MAX, Math.min(PROCESS_BYTES_MAX, fitting));

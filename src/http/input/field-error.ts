@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 
-/** Rejects one member of a request. The envelope has no place for the member's path, so the message includes it. */
+/** Rejects one member of a request. The envelope is fixed, so the message includes the member's path. */
 export class FieldError extends AppError {
   /** Path of the member, e.g. `messages[0].content`. */
   readonly field: string;

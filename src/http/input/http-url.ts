@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const URL_LENGTH_MAX = 2_048;
 
-/** A URL that events can be posted to. Whether its address is public is checked on connection. */
+/** A URL that events can be posted to. Whether its address is public is checked when connecting. */
 export const httpUrl = z
   .string()
   .max(URL_LENGTH_MAX)

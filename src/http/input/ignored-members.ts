@@ -1,4 +1,4 @@
-/** Ignored members are named in a header: the maximum number of names, and the maximum length of each. */
+/** Limits of the header that names ignored members: the number of names, and the characters per name. */
 const IGNORED_MAX = 32;
 const IGNORED_NAME_MAX = 64;
 

@@ -5,8 +5,8 @@ import { invalidJson, JsonStructure } from './json-structure.ts';
 /** Bytes parsed at a time: 1 to 3 ms of work. Shorter texts are parsed whole. */
 const PIECE_BYTES = 128 * 1024;
 /**
- * Maximum length of what cannot be cut: names, numbers and whitespace contain no comma and are not string values. No real body has longer
- * ones.
+ * Maximum bytes between two places where the text can be cut, which are commas and the insides of strings. Only names, numbers and
+ * whitespace count toward it, and no real body has such long ones.
  */
 const UNCUT_BYTES_MAX = 1024 * 1024;
 /** Bytes scanned between two checks of whether a piece is full. */
@@ -15,7 +15,8 @@ const LOOK_BYTES = 64 * 1024;
 const ESCAPE_BYTES_MAX = 6;
 
 /**
- * In a piece, the member name of a container that an earlier piece began. It is random, so that no client can send a member of this name.
+ * Member name under which a piece contains a container that an earlier piece began. It is random, so that no client can send a member of
+ * this name.
  */
 const BEGUN = randomUUID();
 

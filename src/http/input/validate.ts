@@ -29,7 +29,7 @@ export function validateAt<T>(
   throw refusal({ issue, path: wholePath(path) }, place);
 }
 
-/** Returns the first issue. A rejection without an issue would be a bug of the schema. */
+/** Returns the first issue. A rejection without an issue would be a bug in the schema. */
 function firstIssue({ issues }: z.ZodError): Issue {
   const [issue] = issues;
   invariant(issue, 'a value was refused without an issue');

@@ -4,7 +4,7 @@ import type { RateDecision, RateDimension } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 import type { RedisRateStore } from './redis-rate-store.ts';
 
-/** How long the shared store is not asked after a failure, in ms, so that an outage costs one slow request per second. */
+/** Pause before the shared store is asked again after a failure, in ms, so that an outage costs one slow request per second. */
 const PAUSE_MS = 1_000;
 /** Consecutive misses that count as an outage, each asked after the one before: a busy moment of this process or of Redis is not one. */
 const MISSES_MAX = 2;

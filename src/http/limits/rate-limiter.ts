@@ -17,7 +17,7 @@ export interface RateCall {
   readonly own: OwnRateLimits;
   /** Whether the call takes a concurrent place until {@link RateTicket.finish}. */
   readonly concurrent: boolean;
-  /** Declared size of the body, from which the tokens are estimated. */
+  /** Declared size of the body in bytes, from which the tokens are estimated. */
   readonly bodyBytes: number;
   /** Returns whether the client has left. */
   readonly isGone: () => boolean;

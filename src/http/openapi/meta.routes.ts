@@ -14,7 +14,7 @@ import type { JsonSchema } from './openapi-portable.ts';
 export interface ReadinessReport {
   /** Parts that must work before this process should get requests. */
   readonly checks: Readonly<Record<string, boolean>>;
-  /** Parts that calls can be served without, for people who want to know. */
+  /** Parts that calls can be served without, reported for information. */
   readonly optional: Readonly<Record<string, boolean>>;
 }
 

@@ -14,8 +14,8 @@ const PRIMITIVES = new Set(['string', 'number', 'integer', 'boolean']);
 
 /**
  * Converts a schema to a form that generators of typed clients handle well: answers are open, their codes and states are open lists,
- * unions are flat and distinguished by type, input of several plain types has the first of them, defaults are given in words, and limits
- * that only state what a JSON number can hold are left out.
+ * unions are flat and distinguished by type, input that may have several plain types has the first of them, defaults are given in words,
+ * and limits that only state what a JSON number can hold are left out.
  */
 export function portable(schema: JsonSchema, direction: Direction): JsonSchema {
   const inner = mapSchemas(schema, (member) => portable(member, direction));

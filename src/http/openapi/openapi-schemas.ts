@@ -6,7 +6,7 @@ import { type Direction, type JsonSchema, portable } from './openapi-portable.ts
 export class SchemaRegistry {
   readonly #named = new Map<string, JsonSchema>();
 
-  /** Converts a zod schema to a JSON schema, as sent or as answered (`io`). Parts with an `id` become references. */
+  /** Converts a zod schema to a JSON schema, as it is sent or as it is answered. Parts with an `id` become references. */
   convert(schema: ZodType, io: Direction): JsonSchema {
     const whole = z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' });
     const converted = portable({ ...whole }, io);
