@@ -15,8 +15,8 @@ export interface EventRouteParts {
 }
 
 /**
- * Maximum duration of a stream, in ms. Browsers reconnect by themselves, so a process that leaves, or was just given more memory, keeps
- * no old streams.
+ * Maximum duration of a stream, in ms. Browsers reconnect by themselves, so that no old streams stay on a process that is leaving or was
+ * just given more memory.
  */
 const STREAM_MS = 300_000;
 const POLL_SECONDS = 60;

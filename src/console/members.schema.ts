@@ -7,7 +7,7 @@ const role = z.enum(MEMBER_ROLES).meta({
   description:
     'A viewer reads, a developer also calls models and creates keys for programs, an owner also manages money and people',
 });
-const email = z.string().meta({ description: 'E-mail address, as the OpenID provider verified it' });
+const email = z.string().meta({ description: 'E-mail address that the OpenID provider verified' });
 const memberId = z.string().meta({ description: 'Id of the member, mem_…' });
 const invitationId = z.string().meta({ description: 'Id of the invitation, ivt_…' });
 
@@ -77,7 +77,7 @@ export const invitedResponse = answerOf(invitationJson, 'The new invitation').ex
 });
 export const removedMemberResponse = answerOf(
   z.object({ removed: z.literal(true).meta({ description: 'Always true' }) }),
-  'What was done',
+  'Confirms the removal',
 );
 
 export type MemberJson = z.output<typeof memberJson>;

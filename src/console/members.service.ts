@@ -65,8 +65,8 @@ export class MembersService {
   }
 
   /**
-   * Invites an address. Only this call returns the link. A new invitation to the same address ends the earlier one. Throws AppError
-   * too_many_invitations.
+   * Invites an address. The link is returned only by this call. A new invitation to the same address ends the earlier one. Throws
+   * AppError too_many_invitations.
    */
   async invite(
     principal: Principal,

@@ -10,7 +10,7 @@ export interface Identity {
   /** In lower case; empty when the provider reports none that is trusted. */
   readonly email: string;
   readonly name: string;
-  /** Whether the claim that makes operators is present with its value. */
+  /** Whether the claim that makes operators has the configured value. */
   readonly isOperator: boolean;
 }
 
@@ -55,8 +55,8 @@ const AWAY = [
 ];
 
 /**
- * Signs people in by authorization code with PKCE, state and nonce, and checks the signature of what the provider states as well.
- * Requests nothing from the provider before somebody signs in. Owns its connections.
+ * Signs people in by authorization code with PKCE, state and nonce, and also checks the signature of what the provider returns. Requests
+ * nothing from the provider before somebody signs in. Owns its connections.
  */
 export class OpenIdProvider {
   readonly #settings: OidcSettings;

@@ -66,7 +66,7 @@ export const currentSessionResponse = answerOf(
 export const sessionListResponse = listOf(sessionSummaryJson, 'Sessions of the account, newest first');
 export const endedSessionsResponse = answerOf(
   z.object({ ended: z.int().min(0).meta({ description: 'Sessions that were signed out' }) }),
-  'What was ended',
+  'How many sessions were ended',
 );
 
 export type SessionJson = z.output<typeof sessionJson>;

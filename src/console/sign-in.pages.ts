@@ -77,7 +77,7 @@ export function signInPages(parts: SignInParts): Router {
   return router;
 }
 
-/** Names the request for the log and the metrics, because its URL contains secrets. */
+/** Names the request for the log and the metrics. Its URL contains secrets. */
 function named(route: string, response: Response, handle: () => Promise<void>): Promise<void> {
   const exchange = exchangeOf(response);
   if (exchange) {

@@ -78,7 +78,7 @@ export class KeysService {
     return { row, secret };
   }
 
-  /** Newest first. */
+  /** Lists keys, newest first. */
   async list(accountId: string, query: PageQuery): Promise<Page<ApiKeyRow>> {
     const [after] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
     const rows = await this.#store.list(accountId, query.limit + 1, after);
