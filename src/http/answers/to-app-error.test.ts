@@ -4,7 +4,7 @@ import { toAppError } from './to-app-error.ts';
 const withCode = (code: string, message = 'x'): Error => Object.assign(new Error(message), { code });
 
 describe('toAppError', () => {
-  test('returns an error that clients may see unchanged', () => {
+  test('returns an error that clients may see as it is', () => {
     const error = new AppError('key_not_found', 'none');
     expect(toAppError(error)).toBe(error);
   });
