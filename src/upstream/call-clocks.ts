@@ -2,8 +2,8 @@ import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import { TransportError, transportErrorOf } from './transport-error.ts';
 
 /**
- * The clocks of one call: one for all the time that is spent waiting for the other side, one for the phase the call is in. The first to
- * run out aborts the call. Time in which the consumer is busy counts in neither: a slow reader is no slow server.
+ * The timeouts of one call: one for the total time spent waiting for the other side, one for the current phase. The first to expire
+ * aborts the call. Time in which the consumer is busy counts toward neither, so a slow reader does not look like a slow server.
  */
 export class CallClocks {
   readonly #controller = new StopController();
@@ -20,7 +20,7 @@ export class CallClocks {
   #paused = false;
   #timedOut = false;
 
-  /** `parent`: whose abort ends the call, `graceMs` later. */
+  /** `parent`: a signal whose abort ends the call after `graceMs`. */
   constructor(totalMs: number, parent?: StopSignal, graceMs = 0) {
     this.#totalMs = totalMs;
     this.#parent = parent;
@@ -32,23 +32,23 @@ export class CallClocks {
     }
   }
 
-  /** Aborts when the call is to end. */
+  /** Aborts when the call must end. */
   get signal(): StopController {
     return this.#controller;
   }
 
-  /** Begins a phase that must end within `ms`; ends the one before. */
+  /** Starts a phase that must end within `ms`, and ends the previous one. */
   enter(ms: number): void {
     clearTimeout(this.#phase);
     this.#phase = setTimeout(() => this.#expirePhase(), ms);
   }
 
-  /** Gives the current phase its whole time again: something arrived. */
+  /** Restarts the timeout of the current phase because something arrived. */
   touch(): void {
     this.#phase?.refresh();
   }
 
-  /** The consumer is busy with what it has: the other side is not to blame for the silence. */
+  /** Stops counting time while the consumer is busy: the other side is not to blame for the silence. */
   pause(): void {
     this.#paused = true;
     this.#pausedAt = performance.now();
@@ -62,7 +62,7 @@ export class CallClocks {
     this.touch();
   }
 
-  /** Releases the timers and lets go of the parent signal. Idempotent. */
+  /** Clears the timers and detaches from the parent signal. Idempotent. */
   stop(): void {
     clearTimeout(this.#total);
     clearTimeout(this.#phase);
@@ -70,13 +70,13 @@ export class CallClocks {
     this.#parent?.removeEventListener('abort', this.#onParentAbort);
   }
 
-  /** Ends the call without an error of its own: nobody wants the rest. */
+  /** Ends the call without an error because nobody wants the rest. */
   abandon(): void {
     this.stop();
     this.#controller.abort();
   }
 
-  /** What an error thrown by the call really was: a TransportError, or the reason of the parent that has aborted. */
+  /** Returns the actual cause of an error thrown by the call: a TransportError, or the reason of the aborted parent. */
   explain(error: unknown): unknown {
     if (error instanceof TransportError && error.reason !== 'interrupted') {
       return error;

@@ -3,23 +3,29 @@ import { Agent, type Dispatcher, Pool } from 'undici';
 import type { CallClocks } from './call-clocks.ts';
 
 export interface HttpClientSettings {
-  /** The only server that is asked; without it each call names its own. */
+  /** The only server this client calls. Without it, each call names its own. */
   readonly origin?: string;
-  /** Ms for TCP and TLS. */
+  /** Timeout for TCP and TLS connection setup, in ms. */
   readonly connectMs: number;
-  /** Connections to one server at once. */
+  /** Maximum concurrent connections to one server. */
   readonly connections?: number;
-  /** Each call gets a new connection: one that the server is just closing would leave in doubt what it did. */
+  /**
+   * Uses a new connection for each call. A reused one may be closing on the server's side, which would leave unclear whether the server
+   * acted.
+   */
   readonly isSingleUse?: boolean;
-  /** Resolves the names of servers, e.g. to public addresses only. */
+  /** Resolves server names, for example to public addresses only. */
   readonly lookup?: LookupFunction;
-  /** Ms from the end of a request to the head of its answer, for bodies that take long to send; else the call's clocks alone count. */
+  /**
+   * Timeout from the end of a request to the response headers, in ms, for bodies that take long to send. Otherwise only the call's own
+   * timeouts apply.
+   */
   readonly answerMs?: number;
-  /** Ms between two pieces of an answer that is read when the call's clocks have stopped. */
+  /** Maximum gap between two chunks of a response that is still read after the call's timeouts were stopped, in ms. */
   readonly idleMs?: number;
 }
 
-/** A call to a server, whose clocks are the caller's to stop. */
+/** A call to a server. The caller stops its timeouts. */
 export interface HttpCall {
   readonly origin?: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -30,7 +36,10 @@ export interface HttpCall {
 
 export type HttpAnswer = Dispatcher.ResponseData;
 
-/** HTTP to servers that are not ours: the only place that opens connections to them for calls. Follows no redirect. Owns its connections. */
+/**
+ * HTTP client for servers other than our own, and the only place that opens connections to them for calls. Follows no redirects. Owns its
+ * connections.
+ */
 export class HttpClient {
   readonly #dispatcher: Dispatcher;
 
@@ -47,8 +56,8 @@ export class HttpClient {
   }
 
   /**
-   * Resolves with the head of an answer of any status; its body is the caller's to read or destroy. Throws TransportError, and the
-   * reason of the clocks' parent.
+   * Resolves with the head of a response of any status. The caller must read or destroy its body. Throws TransportError, or the reason of
+   * the parent signal.
    */
   async request(call: HttpCall, clocks: CallClocks): Promise<HttpAnswer> {
     try {
@@ -58,7 +67,7 @@ export class HttpClient {
     }
   }
 
-  /** Destroys all connections; calls in flight fail. */
+  /** Destroys all connections. Calls in flight fail. */
   async close(): Promise<void> {
     await this.#dispatcher.destroy();
   }

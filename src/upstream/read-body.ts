@@ -3,8 +3,8 @@ import type { CallClocks } from './call-clocks.ts';
 import { TransportError } from './transport-error.ts';
 
 /**
- * Reads a whole body of at most `bytesMax` bytes; every piece gives the call's phase its time again. Rejects with TransportError
- * `too_long` (then the rest is not read) or `interrupted`, and with what the body fails with.
+ * Reads a whole body of at most `bytesMax` bytes. Each chunk restarts the timeout of the call's phase. Rejects with TransportError
+ * `too_long` (the rest is not read) or `interrupted`, and with any error of the body.
  */
 export function readBody(body: Readable, bytesMax: number, clocks?: CallClocks): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ export function readBody(body: Readable, bytesMax: number, clocks?: CallClocks):
     body.once('end', () => resolve(Buffer.concat(chunks)));
     body.once('error', reject);
     body.once('close', () => {
-      // one that is destroyed without a reason neither ends nor fails
+      // a body that is destroyed without an error emits neither end nor error
       if (!body.readableEnded) {
         reject(new TransportError('interrupted', { sent: true }));
       }

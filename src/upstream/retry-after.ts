@@ -1,14 +1,14 @@
 import { systemClock } from '../lib/clock.ts';
 
-/** Longest wait that an upstream may ask for and is believed, in ms. */
+/** Longest wait that we accept from an upstream, in ms. */
 const WAIT_MS_MAX = 3_600_000;
 
-/** Gives a header of an answer by its name in lower case. */
+/** Returns a response header by its lower-case name. */
 export type HeaderOf = (name: string) => string | undefined;
 
 /**
- * How long an answer asks to be left alone, in ms: `retry-after-ms`, which OpenAI and Azure send and which is more precise, else
- * `Retry-After` in seconds (fractions allowed) or as an HTTP date (RFC 9110 §10.2.3). Undefined where neither can be read.
+ * Returns how long a response asks us to wait, in ms. Reads `retry-after-ms`, which OpenAI and Azure send and which is more precise,
+ * otherwise `Retry-After` in seconds (fractions allowed) or as an HTTP date (RFC 9110 §10.2.3). Returns undefined when neither is valid.
  */
 export function retryAfterMs(header: HeaderOf, nowMs = systemClock.now()): number | undefined {
   const milliseconds = Number(header('retry-after-ms'));

@@ -13,34 +13,34 @@ test.each([
   'CERT_HAS_EXPIRED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'ERR_TLS_CERT_ALTNAME_INVALID',
-])('%s came before anything was sent', (code) => {
+])('%s means that nothing was sent', (code) => {
   expect(transportErrorOf(coded(code))).toMatchObject({ reason: 'unreachable', sent: false, code });
 });
 
 test.each(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_ABORTED'])(
-  'after %s nobody knows what the other side has done',
+  'after %s it is unknown what the other side has done',
   (code) => {
     expect(transportErrorOf(coded(code))).toMatchObject({ reason: 'interrupted', sent: true });
   },
 );
 
-test('tries to several addresses count as one that was not made only if none was', () => {
+test('attempts to several addresses count as never sent only if all of them failed to connect', () => {
   const tries = (...codes: string[]) => new AggregateError(codes.map((code) => coded(code)));
   expect(transportErrorOf(tries('ECONNREFUSED', 'ENETUNREACH')).sent).toBe(false);
   expect(transportErrorOf(tries('ECONNREFUSED', 'ECONNRESET')).sent).toBe(true);
 });
 
-test('a private address is not asked', () => {
+test('nothing is sent to a private address', () => {
   expect(transportErrorOf(new NotPublicError('private')).sent).toBe(false);
 });
 
-test('its words are one line of the system', () => {
+test('its words are the first line of the system error', () => {
   expect(transportErrorOf(coded('ECONNREFUSED', 'refused\nprompt')).words).toBe('refused');
   expect(transportErrorOf(coded('ECONNREFUSED', '')).words).toBe('ECONNREFUSED');
   expect(new TransportError('timeout', { sent: true }).words).toBe('');
 });
 
-test('what broke off after a clock had run out is a timeout; after the caller had left, the caller', async () => {
+test('a failure after a timeout is a timeout; after the caller left, it is the reason of the caller', async () => {
   const late = new CallClocks(1);
   await new Promise((resolve) => late.signal.addEventListener('abort', () => resolve(undefined)));
   expect(late.explain(coded('UND_ERR_ABORTED'))).toMatchObject({ reason: 'timeout', sent: true });
@@ -54,7 +54,7 @@ test('what broke off after a clock had run out is a timeout; after the caller ha
   left.stop();
 });
 
-test('a call may go on for its grace after the caller has left', () => {
+test('a call may continue for its grace period after the caller left', () => {
   const caller = new AbortController();
   const clocks = new CallClocks(60_000, caller.signal, 60_000);
   caller.abort();

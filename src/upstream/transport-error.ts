@@ -1,6 +1,6 @@
 import { NotPublicError } from '../lib/ip-address.ts';
 
-/** Why a call has no whole answer. */
+/** Why a call has no complete response. */
 export type TransportReason = 'unreachable' | 'timeout' | 'interrupted' | 'too_long';
 
 interface TransportDetails {
@@ -9,12 +9,12 @@ interface TransportDetails {
   readonly cause?: unknown;
 }
 
-/** A call without a whole answer. What the other side says stands nowhere in it. */
+/** A call without a complete response. Contains nothing that the other side sent. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
   readonly reason: TransportReason;
   readonly sent: boolean;
-  /** Of the system or of undici, e.g. `ECONNREFUSED`; empty where there is none. */
+  /** Error code of the system or of undici, e.g. `ECONNREFUSED`. Empty when there is none. */
   readonly code: string;
 
   constructor(reason: TransportReason, { sent, cause }: TransportDetails) {
@@ -24,18 +24,18 @@ export class TransportError extends Error {
     this.code = codeOf(cause);
   }
 
-  /** The line of the system about it; it can quote nobody's prompt. */
+  /** First line of the system error. It can never contain a prompt. */
   get words(): string {
     const { message = '' } = (this.cause ?? {}) as { readonly message?: unknown };
     return String(message).split('\n', 1)[0] || this.code;
   }
 }
 
-/** Codes of errors that come before a connection carries anything: of the name, the address, the handshake. */
+/** Codes of errors that occur before a connection carries data: name resolution, address, handshake. */
 const NEVER_CONNECTED =
   /^(?:UND_ERR_CONNECT_TIMEOUT|ENOTFOUND|EAI_\w+|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|CERT_\w+|ERR_TLS_\w+|ERR_SSL_\w+|UNABLE_TO_\w+|SELF_SIGNED_\w+|DEPTH_ZERO_\w+)$/;
 
-/** What an error of a socket or of undici means for the call. */
+/** Classifies an error of a socket or of undici. */
 export function transportErrorOf(error: unknown): TransportError {
   if (error instanceof TransportError) {
     return error;
@@ -45,7 +45,10 @@ export function transportErrorOf(error: unknown): TransportError {
     : new TransportError('interrupted', { sent: true, cause: error });
 }
 
-/** Judged by its members: undici wraps system errors, and tries to several addresses come as one error with many. */
+/**
+ * Checks properties instead of classes: undici wraps system errors, and attempts to several addresses fail with one error that contains
+ * many.
+ */
 function hasNeverConnected(error: unknown): boolean {
   const { errors } = (error ?? {}) as { readonly errors?: unknown };
   if (Array.isArray(errors) && errors.length > 0) {
