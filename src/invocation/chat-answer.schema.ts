@@ -11,13 +11,13 @@ const chatUsage = usageJson
     completion_tokens_details: z
       .object({ reasoning_tokens: z.int().meta({ description: 'The same as reasoning_tokens of usage' }) })
       .meta({ description: 'Parts of completion_tokens' }),
-    cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+    cost: z.number().meta({ description: 'In USD, as a number; charged_amount of the generation is exact' }),
   })
   .meta({ id: 'ChatUsage' });
 
 const finishReason = z
   .enum(['stop', 'length', 'tool_calls', 'function_call', 'content_filter', 'error'])
-  .meta({ description: 'Why the answer ended; length: at its cap' });
+  .meta({ description: 'Why the answer ended; length means that it reached its cap' });
 
 const answeredCall = z
   .looseObject({
@@ -28,7 +28,7 @@ const answeredCall = z
         name: z.string().meta({ description: 'Name of the tool' }),
         arguments: z.string().meta({ description: 'JSON, as text' }),
       })
-      .meta({ description: 'What the model called' }),
+      .meta({ description: 'The function that the model called' }),
   })
   .meta({ id: 'ChatToolCall' });
 
@@ -39,7 +39,7 @@ const answeredMessage = z
     tool_calls: z
       .array(answeredCall)
       .optional()
-      .meta({ description: 'What the model called; absent when nothing' }),
+      .meta({ description: 'Tool calls of the model; absent when there are none' }),
     reasoning_content: z
       .string()
       .nullish()
@@ -64,7 +64,7 @@ const delta = z
       .array(
         z
           .looseObject({
-            index: z.int().meta({ description: 'Which call, from 0' }),
+            index: z.int().meta({ description: 'Index of the call, from 0' }),
             id: z.string().optional().meta({
               description:
                 'Id of the call, for the tool message that answers it; in the first event of the call',
@@ -75,7 +75,7 @@ const delta = z
                 arguments: z.string().optional().meta({ description: 'The next piece of the arguments' }),
               })
               .optional()
-              .meta({ description: 'What the model calls' }),
+              .meta({ description: 'The function that the model calls' }),
           })
           .meta({ id: 'ChatToolCallDelta' }),
       )
@@ -99,25 +99,25 @@ export const chatChunk = z
             delta: delta.meta({ description: 'The next piece of the answer' }),
             finish_reason: finishReason
               .nullable()
-              .meta({ description: 'Why the answer ended; null until the last event of it' }),
+              .meta({ description: 'Why the answer ended; null until its last event' }),
           })
           .meta({ id: 'ChatChunkChoice' }),
       )
-      .meta({ description: 'One, or none in the event that carries only usage' }),
+      .meta({ description: 'One choice; none in the event that carries only usage' }),
     usage: chatUsage
       .nullish()
-      .meta({ description: 'In the last event, or in one of its own with stream_options.include_usage' }),
+      .meta({ description: 'In the last event, or in a separate one with stream_options.include_usage' }),
   })
   .meta({ id: 'ChatCompletionChunk' });
 
-/** A chat completion, and what a stream's chunks add up to. */
+/** A chat completion: the whole answer, or what the chunks of a stream add up to. */
 export const chatCompletion = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
     object: z.string().meta({ description: 'chat.completion' }),
     created: z.int().meta({ description: 'Unix seconds' }),
     model: modelId.meta({ description: 'Public id of the model that answered' }),
-    choices: z.array(choice).meta({ description: 'One' }),
-    usage: chatUsage.meta({ description: 'Tokens and what they cost' }),
+    choices: z.array(choice).meta({ description: 'Always one choice' }),
+    usage: chatUsage.meta({ description: 'Tokens and their cost' }),
   })
   .meta({ id: 'ChatCompletion' });

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** Whether http: is let through, and to which hosts, is decided for all media at once: input-links.ts. */
+/** input-links.ts decides for all media whether http: is allowed, and for which hosts. */
 const imageUrl = z.string().regex(/^(?:https?:\/\/|data:image\/)/, 'must be an https: or data:image/ URL');
 
 const contentPart = z
   .looseObject({
     type: z.string().meta({
-      description: 'text, image_url, or another kind that the model takes: input_audio, file, video_url',
+      description: 'text, image_url, or another kind that the model accepts: input_audio, file, video_url',
     }),
-    text: z.string().optional().meta({ description: 'The text, of a text part' }),
+    text: z.string().optional().meta({ description: 'Text of a text part' }),
     image_url: z
       .union([
         z
@@ -22,7 +22,7 @@ const contentPart = z
         imageUrl,
       ])
       .optional()
-      .meta({ description: 'Of an image_url part' }),
+      .meta({ description: 'Image of an image_url part' }),
   })
   .refine((part) => part.type !== 'text' || part.text !== undefined, {
     path: ['text'],
@@ -44,7 +44,7 @@ const toolCall = z
         arguments: z.string().meta({ description: 'JSON, as text' }),
       })
       .optional()
-      .meta({ description: 'What the model called' }),
+      .meta({ description: 'The function that the model called' }),
   })
   .meta({ id: 'ChatRequestToolCall' });
 
@@ -55,7 +55,7 @@ const functionCall = z
   })
   .meta({ id: 'ChatFunctionCall' });
 
-/** Who says nothing without content; an answer may be calls alone. */
+/** Roles that require content. An assistant answer may consist of tool calls alone. */
 const ASKING: ReadonlySet<string> = new Set(['system', 'developer', 'user']);
 
 const message = z
@@ -63,21 +63,21 @@ const message = z
     role: z
       .enum(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
       .default('user')
-      .meta({ description: 'Who speaks' }),
+      .meta({ description: 'Author of the message' }),
     content: z
       .union([z.string(), z.array(contentPart)])
       .nullish()
-      .meta({ description: 'Text, or parts of text and media; null beside tool calls' }),
+      .meta({ description: 'Text, or parts of text and media; may be null with tool calls' }),
     name: z
       .string()
       .nullish()
-      .meta({ description: 'Name of the speaker, to tell apart several of one role' }),
+      .meta({ description: 'Name of the author, to distinguish several with the same role' }),
     tool_call_id: z.string().nullish().meta({ description: 'Of a tool message: the call it answers' }),
     tool_calls: z
       .array(toolCall)
       .nullish()
-      .meta({ description: 'Of an assistant message: what the model called' }),
-    function_call: functionCall.nullish().meta({ description: 'Of the older form, before tools' }),
+      .meta({ description: 'Of an assistant message: the tool calls of the model' }),
+    function_call: functionCall.nullish().meta({ description: 'Call in the older form that tools replaced' }),
   })
   .refine(({ role, content }) => !ASKING.has(role) || (content !== undefined && content !== null), {
     path: ['content'],
@@ -86,10 +86,10 @@ const message = z
   .meta({ id: 'ChatRequestMessage' });
 
 const namedFunction = z.looseObject({
-  name: z.string().min(1).max(128).meta({ description: 'What the model calls it by' }),
-  description: z.string().nullish().meta({ description: 'What it does, for the model' }),
+  name: z.string().min(1).max(128).meta({ description: 'Name by which the model calls it' }),
+  description: z.string().nullish().meta({ description: 'What it does; the model reads this' }),
   parameters: z.looseObject({}).nullish().meta({ description: 'A JSON schema' }),
-  strict: z.boolean().nullish().meta({ description: 'Arguments have to fit the schema exactly' }),
+  strict: z.boolean().nullish().meta({ description: 'Whether arguments must match the schema exactly' }),
 });
 
 const tool = z
@@ -97,37 +97,37 @@ const tool = z
     type: z
       .string()
       .default('function')
-      .meta({ description: 'function; other kinds reach only providers that know them' }),
-    function: namedFunction.optional().meta({ description: 'What the model may call' }),
+      .meta({ description: 'function; other kinds work only with providers that support them' }),
+    function: namedFunction.optional().meta({ description: 'The function that the model may call' }),
   })
   .meta({ id: 'ChatTool' });
 
-/** OpenRouter's: how many models one call may try. */
+/** OpenRouter's limit on how many models one call may try. */
 const FALLBACKS_MAX = 8;
 
 export const fallbackModels = z.array(z.string().min(1).max(256)).max(FALLBACKS_MAX).meta({
   description:
-    'Models to fall back to, in this order, when `model` fails before its first byte or the prompt is too long for it. The most expensive one is held, the one that answers is charged and named in the answer',
+    'Models to fall back to, in this order, when `model` fails before its first byte or the prompt is too long for it. The hold covers the most expensive one; the one that answers is charged and named in the answer',
 });
 
 /**
- * OpenAI takes 64 bits, and clients draw that many. A JSON number has 53: a larger seed is rounded by JSON.parse, to what may not fit
- * into 64 bits any more, so its remainder is sent, as engines are sent theirs.
+ * OpenAI accepts 64 bits, and clients draw that many. A JSON number holds 53: JSON.parse rounds a larger seed, possibly beyond 64 bits,
+ * so its remainder is sent. Engines get the same treatment.
  */
 const seed = z
   .number()
   .meta({ type: 'integer' })
   .refine((value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63, {
-    error: 'must be an integer of 64 bits',
+    error: 'must be a 64-bit integer',
   })
   .transform((value) => (Number.isSafeInteger(value) ? value : value % Number.MAX_SAFE_INTEGER));
 
 const tokens = z.int().min(1).max(100_000_000);
 
-/** Body of a chat completion. Members it does not know are handed on where the provider speaks the same dialect. */
+/** Body of a chat completion. Unknown members are passed on where the provider speaks the same dialect. */
 export const chatRequest = z
   .looseObject({
-    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    model: z.string().min(1).max(256).meta({ description: 'A public model id from the model list' }),
     models: fallbackModels.nullish(),
     messages: z.array(message).min(1).meta({ description: 'The conversation so far, oldest first' }),
     stream: z.boolean().nullish().meta({ description: 'true: the answer comes as server-sent events' }),
@@ -157,10 +157,13 @@ export const chatRequest = z
       .meta({ description: 'false: at most one tool call in an answer' }),
     functions: z.array(namedFunction).nullish().meta({
       description:
-        'The form before `tools`: the answer has at most one call, as `function_call`. Sent to the provider as tools',
+        'The older form of `tools`: the answer has at most one call, in `function_call`. Sent to the provider as tools',
     }),
     function_call: z
-      .union([z.string(), z.looseObject({ name: z.string().meta({ description: 'Which of `functions`' }) })])
+      .union([
+        z.string(),
+        z.looseObject({ name: z.string().meta({ description: 'Name of one of `functions`' }) }),
+      ])
       .nullish()
       .meta({ description: '"none", "auto", or an object that names one of `functions`' }),
     response_format: z
@@ -170,19 +173,19 @@ export const chatRequest = z
     stop: z
       .union([z.string(), z.array(z.string())])
       .nullish()
-      .meta({ description: 'The answer ends before any of these' }),
+      .meta({ description: 'The answer stops before any of these' }),
     n: z
       .literal(1, { error: 'only one answer per call is supported' })
       .nullish()
       .meta({ description: 'Answers per call: 1' }),
     seed: seed.nullish().meta({
       description:
-        'Makes a repeated answer likelier where the provider supports it. One beyond 53 bits is sent as its remainder by 2^53 − 1: the same seed, the same number',
+        'Makes the same request more likely to get the same answer, where the provider supports it. A seed beyond 53 bits is sent as its remainder modulo 2^53 − 1, so the same seed always becomes the same number',
     }),
     user: z
       .string()
       .max(512)
       .nullish()
-      .meta({ description: 'Your id of the end user; passed to the provider' }),
+      .meta({ description: 'Your id for the end user; passed to the provider' }),
   })
   .meta({ id: 'ChatRequest' });

@@ -15,7 +15,7 @@ import { type InvocationContext, invocationOf } from './invoke.ts';
 import { messagesRequest } from './messages.schema.ts';
 import type { TypicalOutput } from './typical-output.read-model.ts';
 
-/** Smaller than what a call may be: nothing is paid for the work. */
+/** Maximum request body, in bytes. Smaller than that of a call because nobody pays for the work. */
 const BODY_BYTES_MAX = 1024 * 1024;
 
 const estimateRequest = z
@@ -31,26 +31,27 @@ const estimateJson = z
   .object({
     model: modelId,
     input_tokens: z.int().min(0).meta({ description: 'Tokens of the prompt, by our own count' }),
-    output_tokens_max: z
-      .int()
-      .min(1)
-      .meta({ description: 'Where the answer would be cut off: what is asked, has room and can be paid' }),
+    output_tokens_max: z.int().min(1).meta({
+      description:
+        'Tokens after which the answer would be cut off: limited by your request, the model and what you can pay for',
+    }),
     max_amount: usdString.meta({
-      description: 'What would be held, USD: the most the call can cost. Sent as x-max-cost it is a promise',
+      description:
+        'Amount that would be held, in USD: the most the call can cost. Send it as x-max-cost to make it a firm limit',
     }),
     lines: z
       .partialRecord(z.enum(LINE_ITEMS), usdString)
-      .meta({ description: 'What of it each line of the charge may take; together max_amount' }),
+      .meta({ description: 'How much of it each line item may take; they add up to max_amount' }),
     expected_amount: usdString.nullable().meta({
       description:
-        "What it would cost at today's prices with an answer as long as the median of your last 100 of this model; null below five of them",
+        "Cost at today's prices if the answer has the median length of your last 100 answers from this model; null with fewer than five",
     }),
-    affordable: z.boolean().meta({ description: 'false: the call would be refused with 402 now' }),
+    affordable: z.boolean().meta({ description: 'false: the call would currently be rejected with 402' }),
     currency: currencyJson,
   })
   .meta({ id: 'Estimate' });
 
-/** `/api/v1/estimates`: the price before sending, by the code that holds it. */
+/** `/api/v1/estimates`: the price before sending, computed by the code that takes the hold. */
 export function estimateRoutes(
   service: Pick<InvocationService, 'estimate'>,
   typical: Pick<TypicalOutput, 'tokens'>,
@@ -60,14 +61,14 @@ export function estimateRoutes(
       method: 'post',
       path: '/api/v1/estimates',
       operationId: 'estimateCall',
-      summary: 'What a call would cost at most; free, and nothing is held or sent on',
+      summary: 'Maximum cost of a call; free, and nothing is held or sent to a provider',
       tag: 'Invocation',
       access: 'inference',
       envelope: 'data',
       body: estimateRequest,
       bodyBytesMax: BODY_BYTES_MAX,
       requestHeaders: INVOCATION_HEADERS,
-      response: { status: 200, schema: answerOf(estimateJson, 'The most it can cost') },
+      response: { status: 200, schema: answerOf(estimateJson, 'The maximum cost') },
       errors: [...COUNT_ERRORS, 'context_length_exceeded', 'max_cost_exceeded'],
       idempotency: 'natural',
       asksOnly: true,
@@ -78,7 +79,7 @@ export function estimateRoutes(
         if (!estimate) {
           return undefined;
         }
-        // counting is the dearest thing done here, so it weighs on the same limit as what it counts
+        // counting is the most expensive work here, so it uses the same token limit as the calls themselves
         context.reportTokens(estimate.inputTokens);
         const tokens = await typical.tokens(context.principal.accountId, estimate.modelId);
         return { body: { data: presentEstimate(estimate, tokens) } };

@@ -1,11 +1,11 @@
-/** What a caller may send with a call of a text model, for the API's description. */
+/** Request headers of calls to text models, for the API description. */
 export const INVOCATION_HEADERS: Readonly<Record<string, string>> = {
   'x-max-cost':
-    'The most this call may cost, in USD as a decimal, e.g. 0.05; a more expensive one is rejected with 402',
+    'Maximum cost of this call, as a decimal amount of USD, e.g. 0.05; a more expensive call is rejected with 402',
 };
 
-/** What answers of text models carry. */
+/** Response headers of calls to text models. */
 export const INVOCATION_ANSWER_HEADERS: Readonly<Record<string, string>> = {
-  'X-Ignored-Parameters': 'Members of the request that were not sent on, separated by commas',
-  'X-Max-Tokens-Clamped': "The output cap in force where it is lower than asked or than the model's",
+  'X-Ignored-Parameters': 'Comma-separated list of request members that were not sent to the provider',
+  'X-Max-Tokens-Clamped': "The output cap in effect, when it is lower than requested or than the model's own",
 };

@@ -16,11 +16,11 @@ const VERSION_HEADERS = { [VERSION_HEADER]: 'A date such as 2023-06-01; also kno
 
 export interface MessagesRouteDependencies {
   readonly service: InvocationService;
-  /** Largest request body, in bytes: images travel inside. */
+  /** Maximum request body, in bytes. Images travel inside the body. */
   readonly bodyBytesMax: number;
 }
 
-/** Anthropic's messages. Other paths and header names of them: http/aliases.ts. */
+/** Anthropic's messages endpoints. For their other paths and header names see http/aliases.ts. */
 export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependencies): Route[] {
   const route: Omit<DialectRoute, 'headers'> = {
     service,
@@ -60,7 +60,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       method: 'post',
       path: `${PATH}/count_tokens`,
       operationId: 'countMessageTokens',
-      summary: 'Count the tokens that a message call would send; free, an estimate',
+      summary: 'Estimate the tokens that a message call would send; free',
       tag: 'Invocation',
       access: 'inference',
       envelope: 'bare',
@@ -76,10 +76,13 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
   ];
 }
 
-/** With this beta a budget is for all thinking between the tool calls of a turn, and may exceed the cap of one answer. */
+/** With this beta, a budget covers all thinking between the tool calls of a turn and may exceed the cap of one answer. */
 const INTERLEAVED_THINKING = 'interleaved-thinking';
 
-/** Thinking takes from the cap: a budget that takes all of it leaves no answer. Anthropic refuses that with 400, too. */
+/**
+ * Rejects a thinking budget that uses up the cap: thinking counts toward it, so no room for an answer is left. Anthropic returns 400,
+ * too.
+ */
 function requireRoomToAnswer(
   { max_tokens: cap, thinking }: z.output<typeof messagesRequest>,
   betas: string | string[] | undefined,
@@ -97,7 +100,7 @@ function versioned(
   return { ...route, headers: { [VERSION_HEADER]: effectiveVersion(headers[VERSION_HEADER]) } };
 }
 
-/** There is one version; whichever date a caller names, it is told which one it got. */
+/** Returns the version in the response header. There is only one; any valid date is accepted. */
 function effectiveVersion(header: string | string[] | undefined): string {
   if (typeof header === 'string' && header !== '' && !/^\d{4}-\d{2}-\d{2}$/.test(header)) {
     throw new AppError('invalid_parameter', `${VERSION_HEADER}: must be a date such as ${VERSION}`);

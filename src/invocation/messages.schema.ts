@@ -4,14 +4,19 @@ import { modelId, usageJson } from '../http/input/wire-shapes.ts';
 const source = z
   .looseObject({
     type: z.string().meta({ description: 'base64 or url' }),
-    media_type: z.string().optional().meta({ description: 'Of base64: its MIME type, e.g. image/png' }),
-    data: z.string().optional().meta({ description: 'Of base64: the file' }),
+    media_type: z
+      .string()
+      .optional()
+      .meta({ description: 'Of a base64 source: its MIME type, e.g. image/png' }),
+    data: z.string().optional().meta({ description: 'Of a base64 source: the file' }),
     url: z
       .string()
-      // whether http: is let through, and to which hosts, is decided for all media at once: input-links.ts
+      // input-links.ts decides for all media whether http: is allowed, and for which hosts
       .regex(/^https?:\/\//, 'must be an https: URL')
       .optional()
-      .meta({ description: 'Of url: where the provider fetches it, on a public host' }),
+      .meta({
+        description: 'Of a url source: the address on a public host where the provider fetches the file',
+      }),
   })
   .refine(
     (value) => value.type !== 'base64' || (value.data !== undefined && value.media_type !== undefined),
@@ -24,9 +29,10 @@ const source = z
 const block = z
   .looseObject({
     type: z.string().meta({
-      description: 'text, image, document, tool_use, tool_result, thinking, and what else the model takes',
+      description:
+        'text, image, document, tool_use, tool_result, thinking, or another kind that the model accepts',
     }),
-    text: z.string().optional().meta({ description: 'The text, of a text block' }),
+    text: z.string().optional().meta({ description: 'Text of a text block' }),
     source: source.optional().meta({ description: 'Of an image or document block: its file' }),
     tool_use_id: z
       .string()
@@ -52,7 +58,7 @@ const message = z
     role: z
       .enum(['user', 'assistant', 'system', 'developer'])
       .default('user')
-      .meta({ description: 'Who speaks' }),
+      .meta({ description: 'Author of the message' }),
     content: z
       .union([z.string(), z.array(block)])
       .meta({ description: 'Text, or blocks of text, media and tool results' }),
@@ -61,17 +67,17 @@ const message = z
 
 const tool = z
   .looseObject({
-    name: z.string().min(1).max(128).meta({ description: 'What the model calls it by' }),
-    type: z.string().nullish().meta({ description: 'Omit it or use custom for your own tool' }),
-    description: z.string().nullish().meta({ description: 'What it does, for the model' }),
+    name: z.string().min(1).max(128).meta({ description: 'Name by which the model calls it' }),
+    type: z.string().nullish().meta({ description: 'Omit it, or use custom, for a tool of your own' }),
+    description: z.string().nullish().meta({ description: 'What it does; the model reads this' }),
     input_schema: z.looseObject({}).optional().meta({ description: 'A JSON schema' }),
   })
   .meta({ id: 'MessageTool' });
 
-/** Body of a message call. Members it does not know are handed on where the provider speaks the same dialect. */
+/** Body of a message call. Unknown members are passed on where the provider speaks the same dialect. */
 export const messagesRequest = z
   .looseObject({
-    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    model: z.string().min(1).max(256).meta({ description: 'A public model id from the model list' }),
     messages: z.array(message).min(1).meta({ description: 'The conversation so far, oldest first' }),
     max_tokens: z.int().min(1).max(100_000_000).nullish().meta({
       description:
@@ -85,7 +91,7 @@ export const messagesRequest = z
     stop_sequences: z
       .array(z.string())
       .nullish()
-      .meta({ description: 'The answer ends before any of these' }),
+      .meta({ description: 'The answer stops before any of these' }),
     temperature: z
       .number()
       .min(0)
@@ -112,13 +118,13 @@ export const messagesRequest = z
     thinking: z
       .looseObject({
         type: z.string().meta({ description: 'enabled, disabled or adaptive' }),
-        budget_tokens: z.int().min(1).optional().meta({ description: 'Cap on the tokens of its thinking' }),
+        budget_tokens: z.int().min(1).optional().meta({ description: 'Cap on the tokens of thinking' }),
       })
       .nullish()
       .meta({ description: 'Whether the model thinks before it answers; by default it does not' }),
     metadata: z
       .looseObject({
-        user_id: z.string().max(512).nullish().meta({ description: 'Your id of the end user' }),
+        user_id: z.string().max(512).nullish().meta({ description: 'Your id for the end user' }),
       })
       .nullish()
       .meta({ description: 'Passed to the provider' }),
@@ -127,25 +133,30 @@ export const messagesRequest = z
 
 const messagesUsage = usageJson
   .extend({
-    cache_read_input_tokens: z.int().meta({ description: 'Read from a cache; not in input_tokens' }),
-    cache_creation_input_tokens: z.int().meta({ description: 'Written to a cache; not in input_tokens' }),
-    cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+    cache_read_input_tokens: z.int().meta({ description: 'Read from a cache; not included in input_tokens' }),
+    cache_creation_input_tokens: z
+      .int()
+      .meta({ description: 'Written to a cache; not included in input_tokens' }),
+    cost: z.number().meta({ description: 'In USD, as a number; charged_amount of the generation is exact' }),
   })
   .meta({ id: 'MessagesUsage', description: 'input_tokens is the uncached part, total_tokens the whole' });
 
 const answeredBlock = z
   .looseObject({
     type: z.string().meta({ description: 'Kind of block', examples: ['text', 'tool_use', 'thinking'] }),
-    text: z.string().optional().meta({ description: 'The text, of a text block' }),
-    id: z.string().optional().meta({ description: 'Of a tool_use' }),
-    name: z.string().optional().meta({ description: 'Of a tool_use' }),
-    input: z.record(z.string(), z.unknown()).optional().meta({ description: 'Of a tool_use' }),
-    thinking: z.string().optional().meta({ description: 'Of a thinking block' }),
-    signature: z.string().optional().meta({ description: 'Of a thinking block: send it back as it came' }),
+    text: z.string().optional().meta({ description: 'Text of a text block' }),
+    id: z.string().optional().meta({ description: 'Of a tool_use block: its id' }),
+    name: z.string().optional().meta({ description: 'Of a tool_use block: name of the tool' }),
+    input: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: 'Of a tool_use block: input of the tool' }),
+    thinking: z.string().optional().meta({ description: 'Of a thinking block: its text' }),
+    signature: z.string().optional().meta({ description: 'Of a thinking block: send it back unchanged' }),
   })
   .meta({ id: 'MessageBlock' });
 
-/** How many tokens a message call would send. */
+/** Number of tokens that a message call would send. */
 export const inputCount = z
   .object({ input_tokens: z.int().min(0).meta({ description: 'Tokens of the prompt, estimated' }) })
   .meta({ id: 'MessageTokenCount' });
@@ -165,10 +176,10 @@ export const messageEvent = z
         'error',
       ])
       .meta({ description: 'Kind of event' }),
-    index: z.int().optional().meta({ description: 'Which block it is about, from 0' }),
+    index: z.int().optional().meta({ description: 'Index of the block that the event is about, from 0' }),
     content_block: answeredBlock
       .optional()
-      .meta({ description: 'Of content_block_start: the block as it begins' }),
+      .meta({ description: 'Of content_block_start: the initial block' }),
     delta: z.looseObject({}).optional().meta({
       description: 'Of content_block_delta: the next piece of the block; of message_delta: its stop_reason',
     }),
@@ -176,7 +187,7 @@ export const messageEvent = z
   })
   .meta({ id: 'MessageStreamEvent' });
 
-/** A message, and what a stream's events add up to. */
+/** A message: the whole answer, or what the events of a stream add up to. */
 export const messageAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
@@ -190,7 +201,7 @@ export const messageAnswer = z
     stop_sequence: z
       .string()
       .nullable()
-      .meta({ description: 'Which of stop_sequences ended it; null: none' }),
-    usage: messagesUsage.meta({ description: 'Tokens and what they cost' }),
+      .meta({ description: 'The stop sequence that ended the answer; null when none did' }),
+    usage: messagesUsage.meta({ description: 'Tokens and their cost' }),
   })
   .meta({ id: 'Message' });

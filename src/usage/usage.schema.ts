@@ -18,15 +18,15 @@ const keyFilter = z
   .min(1)
   .max(128)
   .optional()
-  .meta({ description: 'Only this key; a deleted one too' });
+  .meta({ description: 'Only this key; it may be a deleted one' });
 
 const range = {
   start_time: timeParameter
     .optional()
-    .meta({ description: 'Inclusive, a multiple of 5 minutes; default 30 days before the end' }),
+    .meta({ description: 'Inclusive, a multiple of 5 minutes; defaults to 30 days before the end' }),
   end_time: timeParameter
     .optional()
-    .meta({ description: 'Exclusive, a multiple of 5 minutes; default the end of the running bucket' }),
+    .meta({ description: 'Exclusive, a multiple of 5 minutes; defaults to the end of the current bucket' }),
 };
 
 export const COST_GROUPS = ['model', 'api_key', 'endpoint'] as const;
@@ -39,20 +39,23 @@ const groupBy = z
     const names = [...new Set(text.split(',').map((name) => name.trim()))];
     const unknown = names.find((name) => !COST_GROUPS.some((group) => group === name));
     if (unknown !== undefined) {
-      context.addIssue({ code: 'custom', message: `must be a comma list of ${COST_GROUPS.join(', ')}` });
+      context.addIssue({
+        code: 'custom',
+        message: `must be a comma-separated list of ${COST_GROUPS.join(', ')}`,
+      });
       return z.NEVER;
     }
     return names as CostGroup[];
   })
   .default([])
-  .meta({ description: 'Comma list of model, api_key, endpoint', examples: ['model,api_key'] });
+  .meta({ description: 'Comma-separated list of model, api_key, endpoint', examples: ['model,api_key'] });
 
 export const usageQuery = z.strictObject({
   ...range,
   granularity: z
     .enum(GRANULARITIES)
     .default('day')
-    .meta({ description: '5m ≤ 48 h, hour ≤ 31 d, day ≤ 366 d' }),
+    .meta({ description: 'Longest range: 48 hours for 5m, 31 days for hour, 366 days for day' }),
   api_key_hash: keyFilter,
   model: z.string().min(1).max(128).optional().meta({ description: 'Only this model' }),
   ...pageQuery,
@@ -62,7 +65,10 @@ export const activityQuery = z.strictObject({ ...range, api_key_hash: keyFilter,
 
 export const costsQuery = z.strictObject({
   ...range,
-  granularity: z.enum(['hour', 'day']).default('day').meta({ description: 'hour ≤ 31 d, day ≤ 366 d' }),
+  granularity: z
+    .enum(['hour', 'day'])
+    .default('day')
+    .meta({ description: 'Longest range: 31 days for hour, 366 days for day' }),
   group_by: groupBy,
   api_key_hash: keyFilter,
   ...pageQuery,
@@ -78,7 +84,7 @@ const period = {
 const requestCount = count.meta({ description: 'Calls and tasks that ended in the period' });
 const keyHash = z
   .string()
-  .meta({ description: 'Hash of the key that made the calls; stays when it is deleted' });
+  .meta({ description: 'Hash of the key that made the calls; kept when the key is deleted' });
 
 export const usageRow = z
   .object({
@@ -97,8 +103,10 @@ export const activityRow = z
     request_count: requestCount,
     model: modelId,
     api_key_hash: keyHash,
-    usage: usageJson.meta({ description: 'Tokens of these calls together' }),
-    charged_amount: usdString.meta({ description: 'Charged for them, USD; refunds are not subtracted' }),
+    usage: usageJson.meta({ description: 'Total tokens of these calls' }),
+    charged_amount: usdString.meta({
+      description: 'Charged for these calls, in USD; refunds are not subtracted',
+    }),
     currency: currencyJson,
   })
   .meta({ id: 'ActivityRow' });
@@ -120,7 +128,7 @@ export const costsTotal = z
     period_end: z.iso.datetime().meta({ description: 'Exclusive' }),
     amount: moneyJson.nullable().meta({
       description:
-        'Charged, refunds not subtracted; null: one key has more than 200,000 charges in the range, which are not added up',
+        'Amount charged; refunds are not subtracted. null when only one key is selected and it has more than 200,000 charges in the range',
     }),
   })
   .meta({ id: 'CostsTotal' });
@@ -137,22 +145,33 @@ export const speedRow = z
     ...period,
     model: modelId,
     request_count: requestCount,
-    failed_count: count.meta({ description: 'Of them without a whole answer' }),
-    first_token_ms: milliseconds.meta({ description: 'Until the first token of streams; null without one' }),
-    latency_ms: milliseconds.meta({
-      description: 'Until the end of calls that ended well; null without one',
+    failed_count: count.meta({ description: 'Those without a complete answer' }),
+    first_token_ms: milliseconds.meta({
+      description: 'Time to the first token of successful calls; null when there is none',
     }),
-    tokens_per_second: z
-      .number()
-      .nullable()
-      .meta({ description: 'Tokens of answers by the time they took after the first; null without any' }),
+    latency_ms: milliseconds.meta({
+      description: 'Total time of successful calls; null when there is none',
+    }),
+    tokens_per_second: z.number().nullable().meta({
+      description:
+        'Output tokens divided by the time from the first token to the end; null when there is none',
+    }),
   })
   .meta({ id: 'SpeedRow' });
 
-export const speedResponse = listOf(speedRow, 'Rows, by time ascending; periods without a call have none');
-export const usageResponse = listOf(usageRow, 'Rows, by time ascending; periods without a call have none');
-export const activityResponse = listOf(activityRow, 'Rows of days, by time ascending');
-export const costsResponse = listOf(costRow, 'Rows, by time ascending; periods without a charge have none');
+export const speedResponse = listOf(
+  speedRow,
+  'Rows in ascending order of time; periods without calls have none',
+);
+export const usageResponse = listOf(
+  usageRow,
+  'Rows in ascending order of time; periods without calls have none',
+);
+export const activityResponse = listOf(activityRow, 'Daily rows in ascending order of time');
+export const costsResponse = listOf(
+  costRow,
+  'Rows in ascending order of time; periods without charges have none',
+);
 
 export const costsTotalResponse = answerOf(costsTotal, 'What the ledger charged');
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { modelId, usageJson } from '../../http/input/wire-shapes.ts';
 
-/** OpenAI's own bounds, which clients split their texts by. */
+/** OpenAI's own limits; clients split their inputs accordingly. */
 const INPUTS_MAX = 2_048;
 const DIMENSIONS_MAX = 65_536;
 
@@ -11,7 +11,7 @@ const tokens = z.array(token).min(1).max(1_000_000);
 /** Body of an embeddings call. */
 export const embeddingsRequest = z
   .looseObject({
-    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    model: z.string().min(1).max(256).meta({ description: 'A public model id from the model list' }),
     input: z
       .union(
         [
@@ -24,21 +24,21 @@ export const embeddingsRequest = z
           error: `must be a text, a list of up to ${INPUTS_MAX} texts, a list of tokens, or a list of such lists; none may be empty`,
         },
       )
-      .meta({ description: 'What to embed; each input has the whole context of the model' }),
+      .meta({ description: 'What to embed; each input may fill the whole context of the model' }),
     encoding_format: z.enum(['float', 'base64']).nullish().meta({
-      description: 'base64: little-endian 32-bit floats, which the official SDKs ask for by themselves',
+      description: 'base64: little-endian 32-bit floats, which the official SDKs request by default',
     }),
     dimensions: z
       .int()
       .min(1)
       .max(DIMENSIONS_MAX)
       .nullish()
-      .meta({ description: 'For models that can shorten' }),
+      .meta({ description: 'Length of the vectors, for models that can shorten them' }),
     user: z
       .string()
       .max(512)
       .nullish()
-      .meta({ description: 'Your id of the end user; passed to the provider' }),
+      .meta({ description: 'Your id for the end user; passed to the provider' }),
   })
   .meta({ id: 'EmbeddingsRequest' });
 
@@ -52,7 +52,7 @@ export const embeddingsAnswer = z
         z
           .looseObject({
             object: z.literal('embedding').meta({ description: 'Always embedding' }),
-            index: z.int().min(0).meta({ description: 'Which input, from 0' }),
+            index: z.int().min(0).meta({ description: 'Index of the input, from 0' }),
             embedding: z
               .union([z.array(z.number()), z.string()])
               .meta({ description: 'Numbers, or base64 of little-endian 32-bit floats' }),
@@ -64,9 +64,11 @@ export const embeddingsAnswer = z
     usage: usageJson
       .extend({
         prompt_tokens: z.int().meta({ description: 'The same as input_tokens' }),
-        cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+        cost: z
+          .number()
+          .meta({ description: 'In USD, as a number; charged_amount of the generation is exact' }),
       })
       .meta({ id: 'EmbeddingsUsage' })
-      .meta({ description: 'Tokens and what they cost' }),
+      .meta({ description: 'Tokens and their cost' }),
   })
   .meta({ id: 'EmbeddingsAnswer' });

@@ -10,9 +10,9 @@ import type { DialectPresenter } from '../presenter.types.ts';
 import { presentEmbeddingsUsage } from '../usage.presenter.ts';
 import { documentTexts } from './rerank-texts.ts';
 
-/** Cohere's bound, which clients split by. */
+/** Cohere's limit; clients split their documents accordingly. */
 const DOCUMENTS_MAX = 1_000;
-/** The query is read beside each document, so it weighs as often as there are documents. */
+/** The model reads the query with each document, so the query counts once per document. */
 const QUERY_LENGTH_MAX = 8_192;
 
 const document = z.union(
@@ -28,8 +28,8 @@ const document = z.union(
 /** Body of a rerank call. */
 const rerankRequest = z
   .looseObject({
-    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
-    query: z.string().min(1).max(QUERY_LENGTH_MAX).meta({ description: 'What the texts should answer' }),
+    model: z.string().min(1).max(256).meta({ description: 'A public model id from the model list' }),
+    query: z.string().min(1).max(QUERY_LENGTH_MAX).meta({ description: 'What the documents should answer' }),
     documents: z.array(document).min(1).max(DOCUMENTS_MAX).meta({
       description: 'Texts, or objects with `text`; each is read with the query, in a context of its own',
     }),
@@ -37,12 +37,12 @@ const rerankRequest = z
       .int()
       .min(1)
       .nullish()
-      .meta({ description: 'How many of the best to answer with; all by default' }),
+      .meta({ description: 'How many of the best results to return; all by default' }),
     return_documents: z.boolean().nullish().meta({ description: 'Whether the results include their texts' }),
   })
   .meta({ id: 'RerankRequest' });
 
-/** The documents by how well they answer the query, the best first. */
+/** The documents ordered by how well they answer the query, best first. */
 const rerankAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
@@ -51,25 +51,27 @@ const rerankAnswer = z
       .array(
         z
           .looseObject({
-            index: z.int().min(0).meta({ description: 'The place of the document in the request' }),
+            index: z.int().min(0).meta({ description: 'Index of the document in the request, from 0' }),
             relevance_score: z
               .number()
               .meta({ description: "How well it answers, on the model's own scale: higher is better" }),
             document: z
               .object({ text: z.string().meta({ description: 'The text as it was sent' }) })
               .optional()
-              .meta({ description: 'Present when return_documents asks for it' }),
+              .meta({ description: 'Present when return_documents is true' }),
           })
           .meta({ id: 'RerankResult' }),
       )
-      .meta({ description: 'The documents, the best first' }),
+      .meta({ description: 'The documents, best first' }),
     usage: usageJson
       .extend({
         prompt_tokens: z.int().meta({ description: 'The same as input_tokens' }),
-        cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+        cost: z
+          .number()
+          .meta({ description: 'In USD, as a number; charged_amount of the generation is exact' }),
       })
       .meta({ id: 'RerankUsage' })
-      .meta({ description: 'What was read, and what it cost' }),
+      .meta({ description: 'Tokens and their cost' }),
   })
   .meta({ id: 'RerankAnswer' });
 
@@ -77,11 +79,11 @@ const PATH = '/api/v1/rerank';
 
 export interface RerankRouteDependencies {
   readonly service: InvocationService;
-  /** Largest request body, in bytes. */
+  /** Maximum request body, in bytes. */
   readonly bodyBytesMax: number;
 }
 
-/** Rerank as Cohere, Jina and the OpenAI-compatible servers have it. */
+/** Rerank endpoint in the form that Cohere, Jina and OpenAI-compatible servers share. */
 export function rerankRoutes({ service, bodyBytesMax }: RerankRouteDependencies): Route[] {
   const route = { dialect: 'rerank', endpoint: PATH, servedBy: ['rerank'], ignored: [] } as const;
   return [
@@ -91,7 +93,7 @@ export function rerankRoutes({ service, bodyBytesMax }: RerankRouteDependencies)
       operationId: 'rerank',
       summary: 'Sort documents by how well they answer a query',
       description:
-        'For models with the endpoint `rerank`. Only the input is charged, at the price `prompt`, and `request` per call: the query counts once for each document.',
+        'For models with the endpoint `rerank`. Only the input is charged, at the price `prompt`, plus `request` per call. The query counts once for each document.',
       tag: 'Invocation',
       access: 'inference',
       envelope: 'bare',
@@ -115,7 +117,7 @@ export function rerankRoutes({ service, bodyBytesMax }: RerankRouteDependencies)
   ];
 }
 
-/** Answers with the best `most`, and with their texts where `texts` are given: providers need not send them back. */
+/** Presents the best `most` results, with their texts when `texts` are given: providers need not send them back. */
 function rankingPresenter(
   most: number,
   texts: readonly string[] | undefined,

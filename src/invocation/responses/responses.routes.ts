@@ -11,11 +11,14 @@ const PATH = '/api/v1/responses';
 
 export interface ResponsesRouteDependencies {
   readonly service: InvocationService;
-  /** Largest request body, in bytes: images travel inside. */
+  /** Maximum request body, in bytes. Images travel inside the body. */
   readonly bodyBytesMax: number;
 }
 
-/** OpenAI's Responses over every text model, without storage: as it came to providers that speak it, else translated as chat calls are. */
+/**
+ * OpenAI's Responses for every text model, without storage. Passed through to providers that speak it, otherwise translated like chat
+ * calls.
+ */
 export function responsesRoutes({ service, bodyBytesMax }: ResponsesRouteDependencies): Route[] {
   return [
     defineRoute({
@@ -23,10 +26,10 @@ export function responsesRoutes({ service, bodyBytesMax }: ResponsesRouteDepende
       path: PATH,
       operationId: 'createResponse',
       summary: 'Response (OpenAI Responses, stateless), as JSON or as server-sent events',
-      description: `Nothing is kept: every request brings the whole conversation in \`input\`, and \`previous_response_id\`, \`conversation\`,
-\`background\` and items named by their id are refused. The caller runs all tools (\`function\`, \`custom\`, \`namespace\`); hosted
-ones are refused, but for \`web_search\`, which is left out and named in X-Ignored-Parameters. Reasoning items bring \`encrypted_content\` where
-\`include\` asks for it; send them back unchanged.`,
+      description: `Nothing is stored: send the whole conversation in \`input\` with every request. \`previous_response_id\`,
+\`conversation\`, \`background\` and items referenced by id are rejected. The caller runs all tools (\`function\`, \`custom\`,
+\`namespace\`); hosted tools are rejected, except \`web_search\`, which is left out and listed in X-Ignored-Parameters.
+Reasoning items have \`encrypted_content\` when \`include\` requests it; send them back unchanged.`,
       tag: 'Invocation',
       access: 'inference',
       envelope: 'bare',

@@ -7,7 +7,7 @@ const NOT_KEPT = 'responses are not stored here: send the earlier items in `inpu
 const textPart = z
   .looseObject({
     type: z.string().meta({ description: 'input_text, output_text, input_image, summary_text, …' }),
-    text: z.string().optional().meta({ description: 'Of a part of text' }),
+    text: z.string().optional().meta({ description: 'Text of a text part' }),
   })
   .meta({ id: 'ResponsesPart' });
 const parts = z.array(textPart);
@@ -16,25 +16,31 @@ const item = z
   .looseObject({
     type: z.string().nullish().meta({
       description:
-        'message (also where it is left out), reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output',
+        'message (the default), reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output',
     }),
     role: z
       .enum(['user', 'assistant', 'system', 'developer'])
       .optional()
-      .meta({ description: 'Of a message: who speaks' }),
+      .meta({ description: 'Of a message: its author' }),
     content: z
       .union([z.string(), parts])
       .nullish()
       .meta({ description: 'Of a message: text, or parts of text and media' }),
-    call_id: z.string().optional().meta({ description: 'Of a call and its output: what ties them together' }),
+    call_id: z
+      .string()
+      .optional()
+      .meta({ description: 'Of a call and its output: the id that connects them' }),
     name: z.string().optional().meta({ description: 'Of a call: name of the tool' }),
     arguments: z.string().optional().meta({ description: 'Of a function_call: JSON, as text' }),
-    input: z.string().optional().meta({ description: 'Of a custom_tool_call' }),
-    output: z.union([z.string(), parts]).optional().meta({ description: 'Of an output: what the tool said' }),
+    input: z.string().optional().meta({ description: 'Of a custom_tool_call: its input, as text' }),
+    output: z
+      .union([z.string(), parts])
+      .optional()
+      .meta({ description: 'Of an output: the result of the tool' }),
     encrypted_content: z
       .string()
       .nullish()
-      .meta({ description: 'Of a reasoning item, as an earlier answer sent it' }),
+      .meta({ description: 'Of a reasoning item: unchanged from an earlier answer' }),
   })
   .superRefine((value, context) => {
     for (const name of REQUIRED[value.type ?? 'message'] ?? []) {
@@ -55,16 +61,16 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 
 const tool = z
   .looseObject({
-    type: z.string().meta({ description: 'function, custom, or namespace with `tools` inside' }),
-    name: z.string().min(1).max(128).optional().meta({ description: 'What the model calls it by' }),
-    description: z.string().nullish().meta({ description: 'What it does, for the model' }),
+    type: z.string().meta({ description: 'function, custom, or namespace, which contains `tools`' }),
+    name: z.string().min(1).max(128).optional().meta({ description: 'Name by which the model calls it' }),
+    description: z.string().nullish().meta({ description: 'What it does; the model reads this' }),
   })
   .meta({ id: 'ResponsesTool' });
 
-/** Body of a response: OpenAI's Responses, without what would need storage. */
+/** Body of a Responses call: OpenAI's format, without the members that would need storage. */
 export const responsesRequest = z
   .looseObject({
-    model: z.string().min(1).max(256).meta({ description: 'A public model id of the model list' }),
+    model: z.string().min(1).max(256).meta({ description: 'A public model id from the model list' }),
     models: fallbackModels.nullish(),
     input: z
       .union([z.string(), z.array(item).min(1)])
@@ -95,7 +101,7 @@ export const responsesRequest = z
         z.looseObject({ type: z.string().meta({ description: 'Kind of tool, or allowed_tools' }) }),
       ])
       .nullish()
-      .meta({ description: 'A word, or an object that names a tool or `allowed_tools`' }),
+      .meta({ description: '"auto", "none", "required", or an object that names a tool or `allowed_tools`' }),
     parallel_tool_calls: z
       .boolean()
       .nullish()
@@ -106,11 +112,14 @@ export const responsesRequest = z
           .looseObject({
             type: z
               .enum(['text', 'json_object', 'json_schema'])
-              .meta({ description: 'json_schema: an answer that fits the schema' }),
+              .meta({ description: 'json_schema: the answer matches the schema' }),
           })
           .nullish()
-          .meta({ description: 'json_schema has `name`, `schema`, `strict` beside the type' }),
-        verbosity: z.string().nullish().meta({ description: 'low, medium or high; for models that know it' }),
+          .meta({ description: 'json_schema also has `name`, `schema` and `strict`' }),
+        verbosity: z
+          .string()
+          .nullish()
+          .meta({ description: 'low, medium or high; for models that support it' }),
       })
       .nullish()
       .meta({ description: 'Format of the answer' }),
@@ -151,7 +160,7 @@ export const responsesRequest = z
         error: 'background responses are not supported here: use "stream": true for long ones',
       })
       .nullish()
-      .meta({ description: 'Only false' }),
+      .meta({ description: 'Must be false' }),
     prompt_cache_key: z
       .string()
       .nullish()
@@ -160,7 +169,7 @@ export const responsesRequest = z
       .string()
       .max(512)
       .nullish()
-      .meta({ description: 'Your id of the end user; passed to the provider' }),
+      .meta({ description: 'Your id for the end user; passed to the provider' }),
     user: z.string().max(512).nullish().meta({ description: 'Older name of safety_identifier' }),
   })
   .meta({ id: 'ResponsesRequest' });
@@ -175,32 +184,32 @@ const usage = usageJson
     output_tokens_details: z
       .object({ reasoning_tokens: z.int().meta({ description: 'The same as reasoning_tokens of usage' }) })
       .meta({ description: 'Parts of output_tokens' }),
-    cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }),
+    cost: z.number().meta({ description: 'In USD, as a number; charged_amount of the generation is exact' }),
   })
   .meta({ id: 'ResponsesUsage' });
 
 const outputItem = z
   .looseObject({
     type: z.string().meta({
-      description: 'What it is',
+      description: 'Kind of item',
       examples: ['message', 'reasoning', 'function_call', 'custom_tool_call'],
     }),
     id: z.string().meta({ description: 'Id of the item within the answer' }),
     status: z.string().optional().meta({ description: 'in_progress, completed or incomplete' }),
     role: z.string().optional().meta({ description: 'Of a message: assistant' }),
     content: z.array(textPart).optional().meta({ description: 'Of a message: its parts' }),
-    call_id: z.string().optional().meta({ description: 'Of a call: what its output answers to' }),
+    call_id: z.string().optional().meta({ description: 'Of a call: the id to send back with its output' }),
     name: z.string().optional().meta({ description: 'Of a call: name of the tool' }),
     arguments: z.string().optional().meta({ description: 'Of a function_call: JSON, as text' }),
-    input: z.string().optional().meta({ description: 'Of a custom_tool_call' }),
+    input: z.string().optional().meta({ description: 'Of a custom_tool_call: its input, as text' }),
     summary: z.array(textPart).optional().meta({ description: 'Of reasoning: its summary' }),
     encrypted_content: z.string().nullish().meta({
-      description: 'Of reasoning: send it back as it came; null or absent unless include asks for it',
+      description: 'Of reasoning: send it back unchanged; null or absent unless include requests it',
     }),
   })
   .meta({ id: 'ResponsesOutputItem' });
 
-/** A response, and what the last event of a stream holds. */
+/** A response: the whole answer, also contained in the last event of a stream. */
 export const responsesAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id' }),
@@ -208,7 +217,7 @@ export const responsesAnswer = z
     created_at: z.int().meta({ description: 'Unix seconds' }),
     status: z
       .enum(['in_progress', 'completed', 'incomplete', 'failed'])
-      .meta({ description: 'completed, incomplete and failed are ends' }),
+      .meta({ description: 'completed, incomplete and failed are final' }),
     model: modelId.meta({ description: 'Public id of the model that answered' }),
     output: z.array(outputItem).meta({ description: 'The answer' }),
     incomplete_details: z
@@ -216,16 +225,16 @@ export const responsesAnswer = z
         reason: z.string().meta({ description: 'max_output_tokens or content_filter' }),
       })
       .nullable()
-      .meta({ description: 'Why it is incomplete; null unless it is' }),
+      .meta({ description: 'Why the response is incomplete; otherwise null' }),
     error: z
       .looseObject({
-        code: z.string().meta({ description: 'Stable, for programs; docs/reference/errors.md lists them' }),
+        code: z.string().meta({ description: 'Stable, for programs; listed in docs/reference/errors.md' }),
         message: z.string().meta({ description: 'For people; may change' }),
       })
       .meta({ id: 'ResponsesFailure' })
       .nullable()
-      .meta({ description: 'Why it failed; null unless it did' }),
-    usage: usage.nullable().meta({ description: 'Tokens and what they cost; null until it ended' }),
+      .meta({ description: 'Why the response failed; otherwise null' }),
+    usage: usage.nullable().meta({ description: 'Tokens and their cost; null until the response ends' }),
   })
   .meta({ id: 'Response' });
 
@@ -244,7 +253,10 @@ export const responsesEvent = z
       })
       .meta({ description: 'Kind of event' }),
     sequence_number: z.int().meta({ description: 'Counts the events from 0' }),
-    output_index: z.int().optional().meta({ description: 'Which item of output it is about, from 0' }),
+    output_index: z
+      .int()
+      .optional()
+      .meta({ description: 'Index of the output item that the event is about, from 0' }),
     item: outputItem.optional().meta({ description: 'Of events about a whole item: the item' }),
     delta: z.string().optional().meta({ description: 'Of delta events: the next piece' }),
     response: responsesAnswer
