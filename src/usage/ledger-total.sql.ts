@@ -1,7 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * Adds up charges one by one. $1 account, $2 ≤ time < $3, $4 key or NULL, $5 how many at most. → amount in nano-USD; NULL where there are more
+ * Adds up the charges one by one. $1 account, $2 ≤ time < $3, $4 key or NULL, $5 maximum number of charges. Returns amount in nano-USD;
+ * NULL when there are more.
  */
 export const sumOfCharges: SqlStatement = {
   name: 'ledger_sum_of_charges',
@@ -14,8 +15,8 @@ export const sumOfCharges: SqlStatement = {
 };
 
 /**
- * The same for an account, whatever the number of its charges: by how much the balance fell beyond what all other entries explain, as
- * statements have it. $1 account, $2 ≤ time < $3. → amount in nano-USD
+ * Computes the same for an account with any number of charges: by how much the balance fell beyond what all other entries explain, as in
+ * statements. $1 account, $2 ≤ time < $3. Returns amount in nano-USD.
  */
 export const chargesByBalance: SqlStatement = {
   name: 'ledger_charges_by_balance',

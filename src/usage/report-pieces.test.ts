@@ -7,7 +7,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 const time = fc.integer({ min: 0, max: 10 * 288 }).map((steps) => steps * 5 * MINUTE_MS);
 
-test('the parts follow each other, hold whole filled periods only, and cover the window', () => {
+test('the parts are in order, cover the window, and use hours and days only where they are complete and filled', () => {
   fc.assert(
     fc.property(
       time,
@@ -35,7 +35,7 @@ test('the parts follow each other, hold whole filled periods only, and cover the
   );
 });
 
-test('days are read where there are any', () => {
+test('days are used where the window contains any', () => {
   const window = { start: new Date(DAY_MS / 2), end: new Date(9.5 * DAY_MS) };
   const ends = reportPieces(window, DAY_MS, new Date(8 * DAY_MS)).map((end) => end.getTime() / HOUR_MS);
   expect(ends).toEqual([12, 12, 24, 192, 192, 228]);

@@ -4,8 +4,9 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The six ends of the parts that a window, whose ends lie on five minutes, is read in: roll-ups, hours, days, hours, roll-ups. A longer part is used where
- * it is filled and lies within a bucket of the report; a part that is not used has equal ends.
+ * Splits a window, whose ends are multiples of five minutes, into the parts it is read from: roll-ups, hours, days, hours, roll-ups.
+ * Returns their six boundaries. Hours and days are used where they are filled and fit into a bucket of the report; an unused part has
+ * equal boundaries.
  */
 export function reportPieces(window: ScanWindow, bucketMs: number, filledUntil: Date): Date[] {
   const start = window.start.getTime();
@@ -16,7 +17,7 @@ export function reportPieces(window: ScanWindow, bucketMs: number, filledUntil: 
   return [start, hours[0], ...days, hours[1], end].map((time) => new Date(time));
 }
 
-/** First start and last end of the periods of a length that lie wholly in a range. */
+/** Returns the start of the first and the end of the last period of this length that lie entirely in a range. */
 function whole(start: number, end: number, length: number | undefined): [number, number] | undefined {
   if (length === undefined) {
     return undefined;

@@ -9,7 +9,7 @@ const range: BucketRange = {
   bucketMs: HOUR_MS,
 };
 
-/** Scans a history of `perBucket` rows an hour; returns the rows and the hours of each window. */
+/** Scans a history of `perBucket` rows per hour. Returns the rows and the hours of each window. */
 async function scan(perBucket: (hour: number) => number, limit: number, from = range.start) {
   const windows: number[] = [];
   const rows = await scanForward(range, from, limit, async ({ start, end }: ScanWindow, missing) => {
@@ -24,7 +24,7 @@ async function scan(perBucket: (hour: number) => number, limit: number, from = r
   return { rows, windows };
 }
 
-test('a full page of an even history takes two windows, and little more than it shows is looked at', async () => {
+test('a full page of an even history takes two windows and reads little more than it returns', async () => {
   const { rows, windows } = await scan(() => 2, 1_000);
   expect(rows).toHaveLength(1_000);
   expect(windows).toHaveLength(2);
@@ -35,11 +35,11 @@ test('a small page of a dense history takes one window', async () => {
   expect((await scan(() => 20, 100)).windows).toEqual([8]);
 });
 
-test('a page that the first window almost fills takes an hour more, not as many again', async () => {
+test('a page that the first window almost fills reads one more hour, not a window of the same length', async () => {
   expect((await scan(() => 12, 101)).windows).toEqual([8, 1]);
 });
 
-test('a history that ends where the page is almost full is read to its end in few windows', async () => {
+test('a history that stops just before the page is full is read to its end in few windows', async () => {
   const { rows, windows } = await scan((hour) => (hour < 25 ? 40 : 0), 1_001);
   expect(rows).toHaveLength(1_000);
   expect(windows).toEqual([31, 1, 16, 256, 440]);
@@ -50,14 +50,14 @@ test.each<[string, (hour: number) => number, number]>([
   ['rows at the very end', (hour) => (hour === 743 ? 3 : 0), 3],
   ['rows at the very start', (hour) => (hour === 0 ? 3 : 0), 3],
   ['a sparse history', (hour) => (hour % 100 === 0 ? 1 : 0), 8],
-])('%s is read to its end in few windows, each row once', async (_, perBucket, count) => {
+])('%s is read to the end in few windows, and each row once', async (_, perBucket, count) => {
   const { rows, windows } = await scan(perBucket, 1_000);
   expect(rows).toHaveLength(count);
   expect(windows.reduce((sum, hours) => sum + hours, 0)).toBe(744);
   expect(windows.length).toBeLessThanOrEqual(4);
 });
 
-test('a page that begins inside the range begins there', async () => {
+test('a page can start inside the range', async () => {
   const { rows } = await scan(() => 1, 5, new Date(700 * HOUR_MS));
   expect(rows).toEqual([700, 701, 702, 703, 704]);
 });

@@ -1,15 +1,15 @@
 import type { BucketRange } from '../http/input/time-range.ts';
 
-/** Buckets of the first window, at least. */
+/** Minimum buckets of the first window. */
 const FIRST_WINDOW_BUCKETS = 8;
-/** Rows that a bucket of the first window is hoped to hold at most. */
+/** Assumed rows per bucket when sizing the first window. */
 const FIRST_ROWS_PER_BUCKET = 32;
 /**
- * A window is at most so many times as long as the one before it, which bounds what a wrong guess costs. The least length grows by the same
- * factor, from one bucket on, so that guesses from a crowded beginning are wrong only a few times.
+ * Maximum growth from one window to the next, which bounds the cost of a wrong guess. The minimum length grows by the same factor,
+ * starting at one bucket, so that guesses based on a crowded beginning are wrong only a few times.
  */
 const GROWTH = 16;
-/** Buckets are not equally full; a little too long a window is cheaper than one more. */
+/** Buckets are not equally full, and a window that is a little too long is cheaper than one more window. */
 const MARGIN = 1.2;
 
 export interface ScanWindow {
@@ -18,9 +18,9 @@ export interface ScanWindow {
 }
 
 /**
- * Reads the first `limit` rows of a range in time order, in windows as long as the rows found so far let expect: a page costs
- * what its rows cost, not what the range holds. `read` gets a window (aligned to buckets except at the range's ends) and how
- * many rows are missing.
+ * Reads the first `limit` rows of a range in time order. The rows found so far determine the length of the next window, so a page costs
+ * what its rows cost, not what the range holds. `read` gets a window (aligned to buckets except at the ends of the range) and the number
+ * of missing rows.
  */
 export async function scanForward<Row>(
   range: BucketRange,

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1: how many at most. Accounts with finished days that are not in usage_days yet. */
+/** Accounts with finished days that are not in usage_days yet. $1: maximum number of accounts. */
 export const accountsToRollUp: SqlStatement = {
   name: 'usage_accounts_to_roll_up',
   text: `SELECT b.account_id AS id FROM balances b LEFT JOIN usage_day_marks m USING (account_id)
@@ -9,13 +9,13 @@ export const accountsToRollUp: SqlStatement = {
           LIMIT $1`,
 };
 
-/** $1 account. No settlement lands in a day before today any more. */
+/** Closes all days before today: no settlement is recorded in them any more. $1 account. */
 export const finishUsageDays: SqlStatement = {
   name: 'finish_usage_days',
   text: 'SELECT finish_usage_days($1)',
 };
 
-/** $1 account, $2 days at most. → filled: how many, 0 when there is none to fill or another worker is at it */
+/** $1 account, $2 maximum number of days. Returns filled: the number of days, 0 when none is left or another worker is filling them. */
 export const fillUsageDays: SqlStatement = {
   name: 'fill_usage_days',
   text: 'SELECT fill_usage_days($1, $2) AS filled',

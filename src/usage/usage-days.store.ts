@@ -4,12 +4,12 @@ import { eachApart } from '../lib/each-apart.ts';
 import { run } from '../store/statement.ts';
 import { accountsToRollUp, fillUsageDays, finishUsageDays } from './usage-days.sql.ts';
 
-/** An account has new finished days once a day; what is left is next in the following run. */
+/** Accounts per run. An account has a new finished day once a day; the next run takes the rest. */
 const ACCOUNTS_PER_RUN = 2_000;
-/** Days summed by one statement. */
+/** Days that one statement sums. */
 const DAYS_PER_STATEMENT = 31;
 
-/** Sums finished days, so that reports over months need not read five minutes. Several workers may do so at once. */
+/** Sums finished days, so that reports over months need not read five-minute roll-ups. Several workers may run it at the same time. */
 export class UsageDays {
   readonly #pool: pg.Pool;
 
@@ -18,8 +18,8 @@ export class UsageDays {
   }
 
   /**
-   * Fills the finished days of up to 2,000 accounts. Returns how many days were filled, over all of them. Throws what Postgres threw for
-   * an account, after the days of all others are filled.
+   * Fills the finished days of up to 2,000 accounts. Returns the number of days filled in total. When accounts fail, rethrows the first
+   * Postgres error after all other accounts are filled.
    */
   async rollUp(): Promise<number> {
     const accounts = await run<{ id: string }>(this.#pool, accountsToRollUp, [ACCOUNTS_PER_RUN]);
@@ -35,7 +35,7 @@ export class UsageDays {
     return days;
   }
 
-  /** An account whose lock somebody holds too long is next in the following run. */
+  /** Skips an account whose lock is held too long. The next run retries it. */
   async #finishDays(accountId: string): Promise<void> {
     try {
       await run(this.#pool, finishUsageDays, [accountId]);
@@ -46,7 +46,7 @@ export class UsageDays {
     }
   }
 
-  /** In two transactions: the first holds the account's lock for a moment, the second reads its roll-ups without it. */
+  /** Uses two transactions: the first holds the account's lock for a moment, the second reads its roll-ups without it. */
   async #rollUpAccount(accountId: string): Promise<number> {
     await this.#finishDays(accountId);
     let days = 0;

@@ -27,7 +27,7 @@ export interface ActivitySums extends UsageSums {
   readonly charge: string;
 }
 
-/** `amount` in nano-USD as decimal text; what is not grouped by is null. */
+/** `amount` is nano-USD as decimal text. Columns that are not grouped by are null. */
 export interface CostSums {
   readonly period_start: Date;
   readonly model: string | null;
@@ -39,23 +39,23 @@ export interface CostSums {
   readonly amount: string;
 }
 
-/** How fast the calls of a period were; null where none has such a time. */
+/** Speed of the calls of a period. Null where no call has such a time. */
 export interface SpeedSums {
   readonly period_start: Date;
   readonly model: string;
   readonly requests: number;
   readonly failed: number;
-  /** Ms: median and 95th percentile. */
+  /** Median and 95th percentile, in ms. */
   readonly first_token: readonly [number, number] | null;
   readonly latency: readonly [number, number] | null;
   readonly tokens_per_second: number | null;
 }
 
-/** Newest calls of a range that its speed is read from: enough for percentiles, and a bound for the work. */
+/** Maximum calls, newest first, that the speed of a range is computed from: enough for percentiles, and it bounds the work. */
 const CALLS_MAX = 50_000;
-/** Charges that are added up one by one for the ledger's total of a range: a fraction of a second. */
+/** Maximum charges added up one by one for the ledger's total of a range. Takes a fraction of a second. */
 const CHARGES_MAX = 200_000;
-/** What the clocks of a process and the database may differ by, in ms. */
+/** How far the clocks of a process and the database may differ, in ms. */
 const CLOCK_SLACK_MS = 60_000;
 
 interface LedgerTotal {
@@ -64,15 +64,15 @@ interface LedgerTotal {
 
 export interface ReportScope {
   readonly accountId: string;
-  /** Null: all keys. */
+  /** Null for all keys. */
   readonly apiKeyId: string | null;
   readonly range: BucketRange;
   readonly limit: number;
 }
 
 /**
- * Sums of the five-minute roll-ups, which the settling transaction itself writes, and of hours and days where those are
- * filled; never of generations.
+ * Reports from the five-minute roll-ups, which the settling transaction itself writes, and from hours and days where those are filled.
+ * Sums never read generations.
  */
 export class UsageReadModel {
   readonly #cells: Cells;
@@ -81,7 +81,7 @@ export class UsageReadModel {
     this.#cells = cells;
   }
 
-  /** By period, model and key, after the position [period, model, key id]. */
+  /** Returns rows by period, model and key, after the position [period, model, key id]. */
   async usage(
     scope: ReportScope,
     model: string | null,
@@ -98,7 +98,7 @@ export class UsageReadModel {
     );
   }
 
-  /** By day, endpoint, model and key, after the position [period, endpoint, model, key id]. */
+  /** Returns rows by day, endpoint, model and key, after the position [period, endpoint, model, key id]. */
   async activity(scope: ReportScope, after: readonly string[] | undefined): Promise<ActivitySums[]> {
     const { accountId, apiKeyId, range } = scope;
     const [period = null, ...rest] = after ?? [];
@@ -111,7 +111,7 @@ export class UsageReadModel {
     );
   }
 
-  /** By period, groups and line item, after the position [period, model, key id, endpoint, item number]. */
+  /** Returns rows by period, groups and line item, after the position [period, model, key id, endpoint, item number]. */
   async costs(
     scope: ReportScope,
     by: { readonly model: boolean; readonly apiKey: boolean; readonly endpoint: boolean },
@@ -129,7 +129,7 @@ export class UsageReadModel {
     );
   }
 
-  /** By period and model, after the position [period, model]; read from the calls themselves, at most {@link CALLS_MAX}. */
+  /** Returns rows by period and model, after the position [period, model]. Reads the calls themselves, at most {@link CALLS_MAX}. */
   speed(
     { accountId, apiKeyId, range, limit }: ReportScope,
     model: string | null,
@@ -143,8 +143,9 @@ export class UsageReadModel {
   }
 
   /**
-   * What the ledger itself charged, in nano-USD as decimal text: the sum of its entries, whatever the roll-ups say. With more than
-   * `chargesMax` of them it is how the balance changed without all other entries; null for one key, which has no balance.
+   * Returns what the ledger itself charged, in nano-USD as decimal text: the sum of its entries, independent of the roll-ups. With more
+   * than `chargesMax` entries it is derived from the change of the balance without all other entries; null for a single key then, which
+   * has no balance.
    */
   async ledgerTotal(
     { accountId, apiKeyId, range }: Omit<ReportScope, 'limit'>,
@@ -160,7 +161,7 @@ export class UsageReadModel {
     return rest?.amount ?? null;
   }
 
-  /** How a window is read. The mark may be older than the rows: it only rises, and what lies before it never changes. */
+  /** Returns how to split a window. The mark may be older than the rows: it only moves forward, and nothing before it ever changes. */
   async #pieces({ accountId, range }: ReportScope): Promise<(window: ScanWindow) => Date[]> {
     const [mark] = await readRows<{ filled_until: Date }>(this.#cells.of(accountId).sequelize, filledUntil, [
       accountId,

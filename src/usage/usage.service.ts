@@ -25,13 +25,13 @@ export interface UsageReport<Row> {
   readonly range: BucketRange;
 }
 
-/** What the ledger charged in a range, in nano-USD as decimal text; null: too many charges of one key to add up. */
+/** What the ledger charged in a range, in nano-USD as decimal text. Null when one key has too many charges to add up. */
 export interface LedgerTotal {
   readonly amount: string | null;
   readonly range: BucketRange;
 }
 
-/** Whose usage is meant: an owner of the account sees all, an inference key its own. */
+/** Who reads the usage: an owner of the account sees all of it, an inference key only its own. */
 export type UsageReader =
   | { readonly accountId: string; readonly role: 'owner' }
   | Pick<Principal, 'accountId' | 'role' | 'apiKeyId' | 'keyHash'>;
@@ -42,7 +42,7 @@ const TIME_PART = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const TEXT_PART = /^[^\0]{0,200}$/;
 const KEY_OR_NONE = /^(?:[0-9a-f-]{36})?$/;
 
-/** Usage, activity and costs of an account; an inference key sees its own. */
+/** Usage, activity and costs of an account. An inference key sees only its own. */
 export class UsageService {
   readonly #readModel: UsageReadModel;
   readonly #keys: Pick<KeysStore, 'idOfHash'>;
@@ -110,7 +110,7 @@ export class UsageService {
     );
   }
 
-  /** What the ledger charged in a range: a second way to the sum of {@link costs}. Throws FieldError for a range that is none. */
+  /** Returns what the ledger charged in a range, to check the sum of {@link costs}. Throws FieldError for an invalid range. */
   async ledgerTotal(principal: UsageReader, query: CostsTotalQuery): Promise<LedgerTotal> {
     const range = bucketRange(query, 'day', this.#clock.now());
     const apiKeyId = await this.#keyFilter(principal, query.api_key_hash);
@@ -136,7 +136,7 @@ export class UsageService {
     return { page: cutPage(rows, query.limit, position), range };
   }
 
-  /** The key to report on: null = all, undefined = none, because the filter names nothing that the caller may see. */
+  /** Returns the key to report on: null for all keys, undefined when the filter names no key that the caller may see. */
   async #keyFilter(principal: UsageReader, hash: string | undefined): Promise<string | null | undefined> {
     if (principal.role === 'owner') {
       return hash === undefined ? null : this.#keys.idOfHash(principal.accountId, hash);

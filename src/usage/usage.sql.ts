@@ -4,8 +4,8 @@ import type { SqlStatement } from '../store/statement.ts';
 const COLUMNS = `api_key_id, endpoint, model, ${USAGE_SUMS.join(', ')}`;
 
 /**
- * $1 account, $2 ≤ … ≤ $7: five-minute roll-ups from $2 to $3, hours to $4, days to $5, hours to $6, roll-ups to $7.
- * Only hours and days that are filled may be asked for; a part whose ends are equal is not read.
+ * $1 account, $2 ≤ … ≤ $7: five-minute roll-ups from $2 to $3, hours to $4, days to $5, hours to $6, roll-ups to $7. Hours and days must
+ * be filled. A part with equal ends is not read.
  */
 const PERIODS = `(
       SELECT bucket AS at, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $2 AND bucket < $3
@@ -18,15 +18,15 @@ const PERIODS = `(
       UNION ALL
       SELECT bucket, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $6 AND bucket < $7) p`;
 
-/** $1 account. → filled_until: days before it are filled; no row where none is */
+/** $1 account. Returns filled_until: days before it are filled. No row when none is. */
 export const filledUntil: SqlStatement = {
   name: 'usage_filled_until',
   text: 'SELECT filled_until FROM usage_day_marks WHERE account_id = $1',
 };
 
 /**
- * $1–$7 as above, $8 bucket length as interval, $9 key or NULL, $10 model or NULL,
- * $11–$13 position of the last row before this page (period, model, key) or NULL, $14 how many rows.
+ * $1–$7 as above, $8 bucket length as interval, $9 key or NULL, $10 model or NULL, $11–$13 position of the last row before this page
+ * (period, model, key) or NULL, $14 maximum rows.
  */
 export const usageRows: SqlStatement = {
   name: 'usage_rows',
@@ -46,8 +46,8 @@ export const usageRows: SqlStatement = {
 };
 
 /**
- * By day, endpoint, model and key. $1–$7 as above, $8 key or NULL, $9–$12 position of the last row (period,
- * endpoint, model, key) or NULL, $13 how many rows.
+ * Rows by day, endpoint, model and key. $1–$7 as above, $8 key or NULL, $9–$12 position of the last row before this page (period,
+ * endpoint, model, key) or NULL, $13 maximum rows.
  */
 export const activityRows: SqlStatement = {
   name: 'activity_rows',
@@ -67,9 +67,9 @@ export const activityRows: SqlStatement = {
 };
 
 /**
- * One row per line item that cost anything. $1–$7 as above, $8 bucket length as interval, $9 key or NULL,
- * $10 by model?, $11 by key?, $12 by endpoint?, $13–$17 position of the last row (period, model, key, endpoint, item) or
- * NULL, $18 how many rows. What is not grouped by is NULL, and '' where it is compared.
+ * One row per line item that cost anything. $1–$7 as above, $8 bucket length as interval, $9 key or NULL, $10 by model?, $11 by key?, $12
+ * by endpoint?, $13–$17 position of the last row before this page (period, model, key, endpoint, item) or NULL, $18 maximum rows. Columns
+ * that are not grouped by are NULL, and '' in comparisons.
  */
 export const costRows: SqlStatement = {
   name: 'cost_rows',
@@ -103,9 +103,9 @@ export const costRows: SqlStatement = {
 };
 
 /**
- * $1 account, $2 ≤ id < $3, $4 ≤ time < $5, $6 bucket length as interval, $7 key or NULL, $8 model or NULL, $9–$10 position of the last row
- * before this page (period, model) or NULL, $11 how many rows, $12 how many calls are looked at, newest first. Times in ms are of calls
- * that ended well; percentiles leave out what has no such time.
+ * $1 account, $2 ≤ id < $3, $4 ≤ time < $5, $6 bucket length as interval, $7 key or NULL, $8 model or NULL, $9–$10 position of the last
+ * row before this page (period, model) or NULL, $11 maximum rows, $12 maximum calls to read, newest first. Times in ms cover completed
+ * calls only; percentiles skip calls without such a time.
  */
 export const performanceRows: SqlStatement = {
   name: 'performance_rows',
