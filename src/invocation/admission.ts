@@ -44,20 +44,20 @@ export interface AdmissionDependencies {
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map();
 
-/** What a call would cost at most, before anything is held. */
+/** The most a call would cost, computed before anything is held. */
 export interface CallEstimate {
-  /** The model that is asked first. */
+  /** The model that would be tried first. */
   readonly modelId: string;
   readonly inputTokens: number;
   /** The output cap that would be in force. */
   readonly outputTokensMax: number;
-  /** What would be held, in nano-USD: of several models that of the dearest one. */
+  /** Amount that would be held, in nano-USD. With several models it is that of the most expensive one. */
   readonly amount: NanoUsd;
-  /** What each part of it may take of the amount, in nano-USD: together that. */
+  /** The most each line item may take of the amount, in nano-USD. The lines add up to `amount`. */
   readonly lines: Readonly<Partial<Record<LineItem, NanoUsd>>>;
-  /** Whether the caller had that much a moment ago. */
+  /** Whether the caller could afford it a moment ago. */
   readonly isAffordable: boolean;
-  /** What it costs, in nano-USD, when the answer has so many tokens and nothing comes from a cache. */
+  /** Cost in nano-USD of an answer of that many tokens, with nothing read from a cache. */
   readonly costOf: (outputTokens: number) => NanoUsd;
 }
 
@@ -70,8 +70,8 @@ export class Admission {
   }
 
   /**
-   * Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, context_length_exceeded,
-   * insufficient_credits, service_unavailable and whatever the ledger refuses with. Nothing is held then.
+   * Prices the call and holds the most it can cost. Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint,
+   * context_length_exceeded, insufficient_credits, service_unavailable, and any error of the ledger. Nothing is held when it throws.
    */
   async admit(invocation: Invocation): Promise<Admitted> {
     const { ledger, clock, log, settings } = this.#deps;
@@ -115,7 +115,10 @@ export class Admission {
     return { invocation, call, toolNames, ignored, inTurn };
   }
 
-  /** What each model of the call would cost. One whose context is too short is left out, unless all are: then its refusal is thrown. */
+  /**
+   * Returns the cost of each model the call names. A model whose context is too short is left out; when all are too short, throws the
+   * first context_length_exceeded.
+   */
   async #candidates(
     invocation: Invocation,
     requireFunds: InputBoundParts['requireFunds'],
@@ -168,7 +171,7 @@ export class Admission {
     return { wish, plan: planHold(wish), bounded, routes };
   }
 
-  /** Paths of the members that one of the candidates' providers would not be sent. */
+  /** Returns the paths of request members that at least one candidate model sends to none of its providers. */
   async #ignored(candidates: readonly Candidate[], invocation: Invocation): Promise<string[]> {
     const paths = new Set<string>();
     for (const { wish, routes } of candidates) {
@@ -182,8 +185,8 @@ export class Admission {
   }
 
   /**
-   * Tokens of a call's input, by the count that holds start from; one that is longer than the model's context is counted, too.
-   * Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter.
+   * Returns the input tokens of a call, counted as for a hold. An input longer than the model's context is counted too. Throws AppError:
+   * model_not_found, model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter.
    */
   async countInput(invocation: Invocation): Promise<number> {
     const { models, loopQueue, overhead, settings } = this.#deps;
@@ -196,8 +199,8 @@ export class Admission {
   }
 
   /**
-   * What {@link admit} would hold now, by what the caller could spend a moment ago. Throws AppError: model_not_found, model_not_allowed,
-   * model_not_supported_on_endpoint, unsupported_input, invalid_parameter, context_length_exceeded, max_cost_exceeded.
+   * Returns what {@link admit} would hold now, based on what the caller could spend a moment ago. Throws AppError: model_not_found,
+   * model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter, context_length_exceeded, max_cost_exceeded.
    */
   async estimate(invocation: Invocation): Promise<CallEstimate> {
     const candidates = await this.#candidates(invocation, async () => undefined);
@@ -218,8 +221,8 @@ export class Admission {
   }
 
   /**
-   * Counting a prompt is the dearest thing done for a call that is not paid for: callers without money are refused before. What their
-   * key's facts say may be a second old, so the ledger has the last word.
+   * Rejects callers without money before counting the prompt, the most expensive work done for a call that is never paid for. The cached
+   * facts of the key may be a second old, so the ledger decides.
    */
   async #requireFunds({ caller }: Invocation, least: NanoUsd): Promise<void> {
     if (caller.spendable < least) {
@@ -234,7 +237,7 @@ export class Admission {
     });
   }
 
-  /** What a provider reports of an input of text alone tells what it adds to it; items are bounded, not counted. */
+  /** Learns from a report how much the provider adds to an input. Only for text-only inputs: other items are bounded, not counted. */
   #learn(candidates: readonly Candidate[], route: ModelRoute, reportedTokens: number): void {
     const asked = candidates.find(({ bounded }) => bounded.counted.has(route));
     const input = asked?.bounded.counted.get(route);
@@ -245,7 +248,7 @@ export class Admission {
   }
 }
 
-/** A model that may answer a call, and what that would cost. */
+/** A model that may answer the call, with its cost. */
 interface Candidate {
   readonly wish: HoldWish;
   readonly plan: HoldPlan;
@@ -260,7 +263,7 @@ function alternativeOf({ wish, plan }: Candidate, granted: NanoUsd): Alternative
   return { model, input, units, outputTokensMax, clamped };
 }
 
-/** What is held for a call that each of these models may answer, and the least worth holding, in nano-USD. */
+/** Returns the amount to hold for a call that any of these models may answer, and the smallest hold worth taking, both in nano-USD. */
 function heldFor(candidates: readonly Candidate[]): Pick<HoldPlan, 'amount' | 'minimum'> {
   return {
     amount: dearest(candidates.map(({ plan }) => plan.amount)),
@@ -272,7 +275,7 @@ function dearest(amounts: readonly NanoUsd[]): NanoUsd {
   return amounts.reduce((most, amount) => (amount > most ? amount : most), ZERO_USD);
 }
 
-/** The model as it reads so many inputs, each in a context of its own. */
+/** Scales the context length to the number of inputs, because each input has a context of its own. */
 function withContexts(model: InvocableModel, inputs: number): InvocableModel {
   return inputs === 1 ? model : { ...model, contextLength: model.contextLength * inputs };
 }
@@ -286,7 +289,7 @@ function requireEndpoint(model: InvocableModel, servedBy: readonly string[]): vo
   }
 }
 
-/** The least cap that all of the routes take, in tokens: a provider must not write more than is held for. */
+/** Returns the smallest output cap that every route accepts, in tokens. With a lower one, a provider would write more than is held for. */
 function outputCapMin(routes: readonly OpenRoute[]): number {
   return Math.max(1, ...routes.map(({ provider }) => provider.outputCapMin));
 }

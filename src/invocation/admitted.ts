@@ -6,21 +6,21 @@ import type { LiveCall } from './live-call.ts';
 import { outgoingRequest } from './outgoing-request.ts';
 import type { AnswerIdentity } from './presenter.types.ts';
 
-/** A call whose money is held, before any provider was asked. */
+/** A call whose money is held. No provider has been asked yet. */
 export interface Admitted {
   readonly invocation: Invocation;
   readonly call: LiveCall;
-  /** The caller's names of tools that a provider may know by a shorter one, by that. */
+  /** Maps the shortened tool name that a provider may see to the caller's own name. */
   readonly toolNames: ReadonlyMap<string, string>;
-  /** Paths of the members that no provider is sent. */
+  /** Paths of the members that are not sent to any provider. */
   readonly ignored: readonly string[];
-  /** Runs the call's blocking work in turns with that of other accounts. */
+  /** Runs the call's blocking work, taking turns with other accounts. */
   readonly inTurn: InTurn;
 }
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
-/** The call as a provider is sent it, by one of the routes of the model that is asked now. */
+/** Builds the request that a provider gets, for one route of the current model. */
 export async function requestFor(
   admitted: Admitted,
   provider: Provider,
@@ -33,7 +33,7 @@ export async function requestFor(
   return { model: route.model, body, maxOutputTokens: outputTokensMax, betas: invocation.betas, inTurn };
 }
 
-/** How an answer of the model that is asked now names itself. */
+/** Returns how an answer of the current model identifies itself. */
 export function identityOf(admitted: Admitted): AnswerIdentity {
   const { invocation, call } = admitted;
   const { model, input } = call.alternative;
@@ -49,12 +49,12 @@ export function identityOf(admitted: Admitted): AnswerIdentity {
   };
 }
 
-/** Anthropic shows thinking only to those who ask for it. */
+/** Returns whether the caller asked for thinking. Anthropic shows it only then. */
 function asksForThinking(body: JsonObject): boolean {
   return ['enabled', 'adaptive'].includes(textOf(objectOf(body.thinking).type));
 }
 
-/** What is told of the call beside its answer. */
+/** Returns the response headers that describe the call. */
 export function headersOf({ invocation, call, ignored }: Admitted): ResponseHeaders {
   const { clamped, outputTokensMax } = call.alternative;
   return {

@@ -16,13 +16,13 @@ import { presentChatUsage } from './usage.presenter.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
-/** Says a choice of an answer or chunk in the caller's form; undefined when there is nothing of it to say. */
+/** Rewrites a choice of an answer or chunk in the caller's form. Returns undefined when nothing is left to send. */
 type ChoiceForm = (choice: JsonObject) => JsonObject | undefined;
 
-/** Answers in OpenAI's chat dialect. Answers and chunks come exact: what stands in them is handed on. */
+/** Presents answers in OpenAI's chat dialect. Answers and chunks from providers are already exact, so their members are passed on. */
 export const chatPresenter = presenterOf(undefined);
 
-/** The same for callers of the form before tools. */
+/** The same, for callers that use the older `functions` form. */
 export const functionsPresenter = presenterOf(choiceWithFunctionCall);
 
 function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
@@ -33,7 +33,7 @@ function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
       const choices = objectsOf(wire.choices)
         .map((choice) => without(choice, 'stop_reason'))
         .map((choice) => form?.(choice) ?? choice);
-      // the official schema asks for the fingerprint, also where a provider has none
+      // the official schema requires the fingerprint, even where a provider has none
       const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
       return (end) => ({ ...told, usage: presentChatUsage(end) });
     },
@@ -41,7 +41,7 @@ function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
     failure(error: AppError, identity: AnswerIdentity): string {
       const { code, message, type } = error;
       const choices = [{ index: 0, delta: {}, finish_reason: 'error' }];
-      // `error` comes first: go-openai and its kin look for a frame that begins with it
+      // `error` comes first: go-openai and similar clients look for a frame that begins with it
       return eventFrame({
         error: { code, message, type },
         ...head(identity, 'chat.completion.chunk'),
@@ -66,7 +66,7 @@ class ChatStream implements StreamPresenter {
   }
 
   part(part: StreamPart): string {
-    // the finish is told once its charge is committed
+    // the finish reason is sent once the charge is committed
     if (part.finishReason !== undefined) {
       return '';
     }
@@ -84,7 +84,7 @@ class ChatStream implements StreamPresenter {
     const last = { index: 0, delta: {}, finish_reason: end.finishReason };
     const choices = [this.#form?.(last) ?? last];
     const usage = presentChatUsage(end);
-    // a chunk without choices breaks clients that read the first choice of every chunk: only those who ask for it get one
+    // a chunk without choices breaks clients that read the first choice of every chunk: only callers that ask for it get one
     const frames = this.#usageApart
       ? this.#frame({ choices }) + this.#frame({ choices: [], usage })
       : this.#frame({ choices, usage });
@@ -103,7 +103,7 @@ class ChatStream implements StreamPresenter {
     return said.length === 0 ? '' : this.#opening() + this.#frame({ ...chunk, choices: said });
   }
 
-  /** The role stands in a chunk of its own before all others. */
+  /** Returns the chunk that announces the role, once, before all other chunks. */
   #opening(): string {
     if (this.#begun) {
       return '';

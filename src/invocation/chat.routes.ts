@@ -12,11 +12,11 @@ const PATH = '/api/v1/chat/completions';
 
 export interface ChatRouteDependencies {
   readonly service: InvocationService;
-  /** Largest request body, in bytes: images travel inside. */
+  /** Maximum request body, in bytes. Images travel inside the body. */
   readonly bodyBytesMax: number;
 }
 
-/** OpenAI's chat completions. */
+/** OpenAI's chat completions endpoint. */
 export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Route[] {
   const route = {
     service,

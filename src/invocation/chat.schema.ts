@@ -124,7 +124,7 @@ const seed = z
 
 const tokens = z.int().min(1).max(100_000_000);
 
-/** Body of a chat completion. Unknown members are passed on where the provider speaks the same dialect. */
+/** Body of a chat completion. request-policy.ts decides which members not listed here may reach a provider. */
 export const chatRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id from the model list' }),

@@ -4,12 +4,12 @@ import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { LiveCall } from './live-call.ts';
 import type { StreamPresenter } from './presenter.types.ts';
 
-/** Where frames go; see EventStream. */
+/** Destination of the frames; see EventStream. */
 export interface StreamSink {
   readonly opened: boolean;
   write(frames: string): Promise<boolean> | undefined;
   end(): void;
-  /** Sends the last frames and breaks the connection off: the answer did not end. */
+  /** Sends the last frames and closes the connection without a proper end, because the answer is incomplete. */
   break(frames: string): Promise<void>;
   release(): void;
 }
@@ -20,16 +20,19 @@ export interface ForwardedStream {
   readonly sink: StreamSink;
   readonly call: LiveCall;
   readonly onDisconnect: Provider['onDisconnect'];
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly client: StopSignal;
 }
 
-/** `complete`: the whole answer was delivered; `cut`: we ended it; `left`: nobody reads any more; `shutdown`. */
+/**
+ * `complete`: the whole answer was delivered; `cut`: we cut it off; `left`: the client no longer reads; `shutdown`: the process is
+ * stopping.
+ */
 export type ForwardOutcome = 'complete' | 'cut' | 'left' | 'shutdown';
 
 /**
- * Passes a stream on, metering exactly what was handed to the client. Upstream is read no faster than the client reads.
- * Throws {@link ProviderFailure} when the provider breaks off.
+ * Forwards a stream and meters exactly what was handed to the client. Reads the provider no faster than the client reads. Throws
+ * {@link ProviderFailure} when the provider breaks off.
  */
 export async function forwardStream(stream: ForwardedStream): Promise<ForwardOutcome> {
   try {
@@ -55,7 +58,7 @@ async function pump(stream: ForwardedStream): Promise<ForwardOutcome> {
       if (stream.onDisconnect === 'abort') {
         return 'left';
       }
-      // Nobody reads it any more, but the provider bills it: all of it counts, up to its own figure.
+      // The client is gone, but the provider bills the rest: all of it counts, up to the provider's own figure.
       for (const part of batch) {
         call.meter.add(part);
       }
@@ -68,7 +71,7 @@ async function pump(stream: ForwardedStream): Promise<ForwardOutcome> {
   return reading ? 'complete' : 'left';
 }
 
-/** False when the client is gone and the batch was not delivered. */
+/** Returns false when the client is gone and the batch was not delivered. */
 async function deliver(stream: ForwardedStream, batch: StreamBatch): Promise<boolean> {
   let frames = '';
   for (const part of batch) {

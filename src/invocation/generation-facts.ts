@@ -2,7 +2,7 @@ import type { Metering, ProviderAttempt } from '../ledger/ledger.types.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 
-/** What a generation keeps of how it was metered; undefined: nothing out of the ordinary. */
+/** Returns the metering details to store with a generation, or undefined when nothing was out of the ordinary. */
 export function meteringOf(
   ignored: readonly string[],
   reported: TokenUsage | undefined,
@@ -18,7 +18,7 @@ export function meteringOf(
   };
 }
 
-/** The attempts with what the last one, which answered, was billed to us, in nano-USD. */
+/** Adds what the provider billed us, in nano-USD, to the last attempt: the one that answered. */
 export function withCost(
   attempts: readonly ProviderAttempt[],
   cost: NanoUsd | null,

@@ -1,8 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * Adds what a process learnt to what all know: where it moved up the larger of both, else its move back.
- * $1: [{provider, model, ratio, tokens, ratioBefore, tokensBefore, reports}] as JSON.
+ * Merges what one process learned into the shared margins. A margin that grew becomes the larger of both; one that shrank lowers the
+ * shared value by the same amount. $1: [{provider, model, ratio, tokens, ratioBefore, tokensBefore, reports}] as JSON.
  */
 export const saveMargins: SqlStatement = {
   name: 'save_input_margins',
@@ -23,7 +23,7 @@ export const saveMargins: SqlStatement = {
           updated_at = excluded.updated_at`,
 };
 
-/** The margins of the models that were called last. $1: at most so many. */
+/** The margins of the most recently called models. $1: maximum number of rows. */
 export const readMargins: SqlStatement = {
   name: 'read_input_margins',
   text: 'SELECT provider, model, ratio, tokens FROM input_margins ORDER BY updated_at DESC LIMIT $1',

@@ -3,10 +3,10 @@ import { run } from '../store/statement.ts';
 import { readMargins, saveMargins } from './hidden-overhead.sql.ts';
 import type { MarginChange, MarginStore, StoredMargin } from './hidden-overhead.ts';
 
-/** More provider models than a catalog has. */
+/** Maximum margins to read. No catalog has this many provider models. */
 const MARGINS_MAX = 10_000;
 
-/** What providers add to inputs, shared by all processes. */
+/** What providers add to inputs, shared by all processes through Postgres. */
 export class HiddenOverheadStore implements MarginStore {
   readonly #pool: pg.Pool;
 
@@ -14,7 +14,7 @@ export class HiddenOverheadStore implements MarginStore {
     this.#pool = pool;
   }
 
-  /** Throws what Postgres throws. */
+  /** Rethrows Postgres errors. */
   async exchange(changes: readonly MarginChange[]): Promise<readonly StoredMargin[]> {
     if (changes.length > 0) {
       await run(this.#pool, saveMargins, [JSON.stringify(changes)]);

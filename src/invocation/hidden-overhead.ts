@@ -5,7 +5,7 @@ import type { CountedInput } from './input-estimate.ts';
 import { boundedMargin, type InputMargin, learnMargin, mergedMargin } from './input-margin.ts';
 import type { ModelRoute } from './invocation.types.ts';
 
-/** A provider's model, by the provider's own name. */
+/** A provider's model, under the provider's own name. */
 export interface UpstreamModel {
   readonly provider: string;
   readonly model: string;
@@ -13,38 +13,38 @@ export interface UpstreamModel {
 
 export type StoredMargin = UpstreamModel & InputMargin;
 
-/** What a process learnt since it last asked: where it began and where it is. */
+/** What a process learned since the last exchange: the values before and after. */
 export interface MarginChange extends StoredMargin {
   readonly ratioBefore: number;
   readonly tokensBefore: number;
   readonly reports: number;
 }
 
-/** Where margins outlive a process and are shared by all of them. */
+/** Persistent storage of margins, shared by all processes. */
 export interface MarginStore {
-  /** Writes what was learnt and reads what all know. */
+  /** Writes what was learned and reads the shared margins. */
   exchange(changes: readonly MarginChange[]): Promise<readonly StoredMargin[]>;
 }
 
 interface Known extends UpstreamModel {
   margin: InputMargin;
-  /** As it was after the last exchange. */
+  /** The margin after the last exchange. */
   shared: InputMargin;
-  /** Reports since then. */
+  /** Reports since the last exchange. */
   reports: number;
 }
 
-/** Tokens of language and code have 3 to 5 UTF-16 units on average; more says that a text was made for our vocabulary. */
+/** Tokens of natural language and code average 3 to 5 UTF-16 units. A higher average means that the text was crafted for our vocabulary. */
 const TOKEN_UNITS_MAX = 6;
 
 /**
- * What chat templates, preambles and other vocabularies add to the inputs of each provider's models, learnt from what
- * providers report beside what we counted. Bounds of calls are counted with it.
+ * What chat templates, preambles and other vocabularies add to the inputs of each provider's models, learned by comparing the provider's
+ * reports with our count. The bounds of calls include it.
  */
 export class HiddenOverhead {
   readonly #store: MarginStore;
   readonly #log: Logger;
-  /** At most the routes of the catalogs of this process's life, and what the store gives. */
+  /** Bounded by the routes of all catalogs this process has loaded, plus what the store returns. */
   readonly #known = new Map<string, Known>();
   #loop: Loop | undefined;
   #exchange: Promise<void> | undefined;
@@ -54,20 +54,21 @@ export class HiddenOverhead {
     this.#log = log;
   }
 
-  /** Exchanges with the store now and every `everyMs` until closed. */
+  /** Exchanges margins with the store now and then every `everyMs` ms until closed. */
   start(everyMs: number): void {
     void this.exchange();
     this.#loop = every(everyMs, () => this.exchange());
   }
 
-  /** What to add to our count of an input for a route. */
+  /** Returns what to add to our count of an input for this route. */
   marginOf({ provider, model }: ModelRoute, dialect: Dialect): InputMargin {
     return boundedMargin(this.#known.get(keyOf(provider, model))?.margin, dialect);
   }
 
   /**
-   * Learns from an input that was counted and that the provider reports as so many tokens. Not from one that our vocabulary has in
-   * very long tokens: it is no language or code, other vocabularies may make any number of it, and the next caller's hold is no less true.
+   * Learns from an input we counted and the tokens the provider reported for it. Skips inputs that our vocabulary spells in very long
+   * tokens: they are neither language nor code, other vocabularies may split them into any number of tokens, and learning from them would
+   * distort the next caller's hold.
    */
   observe(route: ModelRoute, dialect: Dialect, counted: CountedInput, reportedTokens: number): void {
     if (counted.spelledUnits > counted.spelledTokens * TOKEN_UNITS_MAX) {
@@ -85,12 +86,12 @@ export class HiddenOverhead {
     known.reports += 1;
   }
 
-  /** Every margin that was learnt here or elsewhere. */
+  /** Returns every known margin, learned here or in another process. */
   learnt(): StoredMargin[] {
     return [...this.#known.values()].map(({ provider, model, margin }) => ({ provider, model, ...margin }));
   }
 
-  /** Writes and reads once. Never rejects: what could not be written is kept for the next time. */
+  /** Writes and reads once. Never rejects: changes that could not be written are kept for the next exchange. */
   exchange(): Promise<void> {
     this.#exchange ??= this.#run().finally(() => {
       this.#exchange = undefined;
@@ -98,7 +99,7 @@ export class HiddenOverhead {
     return this.#exchange;
   }
 
-  /** Writes the rest and stops. */
+  /** Writes the remaining changes and stops. */
   async close(): Promise<void> {
     await this.#loop?.close();
     await this.#exchange;
@@ -111,7 +112,10 @@ export class HiddenOverhead {
     try {
       stored = await this.#store.exchange(changes);
     } catch (error) {
-      this.#log.warn({ error }, 'hidden overhead of inputs not exchanged between instances, trying again');
+      this.#log.warn(
+        { error },
+        'could not exchange input margins with the database, retrying at the next interval',
+      );
       return;
     }
     const sent = new Map(changes.map((change) => [keyOf(change.provider, change.model), change]));
@@ -123,7 +127,7 @@ export class HiddenOverhead {
     }
   }
 
-  /** Takes what all know, and on top of it what was learnt here while the store was asked. */
+  /** Adopts the shared margin, plus what was learned here while the exchange was in progress. */
   #adopt({ provider, model, ratio, tokens }: StoredMargin, sent: InputMargin | undefined): void {
     const key = keyOf(provider, model);
     const shared = { ratio, tokens };

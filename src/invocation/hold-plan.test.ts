@@ -38,11 +38,11 @@ function wish(others: Partial<HoldWish> = {}, model: Partial<HoldWish['model']> 
   };
 }
 
-test("without max_tokens: the model's cap at most, the floor at least", () => {
+test("without max_tokens the hold covers at most the model's cap and at least the floor", () => {
   expect(planHold(wish())).toEqual({ amount: 2_100_000n, minimum: 132_000n, outputTokens: 1_000 });
 });
 
-test('with max_tokens: all or nothing', () => {
+test('with max_tokens the hold is all or nothing', () => {
   expect(planHold(wish({ maxTokens: 50 }))).toEqual({
     amount: 200_000n,
     minimum: 200_000n,
@@ -52,13 +52,13 @@ test('with max_tokens: all or nothing', () => {
   expect(planHold(wish({ maxTokens: 3 }))).toMatchObject({ amount: 106_000n, minimum: 106_000n });
 });
 
-test('the cap shrinks to the room that the context leaves', () => {
+test('the cap shrinks to the room left in the context', () => {
   expect(planHold(wish({}, { contextLength: 300 })).outputTokens).toBe(200);
   expect(planHold(wish({}, { contextLength: 105 })).outputTokens).toBe(15);
   expect(() => planHold(wish({}, { contextLength: 90 }))).toThrow('91 tokens > 90 maximum');
 });
 
-test('x-max-cost caps the hold; below the floor it is refused', () => {
+test('x-max-cost caps the hold and is rejected below the floor', () => {
   expect(planHold(wish({ maxCost: nanoUsd(500_000) }))).toMatchObject({
     amount: 500_000n,
     minimum: 132_000n,
@@ -70,7 +70,7 @@ test('x-max-cost caps the hold; below the floor it is refused', () => {
   expect(() => planHold(wish({ maxCost: nanoUsd(131_999) }))).toThrow('x-max-cost');
 });
 
-test('what is granted pays for exactly so many tokens', () => {
+test('the granted amount pays for exactly the granted tokens', () => {
   const plan = planHold(wish());
   expect(grantedOutputTokens(wish(), plan, plan.amount)).toBe(1_000);
   expect(grantedOutputTokens(wish(), plan, nanoUsd(200_000))).toBe(50);

@@ -16,25 +16,25 @@ export interface HoldWish {
   readonly model: InvocableModel;
   readonly input: InputEstimate;
   readonly units: BilledUnits;
-  /** The caller's own cap, in tokens. */
+  /** The output cap the caller asked for, in tokens. */
   readonly maxTokens: number | undefined;
-  /** The caller's own limit, in nano-USD. */
+  /** The cost limit the caller set, in nano-USD. */
   readonly maxCost: NanoUsd | undefined;
-  /** Fewer output tokens than this are not worth a call. */
+  /** Minimum output tokens that make a call worthwhile. */
   readonly floorTokens: number;
 }
 
 export interface HoldPlan {
-  /** The most the call can cost, in nano-USD, and the least worth holding. */
+  /** The most the call can cost, and the smallest hold worth taking, in nano-USD. */
   readonly amount: NanoUsd;
   readonly minimum: NanoUsd;
-  /** The output cap when money does not matter, in tokens. */
+  /** The output cap if money were no limit, in tokens. */
   readonly outputTokens: number;
 }
 
 /**
- * How much to hold for a call. Without `max_tokens` a smaller hold is fine, down to the floor; with it, the caller's
- * word stands and the hold is all or nothing. Throws AppError context_length_exceeded or max_cost_exceeded.
+ * Returns how much to hold for a call. Without `max_tokens` a smaller hold is fine, down to the floor. With it, the hold is all or
+ * nothing, because the caller asked for exactly that cap. Throws AppError context_length_exceeded or max_cost_exceeded.
  */
 export function planHold(wish: HoldWish): HoldPlan {
   const outputTokens = outputCap(wish);
@@ -49,22 +49,22 @@ export function planHold(wish: HoldWish): HoldPlan {
   return { amount, minimum: wish.maxTokens === undefined ? floor : amount, outputTokens };
 }
 
-/** UTF-16 units of o200k's longest token. */
+/** Length of o200k's longest token, in UTF-16 units. */
 const TOKEN_UNITS_MAX = 128;
 
-/** Less than any hold for a text of so many UTF-16 units, in nano-USD; known without counting it. */
+/** Returns a lower bound, in nano-USD, of any hold for a text of that many UTF-16 units. Needs no token count. */
 export function leastCost(textLength: number, { pricing }: InvocableModel): NanoUsd {
   return costCeiling(Math.ceil(textLength / TOKEN_UNITS_MAX), 1, ONE_CALL, pricing);
 }
 
-/** The output cap that a hold of `granted` nano-USD pays for, in tokens. */
+/** Returns the output cap that a hold of `granted` nano-USD pays for, in tokens. */
 export function grantedOutputTokens(wish: HoldWish, plan: HoldPlan, granted: NanoUsd): number {
   const { input, units, model } = wish;
   const affordable = affordableOutputTokens(granted, input.upperBound, units, model.pricing);
   return Math.max(1, Math.min(plan.outputTokens, affordable));
 }
 
-/** How a hold of `amount` nano-USD is spent at most: the input and the units first, the output gets the rest. */
+/** Splits a hold of `amount` nano-USD into line items: the input and the units first, the rest goes to the output. */
 export function holdLines(
   { input, units, model }: HoldWish,
   amount: NanoUsd,
@@ -86,7 +86,7 @@ export function holdLines(
   return lines;
 }
 
-/** What a call costs, in nano-USD, whose input is as long as counted and whose answer has so many tokens. */
+/** Returns the cost in nano-USD of a call with the counted input and that many output tokens. */
 export function expectedCost({ input, units, model }: HoldWish, outputTokens: number): NanoUsd {
   return chargeFor({ ...NO_USAGE, inputTokens: input.tokens, outputTokens }, units, model.pricing).amount;
 }
@@ -95,14 +95,14 @@ function costOf(wish: HoldWish, outputTokens: number): NanoUsd {
   return costCeiling(wish.input.upperBound, outputTokens, wish.units, wish.model.pricing);
 }
 
-/** The smallest of what the caller asks for, the model can write and the context has room for. */
+/** Returns the smallest of three caps: what the caller asks for, what the model can write, and what the context has room for. */
 function outputCap(wish: HoldWish): number {
   const { contextLength, maxOutputTokens } = wish.model;
   const room = contextLength - wish.input.tokens;
   if (room < 1) {
     throw contextExceeded(wish.input.tokens, contextLength);
   }
-  // The provider counts its own way; by the bound its own check passes too.
+  // The provider checks the context by its own count; leaving room for our upper bound passes its check too.
   const safeRoom = Math.max(contextLength - wish.input.knownBound, Math.min(room, wish.floorTokens));
   return Math.min(wish.maxTokens ?? maxOutputTokens, maxOutputTokens, safeRoom);
 }

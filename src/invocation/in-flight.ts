@@ -2,10 +2,10 @@ import { AppError } from '../lib/errors.ts';
 import { Roster } from '../lib/roster.ts';
 import type { StopController } from '../lib/stop-signal.ts';
 
-/** The calls of this process that hold money, and the order to end them. */
+/** The calls of this process that hold money, and the signal that ends them. */
 export class InFlight {
   readonly #calls = new Roster<Promise<unknown>>();
-  // A roster, not one signal for all: thousands of listeners on one signal would make each removal a search.
+  // A roster instead of one shared signal: with thousands of listeners on one signal, each removal would be a linear search.
   readonly #upstream = new Roster<StopController>();
   #draining = false;
   #ending = false;
@@ -19,7 +19,7 @@ export class InFlight {
     return this.#calls.size;
   }
 
-  /** Has the controller aborted when calls must end; the returned function takes it out again. */
+  /** Aborts the controller when calls must end. The returned function removes it again. */
   register(controller: StopController): () => void {
     const leave = this.#upstream.add(controller);
     if (this.#ending) {
@@ -28,7 +28,7 @@ export class InFlight {
     return leave;
   }
 
-  /** Runs a call so that a drain waits for it. Throws AppError service_unavailable once a drain began. */
+  /** Runs a call that a drain will wait for. Throws AppError service_unavailable once a drain has begun. */
   async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.#draining) {
       throw new AppError('service_unavailable', 'this instance is shutting down, please retry', {
@@ -45,7 +45,7 @@ export class InFlight {
     }
   }
 
-  /** Refuses new calls, waits up to `deadlineMs` for the running ones, then ends them and waits for their settlement. */
+  /** Rejects new calls, waits up to `deadlineMs` for the running ones, then ends them and waits for their settlement. */
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true;
     const timer = setTimeout(() => this.#endAll(), deadlineMs);

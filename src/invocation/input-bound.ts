@@ -21,16 +21,16 @@ import type { InvocableModel, Invocation, InvocationSettings, ModelRoute } from 
 import { outgoingForm, outgoingRequest } from './outgoing-request.ts';
 import { rerankContent } from './rerank/rerank-texts.ts';
 
-/** A way to serve the call that can be taken: its provider is configured. */
+/** A route that can serve the call because its provider is configured. */
 export interface OpenRoute {
   readonly route: ModelRoute;
   readonly provider: Provider;
 }
 
 export interface BoundedInput {
-  /** The most that any of the routes makes of the input. */
+  /** The largest estimate over all routes. */
   readonly estimate: InputEstimate;
-  /** What each route would be sent, counted. */
+  /** The counted input each route would be sent. */
   readonly counted: ReadonlyMap<ModelRoute, CountedInput>;
 }
 
@@ -38,14 +38,14 @@ export interface InputBoundParts {
   readonly loopQueue: EventLoopQueue;
   readonly overhead: HiddenOverhead;
   readonly settings: InvocationSettings;
-  /** Called, before anything is counted, with the nano-USD that the call will cost at least; may throw. */
+  /** Called before anything is counted, with the least the call will cost in nano-USD. May throw. */
   readonly requireFunds: (least: NanoUsd) => Promise<void>;
 }
 
 /**
- * The most tokens a call's input can be at any of the routes that may serve it, counted over what each would be sent and with
- * what each was seen to add. Throws AppError: unsupported_input for an input that the model does not take,
- * context_length_exceeded, service_unavailable, and invalid_parameter where no provider can be told what was asked.
+ * Returns the most tokens a call's input can have on any route that may serve it. Counts what each route would be sent and adds the
+ * margin seen on that route. Throws AppError: unsupported_input for an input that the model does not accept, context_length_exceeded,
+ * service_unavailable, and invalid_parameter when no provider's dialect can express the request.
  */
 export async function boundInput(
   invocation: Invocation,
@@ -65,7 +65,7 @@ export async function boundInput(
       try {
         content = await invocation.inTurn(takenApart(invocation, model, { provider, route }));
       } catch (error) {
-        // another route may be able to say it
+        // another route's dialect may be able to express it
         refusal ??= error;
       }
       forms.set(form, content && (await countContent(content, invocation, model, parts)));
@@ -83,7 +83,7 @@ export async function boundInput(
   throw refusal ?? new AppError('provider_error', 'no provider of this model is configured');
 }
 
-/** How a request of each kind becomes tokens. */
+/** Splits a request of each dialect into the content to count. */
 const CONTENTS: Readonly<Record<RequestDialect, (body: JsonObject) => Steps<InputContent>>> = {
   chat: inputContent,
   messages: inputContent,

@@ -13,37 +13,37 @@ import {
   itemKindOf,
 } from './input-media.ts';
 
-/** What a request holds, sorted by how it becomes tokens. Together the parts are all of it: nothing weighs nothing. */
+/** The content of a request, sorted by how it becomes tokens. Together the fields cover all of it: nothing is free. */
 export interface InputContent {
-  /** What any model reads as it was sent: texts, names, tool calls. */
+  /** Text that any model reads as it was sent: texts, names, tool calls. */
   readonly text: string;
-  /** Definitions of tools and of answers; providers write them out in forms of their own, some much shorter. */
+  /** Definitions of tools and answer formats. Providers write them out in their own forms, some of them much shorter. */
   readonly definitions: string;
-  /** What else leaves: ids, signatures, earlier thoughts, settings. Some templates write it out, some drop it. */
+  /** Everything else that is sent: ids, signatures, earlier reasoning, settings. Some templates write it out, some drop it. */
   readonly otherText: string;
   readonly messages: number;
-  /** Input that came as tokens, counted. */
+  /** Number of input tokens in inputs that were sent as tokens instead of text. */
   readonly tokens: number;
-  /** Parts, calls and definitions inside the messages and tools: each is framed by a few tokens. */
+  /** Number of parts, calls and definitions in the messages and tools. A few tokens frame each of them. */
   readonly parts: number;
-  /** Inputs that are no text, inline or by URL. */
+  /** Number of inputs other than text, inline or by URL. */
   readonly items: Readonly<Record<ItemKind, number>>;
-  /** Where the provider is to fetch the others. */
+  /** URLs that the provider has to fetch. */
   readonly links: readonly string[];
-  /** The bytes of the first images and files that came inline, in base64. */
+  /** The first inline images and files, in base64. */
   readonly inline: Readonly<Record<keyof typeof INLINE_MAX, readonly string[]>>;
   readonly hasTools: boolean;
 }
 
-/** Numbers and switches of the request as a whole never reach the model's text. */
+/** Returns whether a top-level value is a number, a boolean or null: these never reach the model's text. */
 function isSetting(value: unknown): boolean {
   return typeof value === 'number' || typeof value === 'boolean' || value === null || value === undefined;
 }
 
 /**
- * Takes an outgoing request of any dialect apart. Every string of it, and the name of every member that is not part of
- * the protocol, stands in `text` or `otherText`; bytes of images and the like count by item. Throws AppError
- * unsupported_input for a file that is named by its id.
+ * Splits an outgoing request of any dialect into its content. Every string, and the name of every member that is not part of the
+ * protocol, ends up in `text`, `definitions` or `otherText`; bytes of images and the like count by item. Throws AppError
+ * unsupported_input for a file that is given by its id.
  */
 export function* inputContent(body: JsonObject): Steps<InputContent> {
   const items = { image: 0, file: 0, audio: 0, video: 0 };
@@ -88,7 +88,7 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
   };
 }
 
-/** Items of Responses weigh as messages do. */
+/** Counts items of the Responses dialect as messages. */
 function messagesOf({ messages, input }: JsonObject): number {
   return typeof input === 'string' ? 1 : objectsOf(messages ?? input).length;
 }
@@ -189,7 +189,7 @@ function* collectContent(value: unknown, into: Collected): Steps<void> {
   }
 }
 
-/** The members of a part by its `type`: where the text of it stands, and where an item. */
+/** Collects the members of a part; its `type` tells which member holds text and which holds an item. */
 function* collectPart(part: JsonObject, into: Collected): Steps<void> {
   const { type } = part;
   for (const name of Object.keys(part)) {
@@ -211,7 +211,7 @@ function* collectPart(part: JsonObject, into: Collected): Steps<void> {
   }
 }
 
-/** The `source` of a messages block. */
+/** Collects the `source` of a messages block. */
 function* collectSource(source: JsonObject, kind: ItemKind, into: Collected): Steps<void> {
   const { type } = source;
   if (source.file_id !== undefined || type === 'file') {

@@ -26,7 +26,7 @@ test.each([
   ['English', ENGLISH],
   ['code', CODE],
   ['Chinese', CHINESE],
-])('the bound covers the count of %s and is not wildly above it', async (_what, text) => {
+])('the bound covers the count of %s and is not far above it', async (_what, text) => {
   const content = text.repeat(40);
   const truth = countTokens(content);
   const { tokens, upperBound } = await estimate({ messages: [{ role: 'user', content }] });
@@ -36,23 +36,26 @@ test.each([
   expect(upperBound).toBeLessThan(truth * (text === CHINESE ? 3.2 : 1.4));
 });
 
-/** Tokens at the dearest of Llama 2's, Mistral's, Llama 3's and cl100k's vocabularies, measured; ours makes up to 16 times fewer. */
+/**
+ * Token counts of the most expensive among the vocabularies of Llama 2, Mistral, Llama 3 and cl100k, measured. Ours counts up to 16 times
+ * fewer.
+ */
 test.each([
   ['digits', '3141592653'.repeat(100), 1_002],
   ['a table of numbers', '40213,7,1998\n'.repeat(100), 1_302],
   ['hexadecimal', 'deadbeef00c0ffee1234'.repeat(50), 700],
   ['line ends', '\n'.repeat(1_000), 1_002],
-  ['line ends of Windows', '\r\n'.repeat(500), 1_001],
+  ['Windows line ends', '\r\n'.repeat(500), 1_001],
   ['blank lines between spaces', '    \n'.repeat(200), 401],
   ['tabs', '\t'.repeat(1_000), 1_002],
   ['spaces', ' '.repeat(1_000), 64],
-  ['a rule of signs', '='.repeat(1_000), 66],
-  ['one letter', 'a'.repeat(1_000), 253],
-])('the bound covers %s where a vocabulary merges less than ours', async (_what, text, dearest) => {
+  ['a line of equal signs', '='.repeat(1_000), 66],
+  ['one repeated letter', 'a'.repeat(1_000), 253],
+])('the bound covers %s for vocabularies that merge less than ours', async (_what, text, dearest) => {
   const { upperBound, knownBound } = await estimate({ messages: [{ role: 'user', content: text }] });
   expect(upperBound).toBeGreaterThanOrEqual(dearest);
   expect(upperBound).toBeLessThan(dearest * 1.3 + 200);
-  // the room for the answer is the same as before
+  // the room for the answer does not shrink
   expect(knownBound).toBeLessThan(countTokens(text) * 1.25 + 30);
   const apart = { role: 'user', content: `${'long '.repeat(200_000)}${text}` };
   const whole = { role: 'user', content: 'long '.repeat(200_000) };
@@ -61,7 +64,7 @@ test.each([
   expect(more - (await estimate({ messages: [whole] }, limits)).upperBound).toBeGreaterThan(dearest * 0.98);
 });
 
-test('counts system, tools, tool calls and results of both dialects', async () => {
+test('counts system prompts, tools, tool calls and results in both dialects', async () => {
   const call = { id: 'c', type: 'function', function: { name: 'look_up', arguments: '{"place":"Nowhere"}' } };
   const chat = inputContent({
     messages: [
@@ -97,7 +100,7 @@ test('counts system, tools, tool calls and results of both dialects', async () =
   }
 });
 
-test('images count by number, not by size; their bytes are not text', async () => {
+test('images are counted by number, not by size, and their bytes are not text', async () => {
   const data = `data:image/png;base64,${'A'.repeat(1_000_000)}`;
   const content = [
     { type: 'image_url', image_url: { url: data } },
@@ -110,13 +113,13 @@ test('images count by number, not by size; their bytes are not text', async () =
   expect(dear.upperBound).toBeGreaterThan(5_000);
 });
 
-/** An image of one colour, as a data URL. */
+/** Returns an image of one color as a data URL. */
 async function imageUrl(width: number, height: number, format: 'png' | 'jpeg' | 'webp'): Promise<string> {
   const image = sharp({ create: { width, height, channels: 3, background: 'red' } });
   return `data:image/${format};base64,${(await image.toFormat(format).toBuffer()).toString('base64')}`;
 }
 
-describe('where a model counts images by their pixels', () => {
+describe('when a model counts images by their pixels', () => {
   const limits = { itemTokens: { image: 1_600 }, imagePixelsPerToken: 750 };
   const chat = (url: string) => ({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
@@ -128,7 +131,7 @@ describe('where a model counts images by their pixels', () => {
   const FRAMES = 30;
 
   test.each(['png', 'jpeg', 'webp'] as const)(
-    'a %s is bounded by its size, in both dialects',
+    'a %s is bounded by its size in both dialects',
     async (format) => {
       const url = await imageUrl(320, 200, format);
       for (const body of [chat(url), messages(url)]) {
@@ -140,7 +143,7 @@ describe('where a model counts images by their pixels', () => {
     },
   );
 
-  test('a narrow image counts in whole patches, a large one at most as the model takes it', async () => {
+  test('a narrow image is counted in whole patches, a large one at most at the limit of the model', async () => {
     expect((await estimate(chat(await imageUrl(2, 3_000, 'png')), limits)).upperBound).toBeGreaterThan(110);
     const large = await estimate(chat(await imageUrl(4_000, 3_000, 'jpeg')), limits);
     expect(large.upperBound).toBeGreaterThanOrEqual(1_600);
@@ -154,11 +157,11 @@ describe('where a model counts images by their pixels', () => {
       'of a type that is not read',
       `data:image/svg+xml;base64,${Buffer.from('<svg width="1" height="1"/>').toString('base64')}`,
     ],
-  ])('an image %s is held as the largest', async (_what, url) => {
+  ])('the hold for an image %s assumes the maximum size', async (_what, url) => {
     expect((await estimate(chat(url), limits)).upperBound).toBeGreaterThanOrEqual(1_600);
   });
 
-  test('of very many images the first are looked at, the others are held as the largest', async () => {
+  test('with very many images, only the first are inspected and the others are assumed to have the maximum size', async () => {
     const url = await imageUrl(32, 32, 'png');
     const content = Array.from({ length: 70 }, () => ({ type: 'image_url', image_url: { url } }));
     const { upperBound } = await estimate({ messages: [{ role: 'user', content }] }, limits);
@@ -167,7 +170,7 @@ describe('where a model counts images by their pixels', () => {
   });
 });
 
-test('a text longer than the context is refused, quickly', async () => {
+test('a text longer than the context is rejected quickly', async () => {
   const content = ENGLISH.repeat(100_000);
   const startedAt = process.cpuUsage();
   await expect(estimate({ messages: [{ content }] }, { contextLength: 1_000 })).rejects.toMatchObject({
@@ -176,14 +179,14 @@ test('a text longer than the context is refused, quickly', async () => {
   expect(process.cpuUsage(startedAt).user).toBeLessThan(500_000);
 });
 
-test('no bound is above the context', async () => {
+test('no bound exceeds the context length', async () => {
   const content = ENGLISH.repeat(50);
   const truth = countTokens(content);
   const { upperBound } = await estimate({ messages: [{ content }] }, { contextLength: truth + 20 });
   expect(upperBound).toBe(truth + 20);
 });
 
-test('a thing that nobody bounded may fill the context; the room for the answer is what the rest leaves', async () => {
+test('an item without a limit may fill the context, but does not reduce the room for the answer', async () => {
   const content = [{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBE' } }];
   const one = await estimate({ messages: [{ role: 'user', content }] });
   expect(one.upperBound).toBe(1_000_000);
@@ -192,11 +195,11 @@ test('a thing that nobody bounded may fill the context; the room for the answer 
   expect(bounded.upperBound).toBeLessThan(3_100);
 });
 
-/** Wherever a long text stands in what leaves, the bound grows with it. */
+/** The bound grows with a long text wherever it appears in the outgoing request. */
 const LONG = 'the quick brown fox '.repeat(2_000);
 const USER = { role: 'user', content: 'hi' };
 test.each<[string, object]>([
-  ['a message of an odd type', { messages: [{ role: 'user', type: 'tool_use', content: LONG }] }],
+  ['a message of an unexpected type', { messages: [{ role: 'user', type: 'tool_use', content: LONG }] }],
   ['a message that calls itself an image', { messages: [{ role: 'user', type: 'image', content: LONG }] }],
   [
     'the text of a part that calls itself a call',
@@ -206,7 +209,7 @@ test.each<[string, object]>([
   ['the id of a message', { messages: [{ ...USER, id: LONG }] }],
   ['the name of a member', { messages: [{ ...USER, [LONG]: 1 }] }],
   [
-    'a cache mark',
+    'a cache marker',
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', cache_control: { type: LONG } }] }] },
   ],
   ['a role', { messages: [{ role: LONG, content: 'a' }] }],
@@ -221,7 +224,10 @@ test.each<[string, object]>([
     'the URL of an image',
     { messages: [{ content: [{ type: 'image_url', image_url: { url: `https://x/${LONG}` } }] }] },
   ],
-  ['what is no URL', { messages: [{ content: [{ type: 'video_url', video_url: { url: LONG } }] }] }],
+  [
+    'something that is not a URL',
+    { messages: [{ content: [{ type: 'video_url', video_url: { url: LONG } }] }] },
+  ],
   [
     'the detail of an image',
     { messages: [{ content: [{ type: 'image_url', image_url: { url: 'https://x', detail: LONG } }] }] },
@@ -231,7 +237,7 @@ test.each<[string, object]>([
     { messages: [{ content: [{ type: 'document', source: { type: 'text', data: LONG } }] }] },
   ],
   [
-    'a source of an odd type',
+    'a source of an unknown type',
     { messages: [{ content: [{ type: 'document', source: { type: 'odd', data: LONG } }] }] },
   ],
   [
@@ -240,22 +246,22 @@ test.each<[string, object]>([
   ],
   ['a schema', { messages: [USER], response_format: { json_schema: { schema: { [LONG]: 1 } } } }],
   ['a tool', { messages: [USER], tools: [{ function: { name: 'f', parameters: { description: LONG } } }] }],
-  ['what comes with a call', { messages: [{ tool_calls: [{ extra_content: { google: { a: LONG } } }] }] }],
+  ['extra members of a call', { messages: [{ tool_calls: [{ extra_content: { google: { a: LONG } } }] }] }],
   [
     'a result in a result',
     { messages: [{ content: [{ type: 'tool_result', content: [{ type: 'text', text: LONG }] }] }] },
   ],
-  ['content that is no content', { messages: [{ content: { a: LONG } }] }],
-  ['messages that are no messages', { messages: [[LONG]] }],
-  ['a stop', { messages: [USER], stop: [LONG] }],
+  ['content of the wrong type', { messages: [{ content: { a: LONG } }] }],
+  ['messages of the wrong type', { messages: [[LONG]] }],
+  ['a stop sequence', { messages: [USER], stop: [LONG] }],
   ['a user', { messages: [USER], user: LONG }],
   ['settings', { messages: [USER], logit_bias: { [LONG]: 1 } }],
-])('the bound holds %s', async (_what, body) => {
+])('the bound covers %s', async (_what, body) => {
   const limits = { itemTokens: { image: 1_600, file: 1_600, video: 1_600 } };
   expect((await estimate(body, limits)).upperBound).toBeGreaterThan(countTokens(LONG));
 });
 
-test('files by their id are refused', () => {
+test('files given by id are rejected', () => {
   const byId = (part: object) => () => inputContent({ messages: [{ content: [part] }] });
   expect(byId({ type: 'file', file: { file_id: 'f' } })).toThrow('file ids are not supported');
   expect(byId({ type: 'document', source: { type: 'file', file_id: 'f' } })).toThrow(

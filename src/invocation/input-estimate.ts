@@ -7,68 +7,68 @@ import type { InputMargin } from './input-margin.ts';
 import { ITEM_KINDS, type ItemKind } from './input-media.ts';
 import { countPdfPages } from './pdf-pages.ts';
 
-/** Headers stand in so many of the first characters of base64, but for large WebP files. */
+/** Leading base64 characters that contain the image header, except in large WebP files. */
 const HEADER_BASE64 = 262_144;
-/** Models see images in patches of up to so many pixels a side, begun ones included. */
+/** Side of the largest image patch of any model, in pixels. Partial patches count in full. */
 const PATCH_SIDE = 32;
 
-/** Tokens around one message, and at most around a message or a part of one: role, separators, a name and its marks. */
+/** Tokens that frame one message: typical, and maximum for a message or a part of one (role, separators, a name and its markers). */
 const MESSAGE_TOKENS = 4;
 const FRAME_TOKENS_MAX = 8;
-/** Instructions that providers put in front of a request with tools, in tokens (Anthropic documents up to 530). */
+/** Instructions that providers prepend to a request with tools, in tokens (Anthropic documents up to 530). */
 const TOOLS_PREAMBLE_TOKENS = 600;
-/** What an image usually is, in tokens. */
+/** Typical size of an image, in tokens. */
 const IMAGE_TOKENS_TYPICAL = 765;
 
 export interface InputEstimate {
-  /** Of `tokens`, the texts of the messages: what no provider can honestly report much less of. */
+  /** The part of `tokens` that is message text. No honest provider reports much less than this. */
   readonly textTokens: number;
-  /** Our best count, for the context check and for charges when the provider reports nothing. */
+  /** Our best count, used for the context check and for charges when the provider reports nothing. */
   readonly tokens: number;
-  /** At least what any of our providers will count, for the hold. */
+  /** Upper bound on what any of our providers will count, used for the hold. */
   readonly upperBound: number;
   /**
-   * The bound for the room of the answer: without items that nobody bounded, which may fill what is left of the context, and with
-   * documents up to half of what is left, for their pages seldom take the most.
+   * Bound used to compute the room for the answer. Leaves out items without a limit, and counts documents for at most half of the
+   * remaining context, because their pages seldom take the most.
    */
   readonly knownBound: number;
   readonly images: number;
 }
 
-/** An input in our tokens, before anything is assumed of who reads it. */
+/** An input counted in our tokens, before a provider's margin is added. */
 export interface CountedInput {
-  /** Texts of the messages. */
+  /** Tokens of the message texts. */
   readonly textTokens: number;
-  /** Our best count, images aside. */
+  /** Our best count, without images. */
   readonly tokens: number;
-  /** All that is spelled out in letters and goes through the provider's tokenizer. */
+  /** Tokens of everything spelled out as text, which goes through the provider's tokenizer. */
   readonly spelledTokens: number;
-  /** Its length, in UTF-16 units. */
+  /** Length of that text, in UTF-16 units. */
   readonly spelledUnits: number;
-  /** At most what comes on top whatever the tokenizer: marks around messages and parts, scripts spelled in bytes, instructions. */
+  /** Most tokens added on top by any tokenizer: markers around messages and parts, scripts spelled in bytes, instructions. */
   readonly framingTokens: number;
-  /** Of `framingTokens`, what vocabularies make on top that merge digits, line ends and runs of a character less than ours. */
+  /** The part of `framingTokens` that is due to vocabularies that merge less than ours, see {@link Apart}. */
   readonly unmergedTokens: number;
   readonly items: Readonly<Record<ItemKind, number>>;
-  /** Pixels of those images whose size is known. */
+  /** Pixel counts of the images whose size is known. */
   readonly imagePixels: readonly number[];
-  /** Pages of those files whose pages could be counted. */
+  /** Page counts of the files whose pages could be counted. */
   readonly filePages: readonly number[];
 }
 
 export interface EstimateLimits {
   readonly contextLength: number;
-  /** Most tokens one item can be, by kind; undefined: nobody said, so it may fill the context. */
+  /** Most tokens one item can have, by kind. Undefined means unknown: the item may fill the context. */
   readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
-  /** Pixels of an image for one token of it; undefined: any image may cost the most. */
+  /** Image pixels per token. Undefined means that any image may cost the maximum. */
   readonly imagePixelsPerToken?: number | undefined;
-  /** Most tokens one page of a PDF can be; undefined: any file may cost the most. */
+  /** Most tokens one page of a PDF can have. Undefined means that any file may cost the maximum. */
   readonly filePageTokens?: number | undefined;
 }
 
 /**
- * Counts a request's input, a long text when its turn comes. Throws AppError context_length_exceeded when the text alone is
- * longer than the model's context (tokens), as soon as that is certain, and service_unavailable when no turn came in time.
+ * Counts a request's input; a long text waits for its turn. Throws AppError context_length_exceeded as soon as the text alone certainly
+ * exceeds the model's context (tokens), and service_unavailable when no turn came in time.
  */
 export async function countInput(
   content: InputContent,
@@ -110,7 +110,7 @@ export async function countInput(
   };
 }
 
-/** What a counted input can be at a provider that makes so much more of it. */
+/** Estimates a counted input for a provider with this margin. */
 export function estimateInput(
   counted: CountedInput,
   limits: EstimateLimits,
@@ -130,7 +130,7 @@ export function estimateInput(
     bound += unknown * (most ?? 0);
   }
   const apart = Math.min(bound + images.tokens, contextLength);
-  // few models merge so little: that they might is held for, but shortens no answer
+  // few models merge so little: the hold covers the possibility, but it does not shorten the answer
   const known = Math.min(bound - counted.unmergedTokens + images.tokens, contextLength);
   const halfOfRest = Math.floor((contextLength - known) / 2);
   const tokens = counted.tokens + images.tokens + (items.image - images.count) * IMAGE_TOKENS_TYPICAL;
@@ -143,7 +143,7 @@ export function estimateInput(
   };
 }
 
-/** The images whose size bounds what they cost, in tokens. */
+/** Returns the number and tokens of images whose cost is bounded by their size. */
 function knownImages(
   { imagePixels }: CountedInput,
   { itemTokens, imagePixelsPerToken }: EstimateLimits,
@@ -156,7 +156,7 @@ function knownImages(
   return { count: tokens.length, tokens: tokens.reduce((sum, one) => sum + one, 0) };
 }
 
-/** The files whose pages bound what they cost, in tokens. */
+/** Returns the number and tokens of files whose cost is bounded by their pages. */
 function knownDocuments(
   { filePages }: CountedInput,
   { itemTokens, filePageTokens }: EstimateLimits,
@@ -177,7 +177,7 @@ async function pagesOf(files: readonly string[], inTurn: InTurn): Promise<number
   return pages;
 }
 
-/** The larger of two estimates in every respect that bounds: for a call that either of two providers may serve. */
+/** Combines two estimates into one that bounds both, for a call that either provider may serve. */
 export function largerEstimate(one: InputEstimate, other: InputEstimate): InputEstimate {
   return {
     textTokens: Math.min(one.textTokens, other.textTokens),
@@ -188,7 +188,7 @@ export function largerEstimate(one: InputEstimate, other: InputEstimate): InputE
   };
 }
 
-/** The refusal of a request that cannot fit, in the words by which agents know that they have to shorten it. Both in tokens. */
+/** Returns the error for a request that cannot fit, worded so that agents know to shorten it. Both arguments are in tokens. */
 export function contextExceeded(tokens: number, contextLength: number): AppError {
   return new AppError(
     'context_length_exceeded',
@@ -197,10 +197,10 @@ export function contextExceeded(tokens: number, contextLength: number): AppError
   );
 }
 
-/** English and code have about so many UTF-16 units a token. */
+/** English and code average about this many UTF-16 units per token. */
 const UNITS_PER_TOKEN = 4;
 
-/** Counting stops where it is certain that a text is too long: how long is then told by its length. */
+/** Estimates tokens from the length of the texts, because counting stops as soon as they are certainly too long. */
 function aboutTokens(counted: number, ...texts: readonly string[]): number {
   const units = texts.reduce((sum, text) => sum + text.length, 0);
   return Math.max(counted, Math.ceil(units / UNITS_PER_TOKEN));
@@ -210,17 +210,17 @@ function countInTurn(text: string, enough: number, inTurn: InTurn): number | Pro
   return countsAtOnce(text) ? countTokens(text) : inTurn(countTokensInSteps(text, enough));
 }
 
-/** Looked at in one go, in UTF-16 units: about 1 ms of work. */
+/** Length of text inspected in one step, in UTF-16 units: about 1 ms of work. */
 const LOOK_LENGTH = 262_144;
 
-/** What a text may be beyond our count of it at a vocabulary that is not ours, in tokens. */
+/** What a different vocabulary may count on top of ours, in tokens. */
 interface Apart {
-  /** Vocabularies made for English spell other scripts in bytes. */
+  /** Tokens added by vocabularies made for English, which spell other scripts in bytes. */
   bytes: number;
   /**
-   * Ours has one token for three digits, 16 line ends, 128 spaces or 64 equal signs; others spell every digit (Qwen, Gemma, Llama 2,
-   * Mistral) and line end (Llama 2, Mistral), and have one for 16 spaces or signs and for 4 letters that repeat. Measured: up to 16
-   * times our count.
+   * Tokens added by vocabularies that merge less: up to 16 times our count, measured. Ours has one token for three digits, 16 line ends,
+   * 128 spaces or 64 equal signs. Others spell every digit (Qwen, Gemma, Llama 2, Mistral) and line end (Llama 2, Mistral), and have one
+   * token for 16 spaces or signs and for 4 repeated letters.
    */
   unmerged: number;
 }
@@ -237,23 +237,23 @@ function* lookInSteps(text: string, into: Apart): Generator<undefined, void> {
 }
 
 const [OTHER, DIGIT, SPACE, LINE_END, BYTES] = [0, 1, 2, 3, 4];
-/** Kinds of the ASCII characters; tabs stand with the line ends: they are merged and spelled like them. */
+/** Kinds of the ASCII characters. Tabs count as line ends because vocabularies merge and spell them the same way. */
 const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code);
   return /\d/.test(character) ? DIGIT : character === ' ' ? SPACE : /\s/.test(character) ? LINE_END : OTHER;
 });
-/** So many digits are one token of ours, and of a run of one character so many one token of others. */
+/** Digits that form one token in our vocabulary, and repetitions of a character that form one token in others. */
 const DIGITS_MERGED = 3;
 const RUN_MERGED = 8;
 
-/** Adds what is looked at in one go, from `start` on. */
+/** Inspects one step of the text, from `start` on, and adds what it finds. */
 function look(text: string, start: number, into: Apart): void {
   const end = Math.min(start + LOOK_LENGTH, text.length);
   let before = -1;
   let kindBefore: number | undefined = OTHER;
-  /** Characters before this one that are the same, or digits as this one. */
+  /** Number of preceding characters that are the same as this one or, for a digit, that are digits. */
   let run = 0;
-  /** Whether nothing but space stood before the last line end: ours merges such lines. */
+  /** Whether the line before the last line end was blank: our vocabulary merges such lines. */
   let blank = false;
   for (let index = start; index < end; index += 1) {
     const unit = text.charCodeAt(index);
@@ -279,8 +279,8 @@ function look(text: string, start: number, into: Apart): void {
 }
 
 /**
- * Pixels of inline images (base64), in whole patches, as far as their headers tell: one number for each that could be read. A
- * few ms for each, off the event loop.
+ * Returns the pixels of inline images (base64), rounded up to whole patches, for each image whose header could be read. Takes a few ms
+ * per image, off the event loop.
  */
 async function imagePixels(images: readonly string[]): Promise<number[]> {
   const pixels: number[] = [];

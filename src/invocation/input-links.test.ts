@@ -16,7 +16,7 @@ test.each([
   'https://cdn.example./a.png',
   'https://internal.example/a.png',
   'data:image/svg+xml,%3Csvg/%3E',
-])('%s is fetched by the provider', (link) => {
+])('%s is accepted', (link) => {
   expect(refusalOf(link, false)).toBeUndefined();
   expect(refusalOf(link.replace('https:', 'http:'), true)).toBeUndefined();
 });
@@ -35,17 +35,17 @@ test.each([
   'https://redis./a.png',
   'https://metadata.google.internal/a.png',
   'https://printer.local/a.png',
-])('%s is in a network of somebody', (link) => {
+])('%s is not on a public host', (link) => {
   expect(refusalOf(link, true)).toContain('public host');
   expect(refusalOf(link.replace('https:', 'http:'), true)).toContain('public host');
 });
 
 test.each(['file:///etc/passwd', 'ftp://cdn.example/a.png', 'gs://bucket/a.png', '/etc/passwd', ''])(
-  'no provider is asked for %j',
+  '%j is rejected before a provider sees it',
   (link) => expect(refusalOf(link, true)).toContain('https:// or data: URL'),
 );
 
-test('http is refused unless it is allowed, in words that quote the URL and no more of it than needed', () => {
+test('http is rejected unless it is allowed, and the message quotes no more of the URL than needed', () => {
   expect(refusalOf('http://cdn.example/a.png', false)).toContain(
     '"http://cdn.example/a.png": the URL of an image or file must begin with https://',
   );

@@ -4,8 +4,9 @@ import { canBePublicHost } from '../lib/ip-address.ts';
 const SHOWN_MAX = 100;
 
 /**
- * A provider fetches these itself, and one of our own stands in our network: what only that network or the machine can reach is not
- * asked of it. Names are not resolved here, since the provider would resolve them again. Throws AppError invalid_parameter.
+ * Requires links to public hosts. Providers fetch links themselves, and self-hosted providers run inside our network, so a link must not
+ * point to anything that only that network or machine can reach. Names are not resolved here, because the provider would resolve them
+ * again. Throws AppError invalid_parameter.
  */
 export function requireFetchable(links: readonly string[], httpAllowed: boolean): void {
   for (const link of links) {
@@ -25,9 +26,9 @@ function problemOf(link: string, httpAllowed: boolean): string | undefined {
     case 'http:':
     case 'https:':
       if (url.protocol === 'http:' && !httpAllowed) {
-        return 'begin with https://; or send it inline, as a data: URL';
+        return 'begin with https://, or be sent inline as a data: URL';
       }
-      return canBePublicHost(url) ? undefined : 'lead to a public host; or send it inline, as a data: URL';
+      return canBePublicHost(url) ? undefined : 'point to a public host, or be sent inline as a data: URL';
     default:
       return 'be an https:// or data: URL';
   }

@@ -9,7 +9,7 @@ function learn(margin: InputMargin, spelledTokens: number, reported: number): In
 
 const boundOf = ({ ratio, tokens }: InputMargin, spelled: number) => spelled * ratio + tokens + 20;
 
-test('a template that adds 40 % and a preamble is known after a few calls, long and short', () => {
+test('a template that adds 40 % and a preamble is learned from a few calls, long and short', () => {
   const reported = (spelled: number) => spelled * 1.4 + 20 + 200;
   let margin = START;
   for (let call = 0; call < 4; call += 1) {
@@ -22,7 +22,7 @@ test('a template that adds 40 % and a preamble is known after a few calls, long 
   }
 });
 
-test('one absurd report moves the margin by a step, which fifty honest ones take back', () => {
+test('one absurd report moves the margin by a single step, which some fifty honest reports undo', () => {
   const lied = learn(START, 5_000, 5_000_000);
   expect(lied.ratio).toBeCloseTo(1.35, 5);
   let margin = lied;
@@ -32,7 +32,7 @@ test('one absurd report moves the margin by a step, which fifty honest ones take
   expect(margin.ratio).toBeLessThan(1.26);
 });
 
-test('whatever is reported, the margin stays between what was measured and twice that', () => {
+test('whatever is reported, the margin stays between the starting margin and twice that', () => {
   const report = fc.tuple(fc.nat({ max: 100_000 }), fc.nat({ max: 10_000_000 }));
   fc.assert(
     fc.property(fc.array(report, { maxLength: 60 }), (reports) => {
@@ -45,7 +45,7 @@ test('whatever is reported, the margin stays between what was measured and twice
   );
 });
 
-test('two that learn the same do not add it up; what one unlearns counts', () => {
+test('two processes that learn the same margin do not add it up, and a decrease is kept', () => {
   const before = { ratio: 1.25, tokens: 0 };
   const learnt = { ratio: 1.4, tokens: 100 };
   expect(mergedMargin(learnt, before, learnt)).toEqual(learnt);

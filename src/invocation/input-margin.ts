@@ -1,34 +1,34 @@
 import type { Dialect } from '../providers/provider.types.ts';
 
-/** How much more than our count a provider may make of an input. */
+/** How much higher than ours a provider's count of an input may be. */
 export interface InputMargin {
-  /** Its tokens per token that we counted. */
+  /** Provider tokens per token that we counted. */
   readonly ratio: number;
-  /** Tokens of every call that nobody sends: a hidden preamble. */
+  /** Tokens the provider adds to every call: a hidden preamble. */
   readonly tokens: number;
 }
 
 /**
- * Before anything was learnt, and never less. Measured for English, code and JSON: vocabularies of 32 k make up to a fifth
- * more than o200k_base, Anthropic's up to a half more.
+ * Margins before anything is learned, and the minimum afterwards. Measured for English, code and JSON: vocabularies of 32 k count up to a
+ * fifth more than o200k_base, Anthropic's up to a half more.
  */
 const STARTING: Readonly<Record<Dialect, InputMargin>> = {
   chat: { ratio: 1.25, tokens: 0 },
   messages: { ratio: 1.6, tokens: 0 },
 };
 
-/** A provider that reports ever more moves its margin this far at most: the ratio so many times, and to so many tokens. */
+/** Upper limits of a margin, however much a provider reports: the ratio as a multiple of its starting value, and the tokens. */
 const RATIO_GROWTH_MAX = 2;
 const TOKENS_MAX = 2_048;
-/** One report moves the margin by so much at most: the ratio by a share of itself, and by tokens. */
+/** The most one report can raise the margin: the ratio by a share of itself, the tokens by a fixed number. */
 const RATIO_STEP = 0.08;
 const TOKENS_STEP = 128;
-/** A report below the margin moves it back by this share of a step, so that about one report in fifty lies above it. */
+/** A report below the margin lowers it by this share of a step, so that about one report in fifty lies above the margin. */
 const STEP_BACK = 1 / 50;
-/** From this count on a report tells of the ratio, below it of what comes on top, in tokens. */
+/** Input size, in tokens, from which a report adjusts the ratio. Shorter inputs adjust the added tokens. */
 const LONG_INPUT = 1_000;
 
-/** The margin within its bounds; undefined: nothing was learnt. */
+/** Clamps a learned margin to its bounds. Returns the starting margin when nothing was learned. */
 export function boundedMargin(learnt: InputMargin | undefined, dialect: Dialect): InputMargin {
   const start = STARTING[dialect];
   if (!learnt) {
@@ -41,8 +41,8 @@ export function boundedMargin(learnt: InputMargin | undefined, dialect: Dialect)
 }
 
 /**
- * The margin after one more report of a provider. It follows a high quantile of what the reports need: up in bounded steps, back
- * in small ones. So a template is learnt within a few calls, and one report, true or not, changes little.
+ * Returns the margin after one more provider report. It follows a high quantile of what the reports need: up in bounded steps, down in
+ * small ones. A template is learned within a few calls, while a single report, true or not, changes little.
  */
 export function learnMargin(
   margin: InputMargin,
@@ -62,7 +62,7 @@ function stepped(value: number, needed: number, step: number): number {
   return needed > value ? Math.min(needed, value + step) : Math.max(needed, value - step * STEP_BACK);
 }
 
-/** What two that learn apart know together: where one moved up the larger, else both moves back. */
+/** Merges what two processes learned separately: the larger margin where one grew, otherwise the sum of both decreases. */
 export function mergedMargin(theirs: InputMargin, before: InputMargin, ours: InputMargin): InputMargin {
   return {
     ratio: merged(theirs.ratio, before.ratio, ours.ratio),

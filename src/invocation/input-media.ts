@@ -1,14 +1,14 @@
 import { AppError } from '../lib/errors.ts';
 import { isObject, objectOf } from '../providers/json.ts';
 
-/** What an input can be besides text. */
+/** Kinds of input besides text. */
 export const ITEM_KINDS = ['image', 'file', 'audio', 'video'] as const;
 export type ItemKind = (typeof ITEM_KINDS)[number];
 
-/** So many of a request are looked at; the others may be as large as the model takes them. */
+/** Most items of a request that are inspected. The others are assumed to have the largest size that the model accepts. */
 export const INLINE_MAX = { image: 64, file: 16 } as const;
 
-/** What was taken out of a request so far. */
+/** The content collected from a request so far. */
 export interface Collected {
   readonly texts: string[];
   readonly definitions: string[];
@@ -19,11 +19,11 @@ export interface Collected {
   readonly inline: Record<keyof typeof INLINE_MAX, string[]>;
 }
 
-/** Members whose value is the structure itself, when it is one of the words that structure knows. */
+/** Members whose value is structure rather than text, as long as the value is one of the short words the protocol knows. */
 const STRUCTURE = new Set(['role', 'type', 'detail', 'media_type', 'format']);
 const STRUCTURE_WORD_MAX = 32;
 
-/** A member beside the text: structure weighs nothing, an id its letters, anything else itself and its name. */
+/** Collects a member besides the text: structure costs nothing, an id costs its letters, anything else costs its value and its name. */
 export function collectOther(name: string, value: unknown, into: Collected): void {
   if (value === null || value === undefined || (name === 'cache_control' && isPlainMark(value))) {
     return;
@@ -41,7 +41,7 @@ function isPlainMark(value: unknown): boolean {
   return isObject(value) && value.type === 'ephemeral' && Object.keys(value).length === 1;
 }
 
-/** Where a part of each type holds bytes or a URL: chat's parts in a member of their own name, those of Responses in another. */
+/** Which member of a part holds bytes or a URL, by type. In chat the member has the name of the type, in Responses a different one. */
 const MEDIA_PARTS: Readonly<Record<string, { readonly member: string; readonly kind: ItemKind }>> = {
   image_url: { member: 'image_url', kind: 'image' },
   input_audio: { member: 'input_audio', kind: 'audio' },
@@ -51,13 +51,13 @@ const MEDIA_PARTS: Readonly<Record<string, { readonly member: string; readonly k
   input_file: { member: 'file_data', kind: 'file' },
 };
 
-/** What kind of item stands in the member of a part of a type; undefined: none. */
+/** Returns the kind of item in this member of a part of this type, or undefined when it holds none. */
 export function itemKindOf(type: unknown, member: string): ItemKind | undefined {
   const media = typeof type === 'string' && Object.hasOwn(MEDIA_PARTS, type) ? MEDIA_PARTS[type] : undefined;
   return media?.member === member ? media.kind : undefined;
 }
 
-/** One item: the bytes or the URL of it, and words about it. */
+/** Collects one item: its bytes or its URL, and the members that describe it. */
 export function collectItem(value: unknown, kind: ItemKind, into: Collected): void {
   into.items[kind] += 1;
   if (typeof value === 'string') {
@@ -79,7 +79,10 @@ export function collectItem(value: unknown, kind: ItemKind, into: Collected): vo
 const DATA_URL = /^data:[^,]{0,128};base64,/;
 const BASE64 = /^[A-Za-z0-9+/=_-]*$/;
 
-/** The bytes of an item are the item itself; anything else, a URL too, is sent as it is and may be written out. */
+/**
+ * Collects the value of an item. Bytes are the item itself; anything else, including a URL, is sent as it is and may be written out as
+ * text.
+ */
 export function collectBytes(value: string, isUrl: boolean, kind: ItemKind, into: Collected): void {
   const prefix = DATA_URL.exec(value.slice(0, 256))?.[0];
   if (prefix === undefined && (isUrl || !BASE64.test(value.slice(0, 1_024)))) {
@@ -90,14 +93,14 @@ export function collectBytes(value: string, isUrl: boolean, kind: ItemKind, into
   }
 }
 
-/** Bytes that came inline, in base64. */
+/** Collects inline bytes, in base64. */
 export function collectInline(base64: string, kind: ItemKind, into: Collected): void {
   if ((kind === 'image' || kind === 'file') && into.inline[kind].length < INLINE_MAX[kind]) {
     into.inline[kind].push(base64);
   }
 }
 
-/** The refusal of a file that is only named. */
+/** Returns the error for a file that is only given by its id. */
 export function fileById(): AppError {
   return new AppError('unsupported_input', 'file ids are not supported here: send the file itself');
 }

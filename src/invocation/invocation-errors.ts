@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../lib/errors.ts';
 
-/** What an invocation may answer beside what every route may. */
+/** Errors an invocation may return in addition to those of every route. */
 export const INVOCATION_ERRORS: readonly ErrorCode[] = [
   'invalid_parameter',
   'unsupported_input',
@@ -21,7 +21,7 @@ export const INVOCATION_ERRORS: readonly ErrorCode[] = [
   'service_unavailable',
 ];
 
-/** What counting an input may answer beside what every route may. */
+/** Errors a token count may return in addition to those of every route. */
 export const COUNT_ERRORS: readonly ErrorCode[] = [
   'invalid_parameter',
   'unsupported_input',

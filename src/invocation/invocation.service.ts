@@ -13,7 +13,7 @@ import { clientErrorOf, logRefusals } from './provider-error.ts';
 import type { RouteRunner } from './route-runner.ts';
 import { type UpstreamSignal, upstreamSignal } from './upstream-signal.ts';
 
-/** What a provider is asked for an answer in one piece. */
+/** Provider method that returns a whole answer, by dialect. */
 const ASKS: Readonly<Record<RequestDialect, 'complete' | 'embed' | 'rerank'>> = {
   chat: 'complete',
   messages: 'complete',
@@ -21,7 +21,7 @@ const ASKS: Readonly<Record<RequestDialect, 'complete' | 'embed' | 'rerank'>> = 
   rerank: 'rerank',
 };
 
-/** Runs calls from admission to settlement; knows no dialect, only presenters. */
+/** Runs calls from admission to settlement. It knows presenters but no dialects. */
 export class InvocationService {
   readonly #admission: Admission;
   readonly #runner: RouteRunner;
@@ -38,9 +38,8 @@ export class InvocationService {
   }
 
   /**
-   * One whole answer; undefined when the client left before it came. The charge is committed when it resolves.
-   * Throws AppError; a call that was admitted (`onAdmitted` gets its headers, errors carry them too) is settled all
-   * the same.
+   * Returns one complete answer, or undefined when the client disconnected before it arrived. The charge is committed when the promise
+   * resolves. Throws AppError. A call that was admitted (`onAdmitted` gets its headers, errors carry them too) is settled in every case.
    */
   complete(
     invocation: Invocation,
@@ -63,8 +62,8 @@ export class InvocationService {
   }
 
   /**
-   * One streamed answer, written to the sink that `open` makes once the money is held. Errors before the first frame
-   * are thrown as AppError, later ones are told in the stream.
+   * Streams one answer to the sink that `open` creates once the money is held. Errors before the first frame are thrown as AppError,
+   * later ones are sent in the stream.
    */
   stream(
     invocation: Invocation,
@@ -89,24 +88,27 @@ export class InvocationService {
     });
   }
 
-  /** Tokens of a call's input by our own count; undefined when the client left. Throws AppError as admission does, but for money. */
+  /**
+   * Returns the input tokens of a call by our own count, or undefined when the client disconnected. Throws AppError as admission does,
+   * except for funds.
+   */
   countInput(invocation: Invocation): Promise<number | undefined> {
     return this.#inFlight.run(() =>
       this.#unlessLeft(invocation, () => this.#admission.countInput(invocation)),
     );
   }
 
-  /** What a call would hold; undefined when the client left. Throws AppError as admission does, but for money. */
+  /** Returns what a call would hold, or undefined when the client disconnected. Throws AppError as admission does, except for funds. */
   estimate(invocation: Invocation): Promise<CallEstimate | undefined> {
     return this.#inFlight.run(() => this.#unlessLeft(invocation, () => this.#admission.estimate(invocation)));
   }
 
-  /** Refuses new calls, lets running ones go on for `deadlineMs`, then ends and settles them. */
+  /** Rejects new calls, lets running ones continue for `deadlineMs`, then ends and settles them. */
   drain(deadlineMs: number): Promise<void> {
     return this.#inFlight.drain(deadlineMs);
   }
 
-  /** Undefined when the client left before its money was held. */
+  /** Returns undefined when the client disconnected before its money was held. */
   #admit(invocation: Invocation): Promise<Admitted | undefined> {
     return this.#unlessLeft(invocation, () => this.#admission.admit(invocation));
   }
@@ -134,7 +136,7 @@ export class InvocationService {
       );
       run.upstream.release();
       call.answeredBy(run.route);
-      // translated before it is charged: an answer that cannot be told costs nothing
+      // translate before charging: an answer that cannot be presented costs nothing
       const present = presenter.answer(run.value, run.provider.dialect, identityOf(admitted));
       call.deliver(run.value);
       await call.count();
@@ -180,7 +182,7 @@ export class InvocationService {
     }
   }
 
-  /** Undefined when the client left before the first token. */
+  /** Returns undefined when the client disconnected before the first token. */
   async #openStream(admitted: Admitted, dialect: DialectPresenter): Promise<OpenedStream | undefined> {
     try {
       const run = await this.#run(admitted, async (provider, route, upstream) =>
@@ -196,7 +198,7 @@ export class InvocationService {
     }
   }
 
-  /** The first answer of the call's models, in their order. */
+  /** Returns the first answer from the call's models, tried in order. */
   async #run<T>(admitted: Admitted, call: ProviderCall<T>): Promise<RouteAnswer<T>> {
     for (;;) {
       try {
@@ -241,7 +243,7 @@ export class InvocationService {
     });
   }
 
-  /** Settles a call that did not end well and throws what the client is to be told; nothing when it left by itself. */
+  /** Settles a failed call and throws the error to send to the client. Returns normally when the client disconnected. */
   async #settleFailure(admitted: Admitted, error: unknown): Promise<void> {
     const { call, invocation } = admitted;
     if (!(error instanceof ProviderFailure)) {

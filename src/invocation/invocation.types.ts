@@ -7,30 +7,30 @@ import type { JsonObject } from '../providers/json.ts';
 import type { FinishReason, RequestDialect } from '../providers/provider.types.ts';
 import type { ItemKind } from './input-media.ts';
 
-/** Who calls, as far as an invocation cares. */
+/** The caller, reduced to what an invocation needs. */
 export interface Caller {
   readonly accountId: string;
   readonly apiKeyId: string;
   readonly allowedModels: readonly string[] | null;
-  /** What account and key could spend a moment ago, in nano-USD: a hint. */
+  /** What the account and the key could spend a moment ago, in nano-USD. Only a hint. */
   readonly spendable: NanoUsd;
 }
 
-/** A provider that serves a model, under the provider's own name of it. */
+/** A provider that serves a model, and the provider's own name for that model. */
 export interface ModelRoute {
   readonly provider: string;
   readonly model: string;
-  /** What the provider bills us; undefined when the operator did not say. */
+  /** What the provider bills us. Undefined when the operator did not configure it. */
   readonly pricing?: Pricing | undefined;
-  /** Members that this model refuses; undefined: by its name. */
+  /** Members that this model rejects. Undefined: derived from the model's name. */
   readonly drop?: readonly string[] | undefined;
-  /** How this model is asked to think; undefined: by its name. */
+  /** How to ask this model to think. Undefined: derived from the model's name. */
   readonly thinking?: 'budget' | 'adaptive' | undefined;
-  /** Whose form ids of tool calls have here; undefined: by its name. */
+  /** Required form of tool call ids. Undefined: derived from the model's name. */
   readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
 }
 
-/** A model of the catalog, as far as an invocation cares. */
+/** A catalog model, reduced to what an invocation needs. */
 export interface InvocableModel {
   readonly id: string;
   readonly endpoints: readonly string[];
@@ -41,95 +41,95 @@ export interface InvocableModel {
   /** In fallback order. */
   readonly routes: readonly ModelRoute[];
   readonly supportedParameters: readonly string[];
-  /** What it takes besides text is refused where it is not named here. */
+  /** Accepted kinds of input. Anything besides text that is not listed is rejected. */
   readonly inputModalities: readonly string[];
-  /** Most tokens one item of the input can be, by kind; undefined: it may fill the context. */
+  /** Most tokens one input item can have, by kind. Undefined: it may fill the context. */
   readonly itemTokens: Readonly<Partial<Record<ItemKind, number | undefined>>>;
-  /** Pixels of an image for one token of it; undefined: any image may cost the most. */
+  /** Image pixels per token. Undefined: any image may cost the maximum. */
   readonly imagePixelsPerToken?: number | undefined;
-  /** Most tokens one page of a PDF can be; undefined: any file may cost the most. */
+  /** Most tokens one page of a PDF can have. Undefined: any file may cost the maximum. */
   readonly filePageTokens?: number | undefined;
 }
 
-/** Where models are looked up. Throws AppError model_not_found or model_not_allowed. */
+/** Looks up models. Throws AppError model_not_found or model_not_allowed. */
 export interface ModelSource {
   invocable(modelId: string, caller: Caller): InvocableModel;
 }
 
-/** One call as its route understood it. */
+/** One call as parsed by its route. */
 export interface Invocation {
   readonly dialect: RequestDialect;
-  /** The literal path, as it stands in reports. */
+  /** The literal path, as shown in reports. */
   readonly endpoint: string;
-  /** The catalog's endpoints of which a model must have one. */
+  /** Catalog endpoints; the model must support at least one of them. */
   readonly servedBy: readonly string[];
   readonly requestId: string;
   /** The generation id (UUID text form). */
   readonly generationId: string;
-  /** The same id as the caller sees it. */
+  /** The generation id in its public form. */
   readonly publicId: string;
   readonly caller: Caller;
   readonly modelId: string;
-  /** Models to go on with, in this order, when that one fails. */
+  /** Models to fall back to, in this order, when `modelId` fails. */
   readonly fallbackIds: readonly string[];
-  /** The request in the caller's dialect, freed of what is ours to set. */
+  /** The request in the caller's dialect, without the members that we set ourselves. */
   readonly body: JsonObject;
-  /** The same request in Responses, where it came so, for providers that are asked in it. */
+  /** The original request when it came in the Responses dialect, for providers that speak it. */
   readonly native?: JsonObject | undefined;
-  /** Runs work on the whole of it: where it is long, in turns with that of others. */
+  /** Runs work on the whole request, taking turns with other requests when it is long. */
   readonly inTurn: InTurn;
-  /** Its members that are not on the dialect's list, as they came: sent only where a provider's entry names them. */
+  /** Members that are not on the dialect's list, unchanged. Sent only where a provider's entry names them. */
   readonly others: JsonObject;
-  /** Betas of Anthropic's that the caller asks for and that are passed on. */
+  /** Anthropic betas that the caller asks for and that we pass on. */
   readonly betas: readonly string[];
-  /** Paths of the members that are left out. */
+  /** Paths of the members that were left out. */
   readonly ignored: readonly string[];
-  /** Inputs that have a context each: texts to embed, documents to rank. */
+  /** Number of inputs with a context of their own: texts to embed, documents to rank. */
   readonly inputs: number;
   /** The output cap the caller asked for, in tokens. */
   readonly maxTokens: number | undefined;
-  /** The most this call may cost, in nano-USD. */
+  /** Maximum cost of this call, in nano-USD. */
   readonly maxCost: NanoUsd | undefined;
   readonly streamed: boolean;
-  /** Whether a chat stream tells its usage in a chunk of its own. */
+  /** Whether a chat stream sends its usage in a separate chunk. */
   readonly usageApart: boolean;
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly signal: StopSignal;
-  /** Told what the call really used and cost, once it is settled. */
+  /** Called with the actual usage and cost once the call is settled. */
   readonly onSettled: (settled: SettledCall) => void;
 }
 
-/** What is known of a call once its charge is committed. */
+/** Facts about a call whose charge is committed. */
 export interface SettledCall {
-  /** The model that was charged for. */
+  /** The model the call was charged for. */
   readonly model: string;
   readonly provider: string | undefined;
   readonly usage: TokenUsage;
   /** In nano-USD. */
   readonly charge: NanoUsd;
-  /** Code of the error that ended it. */
+  /** Code of the error that ended the call. */
   readonly code: string | undefined;
 }
 
-/** How a call ended, after its charge is committed. */
+/** The ending of a call whose charge is committed. */
 export interface CallEnd {
   readonly usage: TokenUsage;
   readonly usageSource: UsageSource;
   readonly finishReason: FinishReason;
-  /** What stands in the ledger, in nano-USD. */
+  /** The charge recorded in the ledger, in nano-USD. */
   readonly charge: NanoUsd;
 }
 
 export interface InvocationSettings {
-  /** The affordability clamp never goes below this many tokens. */
+  /** Output cap, in tokens, below which it is never clamped to what the caller can afford. */
   readonly outputFloorTokens: number;
-  /** How long a provider is read on for its usage after the client left, in ms. */
+  /** How long to keep reading from a provider for its usage after the client disconnected, in ms. */
   readonly drainMs: number;
-  /** How many answers of one account are read on at once, in each process. */
+  /** Most abandoned answers per account that are still read to the end at the same time, in each process. */
   readonly drainsPerAccount: number;
-  /** What an account is waived in an hour of answers that providers break off or nobody gets, in nano-USD. */
+  /** Amount waived per account and hour for answers that providers break off or that nobody receives, in nano-USD. */
   readonly failureAllowance: NanoUsd;
-  /** Whether images and files may be named by URLs that begin with http://, too. */
+  /** Whether URLs of images and files may also begin with http://. */
   readonly httpMediaUrls: boolean;
 }
 

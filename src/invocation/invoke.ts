@@ -12,27 +12,27 @@ import type { Invocation } from './invocation.types.ts';
 import type { DialectPresenter } from './presenter.types.ts';
 import { applyRequestPolicy } from './request-policy.ts';
 
-/** What a route's calls have in common. */
+/** What all calls of a route have in common. */
 export interface CallRoute {
   readonly dialect: RequestDialect;
-  /** The literal path, as it stands in reports. */
+  /** The literal path, as shown in reports. */
   readonly endpoint: string;
-  /** The catalog's endpoints of which a model must have one. */
+  /** Catalog endpoints; the model must support at least one of them. */
   readonly servedBy: readonly string[];
   /** Paths of members that the route itself left out. */
   readonly ignored: readonly string[];
-  /** The request in Responses, where it came so, for providers that are asked in it. */
+  /** The original request when it came in the Responses dialect, for providers that speak it. */
   readonly native?: JsonObject;
 }
 
 export interface DialectRoute extends CallRoute {
   readonly service: InvocationService;
   readonly presenter: DialectPresenter;
-  /** Sent with every answer. */
+  /** Headers sent with every answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What the bodies of all dialects have in common. */
+/** Members that the bodies of all dialects have in common. */
 type InvocationBody = JsonObject & {
   readonly model: string;
   readonly stream?: boolean | null | undefined;
@@ -40,7 +40,7 @@ type InvocationBody = JsonObject & {
   readonly models?: readonly string[] | null | undefined;
 };
 
-/** Answers how many tokens a request would send, by our own count. Nothing is held, asked of a provider or charged. */
+/** Returns how many tokens a request would send, by our own count. Holds nothing, charges nothing and asks no provider. */
 export async function answerTokenCount(
   context: InvocationContext,
   body: InvocationBody,
@@ -51,17 +51,17 @@ export async function answerTokenCount(
   if (tokens === undefined) {
     return undefined;
   }
-  // counting is the dearest thing done here, so it weighs on the same limit as what it counts
+  // counting is the most expensive work here, so it uses the same token limit as the calls themselves
   context.reportTokens(tokens);
   return { headers: route.headers, body: { input_tokens: tokens } };
 }
 
-/** Characters of a model's name in the log: it may be one that nobody has. */
+/** Maximum characters of a model's name in the log. The name comes from the caller and may not exist. */
 const MODEL_LOGGED_MAX = 200;
 
 export type InvocationContext = Omit<RouteContext<'inference', unknown, unknown, unknown>, 'body'>;
 
-/** Answers one request of any dialect, as JSON or as a stream. */
+/** Handles one request of any dialect and answers as JSON or as a stream. */
 export async function invoke(
   context: InvocationContext,
   body: InvocationBody,
@@ -86,7 +86,7 @@ export async function invoke(
   return undefined;
 }
 
-/** One request as a call. Throws AppError for members that cannot be metered or have the wrong type. */
+/** Builds the call from a request. Throws AppError for members that cannot be metered or have the wrong type. */
 export async function invocationOf(
   context: InvocationContext,
   body: InvocationBody,

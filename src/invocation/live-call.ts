@@ -16,7 +16,7 @@ import { countUsage, type Evidence, type Judgement, judgeUsage } from './usage-j
 const FREE: Charge = { amount: ZERO_USD, lines: {} };
 const UNUSED: Judgement = { usage: NO_USAGE, source: 'none', absurd: false };
 
-/** One call between its hold and its settlement. Owns the hold: exactly one of the endings settles it, once. */
+/** One call between its hold and its settlement. Owns the hold: exactly one ending settles it, once. */
 export class LiveCall {
   readonly meter = new StreamMeter();
   readonly attempts: ProviderAttempt[] = [];
@@ -24,10 +24,10 @@ export class LiveCall {
   readonly #stopKeepAlive: () => void;
   #granted: NanoUsd;
   #route: ModelRoute | undefined;
-  /** Most output tokens, by our count, before the answer is ended. */
+  /** Output tokens, by our count, after which the answer is cut off. */
   #limit = 0;
   #inputCovered = 0;
-  /** Below this much delivered text, in UTF-16 units, the limit cannot have been reached. */
+  /** Delivered text, in UTF-16 units, below which the limit cannot have been reached. */
   #checkAtLength = 0;
   #finished = false;
   #firstTokenAt: number | undefined;
@@ -44,12 +44,12 @@ export class LiveCall {
     this.#stopKeepAlive = parts.ledger.keepAlive(parts.hold, () => this.metered());
   }
 
-  /** The model that is asked now. */
+  /** The current model. */
   get alternative(): Alternative {
     return this.parts.alternatives.current;
   }
 
-  /** No provider of the model answered: goes on with the next one. False when there is none. */
+  /** Moves on to the next model after no provider of the current one answered. Returns false when there is none. */
   fallBack(): boolean {
     const fellBack = this.parts.alternatives.advance();
     this.#ask();
@@ -62,17 +62,17 @@ export class LiveCall {
     this.#checkAtLength = this.#limit;
   }
 
-  /** The provider that answers; before it nothing was used. */
+  /** Records the route that answers. Until then nothing was used. */
   answeredBy(route: ModelRoute): void {
     this.#route = route;
   }
 
-  /** An answer of a provider that cannot be passed on, though it reports usage: it counts if no other provider answers. */
+  /** Records the usage of an answer that cannot be passed on. It counts if no other provider answers. */
   noteUnreadable(route: ModelRoute, usage: TokenUsage): void {
     this.#unreadable = { by: this.alternative, route, usage };
   }
 
-  /** True once the end of the answer was delivered: whatever happens later, the client has all of it. */
+  /** True once the end of the answer was delivered. Whatever happens later, the client has all of it. */
   get finished(): boolean {
     return this.#finished;
   }
@@ -84,14 +84,14 @@ export class LiveCall {
     this.meter.add(facts);
   }
 
-  /** Counts what was delivered and is too long to be counted at once: to be awaited before more is delivered, or the call ends. */
+  /** Counts delivered text that is too long to count at once. Await this before delivering more or ending the call. */
   async count(): Promise<void> {
     if (this.meter.isBehind) {
       await this.parts.inTurn(this.meter.catchUp());
     }
   }
 
-  /** What the call has used up so far: the ledger charges this if the process dies. */
+  /** Returns what the call has used so far. The ledger charges this if the process dies. */
   metered(): MeteredSoFar {
     if (!this.#route) {
       return { charge: { amount: ZERO_USD, lines: {} }, usage: NO_USAGE };
@@ -104,7 +104,7 @@ export class LiveCall {
     };
   }
 
-  /** True when the answer may have to end. Cheap: a token is at least a letter, so counting can wait. */
+  /** Returns true when the answer may have to end. Cheap, because a token is at least one letter: exact counting can wait until then. */
   outgrowsHold(): boolean {
     return (
       this.meter.length > this.#checkAtLength ||
@@ -113,10 +113,10 @@ export class LiveCall {
   }
 
   /**
-   * Makes the hold cover the input that the provider reports and all of the output cap, within what the caller allows.
-   * False when the answer must end here. Our count of the output, an estimate, ends it in two cases only: the hold could
-   * not grow, and what it pays for is used up; or the provider passed its cap beyond any difference between tokenizers,
-   * which bounds what one that ignores caps can bill us (the customer never pays beyond the cap).
+   * Extends the hold to cover the input the provider reports and the whole output cap, within the caller's cost limit. Returns false when
+   * the answer must end here. Our count of the output is an estimate and ends the answer in two cases only: the hold could not grow and
+   * what it pays for is used up, or the output exceeds the cap by more than tokenizers differ. That bounds what a provider that ignores
+   * caps can bill us; the customer never pays beyond the cap.
    */
   async growHold(): Promise<boolean> {
     const { ledger, hold, maxCost } = this.parts;
@@ -136,23 +136,23 @@ export class LiveCall {
     return written <= this.#limit;
   }
 
-  /** The answer is complete: charges it, by the provider's figure where that can be believed. */
+  /** Settles a complete answer. Charges the provider's figure where it is credible. */
   complete(finishReason: FinishReason): Promise<CallEnd> {
     const word = this.meter.unknownFinish;
     if (word !== undefined) {
-      this.#warn({ word }, 'unknown finish reason, taken for an ordinary end');
+      this.#warn({ word }, 'unknown finish reason, treated as a normal stop');
     }
     return this.#end('answered', this.#judge(), finishReason);
   }
 
-  /** We ended the answer ourselves: charges what was delivered, at most the cap. */
+  /** Settles an answer that we cut off. Charges what was delivered, at most the cap. */
   cut(): Promise<CallEnd> {
     return this.#end('cut', countUsage(this.#evidence()), 'length');
   }
 
   /**
-   * The client left: charges the provider's own figure if it came, else what was read, by it or behind it; within an allowance nothing
-   * where nothing was, of a provider that stopped. One that goes on behind our back (`abandoned`) may bill all of the cap, so all of it is charged.
+   * Settles after the client disconnected: charges the provider's own figure or else what was read, even later. An allowance covers it if
+   * nothing was read and the provider stopped. If it continues unread (`abandoned`), it may bill the whole cap, so that is charged.
    */
   async leave(): Promise<void> {
     const verdict = this.#delivered();
@@ -162,19 +162,19 @@ export class LiveCall {
     await this.#cancel(ending, CLIENT_CLOSED, this.#abandoned ? this.#wholeCap(verdict) : verdict);
   }
 
-  /** The process stops: charges what was delivered, or the provider's own figure if it came. */
+  /** Settles when the process shuts down. Charges what was delivered, or the provider's own figure if it arrived. */
   async shutDown(error: AppError): Promise<void> {
     await this.#cancel('shut_down', error, this.#delivered());
   }
 
-  /** The provider goes on with the answer though nobody reads it any more. */
+  /** Records that the provider continues the answer although nobody reads it any more. */
   abandon(): void {
     this.#abandoned = true;
   }
 
   /**
-   * The call failed. Before the first byte it costs nothing; after it, what was delivered: at once where one of our clocks ended
-   * it, beyond an allowance where the provider (or our own code) did.
+   * Settles a failed call: free before the first byte, charged for what was delivered after it. An allowance covers the charge unless one
+   * of our timeouts (`clock`) ended the call.
    */
   async fail(error: AppError, clock = false): Promise<void> {
     if (!this.#route && this.#unreadable) {
@@ -209,7 +209,7 @@ export class LiveCall {
     const verdict = judgeUsage(this.#evidence());
     if (verdict.absurd) {
       const { reported, counted } = verdict;
-      this.#warn({ reported, counted }, 'usage reported that cannot be true, corrected');
+      this.#warn({ reported, counted }, 'provider reported implausible usage, corrected');
     }
     return verdict;
   }
@@ -275,7 +275,7 @@ export class LiveCall {
     return chargeFor(usage, this.alternative.units, this.alternative.model.pricing);
   }
 
-  /** What the caller allowed this call to cost; the rest is ours. */
+  /** Caps the charge at the caller's cost limit. We bear the rest. */
   #withinMaxCost(charge: Charge): { charge: Charge; shortfall: NanoUsd } {
     const { maxCost } = this.parts;
     return maxCost === undefined ? { charge, shortfall: ZERO_USD } : capCharge(charge, maxCost);

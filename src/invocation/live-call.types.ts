@@ -6,27 +6,27 @@ import type { NanoUsd } from '../lib/money.ts';
 import type { Alternatives } from './alternatives.ts';
 import type { ModelRoute, SettledCall } from './invocation.types.ts';
 
-/** What a call under way works with and whom it tells. */
+/** The dependencies, state and callbacks of a running call. */
 export interface LiveCallParts {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Logger;
   readonly hold: Hold;
-  /** The first is the one that the hold names. */
+  /** The models of the call. The hold names the first one. */
   readonly alternatives: Alternatives;
-  /** The hold never grows beyond this, in nano-USD. */
+  /** Maximum the hold may grow to, in nano-USD. */
   readonly maxCost: NanoUsd | undefined;
   readonly streamed: boolean;
-  /** Unix ms. */
+  /** Start time, in Unix ms. */
   readonly startedAt: number;
-  /** Paths of members of the request that no provider is sent. */
+  /** Paths of request members that are not sent to any provider. */
   readonly ignored: readonly string[];
-  /** What an account is waived in an hour of answers that providers break off or nobody gets, in nano-USD. */
+  /** Amount waived per account and hour for answers that providers break off or that nobody receives, in nano-USD. */
   readonly failureAllowance: NanoUsd;
-  /** Counts a long answer in turns with other work. */
+  /** Counts a long answer, taking turns with other work. */
   readonly inTurn: InTurn;
-  /** Told what a provider reports of the input, in tokens, where that can be true. */
+  /** Called with the input tokens a provider reports, where they are credible. */
   readonly onReport: (route: ModelRoute, inputTokens: number) => void;
-  /** Told what the call really used and cost, once it is settled. */
+  /** Called with the actual usage and cost once the call is settled. */
   readonly onSettled: (settled: SettledCall) => void;
 }

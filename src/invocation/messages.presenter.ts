@@ -15,7 +15,7 @@ import type {
 } from './presenter.types.ts';
 import { presentAnthropicInput, presentMessagesUsage } from './usage.presenter.ts';
 
-/** Answers in Anthropic's messages dialect. */
+/** Presents answers in Anthropic's messages dialect. */
 export const messagesPresenter: DialectPresenter = {
   keepAliveFrame: eventFrame({ type: 'ping' }, 'ping'),
   answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
@@ -35,10 +35,10 @@ export const messagesPresenter: DialectPresenter = {
 class MessagesStream implements StreamPresenter {
   readonly #identity: AnswerIdentity;
   readonly #translate: (event: JsonObject) => readonly JsonObject[];
-  /** Index of the content block that is open. */
+  /** Index of the open content block. */
   #openBlock: unknown;
   #begun = false;
-  /** The provider's closing delta, kept back until the charge is committed. */
+  /** The provider's closing delta, held back until the charge is committed. */
   #closing: JsonObject = {};
 
   constructor(dialect: Dialect, identity: AnswerIdentity) {
@@ -47,7 +47,7 @@ class MessagesStream implements StreamPresenter {
   }
 
   part(part: StreamPart): string {
-    // before the translation: it may have nothing to say of the first part
+    // before the translation, which may produce nothing for the first part
     const opening = this.#begun ? '' : this.#start(part);
     let frames = opening;
     for (const event of this.#translate(part.wire)) {

@@ -74,7 +74,7 @@ const tool = z
   })
   .meta({ id: 'MessageTool' });
 
-/** Body of a message call. Unknown members are passed on where the provider speaks the same dialect. */
+/** Body of a message call. request-policy.ts decides which members not listed here may reach a provider. */
 export const messagesRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A public model id from the model list' }),

@@ -7,9 +7,9 @@ import { unsaidMembers } from './dialects/unsaid-members.ts';
 import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
 
 /**
- * The request as a provider gets it, but for what its adapter sets: in the provider's dialect, with the members that its
- * entry lets through. The bound of the call is counted over exactly this. Throws AppError invalid_parameter for what
- * cannot be said in the provider's dialect.
+ * Builds the request a provider gets, except for what its adapter sets: in the provider's dialect, with the members that its entry lets
+ * through. The bound of the call is counted over exactly this request. Throws AppError invalid_parameter for anything the provider's
+ * dialect cannot express.
  */
 export function* outgoingRequest(
   invocation: Invocation,
@@ -28,12 +28,12 @@ export function* outgoingRequest(
   return Object.assign({}, body, more);
 }
 
-/** Routes with the same form are sent the same request, but for its model. */
+/** Returns a key that is equal for routes that get the same request, apart from the model. */
 export function outgoingForm(provider: Provider, route: ModelRoute): string {
   return JSON.stringify([provider.requestDialect, provider.passThrough, modelRules(route, provider.dialect)]);
 }
 
-/** The known members that no route of the model says to its provider. */
+/** Returns the known members that no route of the model passes to its provider. */
 export function* unsaidByAll(
   invocation: Invocation,
   model: InvocableModel,
@@ -70,7 +70,7 @@ function translationFor(
   };
 }
 
-/** Whether every provider that may serve the call leaves the member out. */
+/** Returns whether every provider that may serve the call leaves the member out. */
 export function isIgnored(
   path: string,
   invocation: Invocation,

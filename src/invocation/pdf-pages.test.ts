@@ -21,7 +21,7 @@ async function written(pages: number): Promise<Buffer> {
   return Buffer.concat(await document.toArray());
 }
 
-/** A document of those objects; a list stands for an object stream of number and dictionary. */
+/** Builds a PDF from objects. An entry with `packed` becomes an object stream of (number, dictionary) pairs. */
 function pdf(
   ...objects: (string | { readonly packed: readonly (readonly [number, string])[]; readonly more?: string })[]
 ): Buffer {
@@ -46,55 +46,55 @@ function pdf(
 
 const PAGE = '<< /Type /Page /Parent 1 0 R >>';
 
-test.each([1, 2, 37, 300])('%i pages as pdfkit writes them', async (pages) => {
+test.each([1, 2, 37, 300])('counts %i pages written by pdfkit', async (pages) => {
   expect(pagesIn(await written(pages))).toBe(pages);
 });
 
-test('pages in object streams count, each once', () => {
+test('pages in object streams count once each', () => {
   const packed: [number, string][] = [10, 11, 12].map((number) => [number, PAGE]);
   const list = '<< /Type /Pages /Count 3 /Kids [10 0 R 11 0 R 12 0 R] >>';
   expect(pagesIn(pdf(list, { packed }))).toBe(3);
-  // a later revision says the same objects again, and one more
+  // a later revision repeats the same objects and adds one
   expect(pagesIn(pdf(list, { packed }, { packed: [...packed, [13, PAGE]] }))).toBe(4);
 });
 
 test.each([
-  ['its own number is too small', pdf('<< /Type /Pages /Count 1 >>', PAGE, PAGE, PAGE), 3],
-  ['names are spelled in codes', pdf('<</#54ype/P#61ge>>', '<</Type%c\n/Page>>'.replace('%c', '')), 2],
-  ['one page is named many times', pdf('<</Type/Pages/Kids[2 0 R 2 0 R 2 0 R]>>', PAGE), 3],
+  ['the declared count is too small', pdf('<< /Type /Pages /Count 1 >>', PAGE, PAGE, PAGE), 3],
+  ['names use hex escapes', pdf('<</#54ype/P#61ge>>', '<</Type%c\n/Page>>'.replace('%c', '')), 2],
+  ['one page is listed several times', pdf('<</Type/Pages/Kids[2 0 R 2 0 R 2 0 R]>>', PAGE), 3],
   [
-    'a list is named many times',
+    'a list is listed several times',
     pdf('<</Type/Pages/Kids[2 0 R 2 0 R 2 0 R]>>', '<</Type/Pages/Kids[3 0 R 3 0 R]>>', PAGE),
     6,
   ],
-  ['a list stands apart', pdf('<</Type/Pages/Kids 2 0 R>>', '[3 0 R 3 0 R 3 0 R]', PAGE), 3],
-  ['a list goes on behind a comment', pdf('<</Type/Pages/Kids[2 0 R %]\n2 0 R 2 0 R]>>', PAGE), 3],
-  ['a page is one behind a comment', pdf('<</Type %x\n/Page>>'), 1],
-  ['a text has a list in it', pdf('<</Type/Pages/A(/Kids[2 0 R])/Kids[2 0 R 2 0 R 2 0 R]>>', PAGE), 4],
+  ['a list is a separate object', pdf('<</Type/Pages/Kids 2 0 R>>', '[3 0 R 3 0 R 3 0 R]', PAGE), 3],
+  ['a list continues after a comment', pdf('<</Type/Pages/Kids[2 0 R %]\n2 0 R 2 0 R]>>', PAGE), 3],
+  ['the type of a page follows a comment', pdf('<</Type %x\n/Page>>'), 1],
+  ['a string contains a list', pdf('<</Type/Pages/A(/Kids[2 0 R])/Kids[2 0 R 2 0 R 2 0 R]>>', PAGE), 4],
   [
-    'lists do not say that they are some',
+    'lists do not declare their type',
     pdf('<</Type/Catalog/Pages 2 0 R>>', '<</Kids[3 0 R]>>', '<</Kids[4 0 R 4 0 R]>>', PAGE),
     2,
   ],
-  ['a page does not say that it is one', pdf('<< /Parent 1 0 R /MediaBox [0 0 9 9] >>'), 1],
+  ['a page does not declare its type', pdf('<< /Parent 1 0 R /MediaBox [0 0 9 9] >>'), 1],
   ['pages hide in a stream', pdf(`<< /Length 1 >>\nstream\nx\nendstream\n7 0 obj\n${PAGE}`), 1],
-])('nobody is taken in: %s', (_, bytes, pages) => {
+])('cannot be tricked into a lower count: %s', (_, bytes, pages) => {
   expect(pagesIn(bytes)).toBe(pages);
 });
 
 test.each([
-  ['no PDF', Buffer.from('hello, this is text')],
-  ['nothing', Buffer.alloc(0)],
+  ['not a PDF', Buffer.from('hello, this is text')],
+  ['an empty file', Buffer.alloc(0)],
   ['no pages', pdf('<< /Type /Catalog >>')],
-  ['a list that names itself', pdf('<</Type/Pages/Kids[2 0 R 1 0 R]>>', PAGE)],
-  ['a list with texts in it', pdf('<</Type/Pages/Kids[2 0 R (]) 2 0 R 2 0 R]>>', PAGE)],
+  ['a list that contains itself', pdf('<</Type/Pages/Kids[2 0 R 1 0 R]>>', PAGE)],
+  ['a list that contains strings', pdf('<</Type/Pages/Kids[2 0 R (]) 2 0 R 2 0 R]>>', PAGE)],
   [
-    'lists within lists within lists',
+    'lists nested too deep',
     pdf(...Array.from({ length: 80 }, (_, depth) => `<</Type/Pages/Kids[${depth + 2} 0 R]>>`)),
   ],
-  ['packed by another filter', pdf({ packed: [[9, PAGE]], more: '/DecodeParms << /Predictor 12 >>' })],
+  ['packed with another filter', pdf({ packed: [[9, PAGE]], more: '/DecodeParms << /Predictor 12 >>' })],
   [
-    'damaged packing',
+    'damaged compression',
     Buffer.from(
       pdf({ packed: [[9, PAGE]] })
         .toString('latin1')
@@ -102,8 +102,8 @@ test.each([
       'latin1',
     ),
   ],
-  ['a bomb', pdf({ packed: [[9, PAGE + ' '.repeat(9 * 2 ** 20)]] })],
-])('unknown: %s', (_, bytes) => {
+  ['a decompression bomb', pdf({ packed: [[9, PAGE + ' '.repeat(9 * 2 ** 20)]] })],
+])('the page count is unknown: %s', (_, bytes) => {
   expect(pagesIn(bytes)).toBeUndefined();
 });
 
@@ -111,7 +111,7 @@ test.each([
   ['objects without an end', 'x1 0 obj'],
   ['very many objects', '1 0 obj <<>> endobj '],
   ['bytes of scans', '\x00\xff\x12 stream'],
-])('20 MB of %s are looked through in many short steps', (_, filler) => {
+])('20 MB of %s are scanned in many short steps', (_, filler) => {
   const base64 = Buffer.concat([pdf(PAGE), Buffer.alloc(20 * 2 ** 20, filler, 'latin1')]).toString('base64');
   const steps = countPdfPages(base64);
   let count = 0;
@@ -122,6 +122,6 @@ test.each([
     longestUs = Math.max(longestUs, process.cpuUsage(startedAt).user);
   }
   expect(count).toBeGreaterThan(20);
-  // a few ms each of processor time, which a busy machine does not stretch; a collection may fall into one
+  // processor time, a few ms per step, which a busy machine does not stretch; a garbage collection may fall into one step
   expect(longestUs).toBeLessThan(200_000);
 });

@@ -1,27 +1,28 @@
 import { constants, inflateSync } from 'node:zlib';
 
-/** Base64 that is decoded at a time, in characters: 1 MB takes about a ms. */
+/** Base64 characters decoded per step: 1 MB takes about 1 ms. */
 const DECODE_STEP = 2 ** 20;
-/** The mark of a PDF stands within so many bytes. */
+/** Leading bytes that must contain the PDF signature. */
 const MARK_BYTES = 1_024;
-/** One dictionary is read so far, in bytes: the list of 50,000 pages. */
+/** Most bytes read of one dictionary: enough for a list of 50,000 pages. */
 const DICTIONARY_BYTES_MAX = 2 ** 20;
-/** Objects of a document; more are not counted. */
+/** Maximum objects of a document. Longer documents are not counted. */
 const OBJECTS_MAX = 200_000;
 const OBJECTS_PER_STEP = 200;
-/** Dictionaries that are read in one step, in bytes: a step ends with the object that passes them. */
+/** Dictionary bytes read per step. A step ends after the object that exceeds them. */
 const STEP_BYTES = 2 ** 18;
-/** What packed objects are unpacked to, in bytes: one stream of them, and all. */
+/** Most bytes that object streams may unpack to: each stream, and all together. */
 const UNPACKED_MAX = 8 * 2 ** 20;
 const UNPACKED_TOTAL_MAX = 64 * 2 ** 20;
-/** References in lists, and lists within lists. */
+/** Maximum references in page lists, and maximum nesting of lists. */
 const NAMED_MAX = 500_000;
 const DEPTH_MAX = 64;
 
 /**
- * At least as many pages as a PDF (base64) shows, in steps of a few ms; undefined for what is none, is encrypted or packed in a way that
- * hides its pages, or holds too much. Every object counts that is a page, and every time that lists of pages name one, in all revisions of
- * the document: unlike the number that it gives of itself, that cannot be too small.
+ * Counts the pages of a PDF (base64) in steps of a few ms. The result is never below the pages a reader shows. It is undefined for input
+ * that is not a PDF, is encrypted or packed in a way that hides its pages, or holds too much. Counts every object that is a page and
+ * every reference from a list of pages, in all revisions of the document: unlike the count that the document declares, this cannot be too
+ * low.
  */
 export function* countPdfPages(base64: string): Generator<undefined, number | undefined> {
   const bytes = yield* decoded(base64);
@@ -31,13 +32,13 @@ export function* countPdfPages(base64: string): Generator<undefined, number | un
   const pages = new PageTree();
   let unpacked = 0;
   let objects = 0;
-  // dictionaries stand side by side: together they cannot be longer than the document, unless somebody wants to keep us busy
+  // dictionaries do not overlap: together they cannot be longer than the document, unless it was crafted to keep us busy
   let readable = bytes.length + DICTIONARY_BYTES_MAX;
   let inStep = 0;
   for (const object of objectsIn(bytes)) {
     objects += 1;
     readable -= object.dictionary.length;
-    // an object costs time beside its bytes
+    // each object costs time in addition to its bytes
     inStep += object.dictionary.length + STEP_BYTES / OBJECTS_PER_STEP;
     if (objects > OBJECTS_MAX || readable < 0) {
       return undefined;
@@ -63,9 +64,9 @@ export function* countPdfPages(base64: string): Generator<undefined, number | un
 
 interface PdfObject {
   readonly number: number;
-  /** As text, names written plainly. */
+  /** The dictionary as text, with escaped names decoded. */
   readonly dictionary: string;
-  /** Where the dictionary ends. */
+  /** Offset of the end of the dictionary. */
   readonly end: number;
 }
 
@@ -81,7 +82,7 @@ function* decoded(base64: string): Generator<undefined, Buffer> {
   return bytes.subarray(0, length);
 }
 
-/** Every object, wherever it stands: what looks like one inside of a stream may be one to another reader. */
+/** Yields every object, wherever it is: what looks like an object inside a stream may be one to another reader. */
 function* objectsIn(bytes: Buffer): Generator<PdfObject> {
   const stream = new NextWord(bytes, 'stream');
   const endOfObject = new NextWord(bytes, 'endobj');
@@ -97,7 +98,7 @@ function* objectsIn(bytes: Buffer): Generator<PdfObject> {
   }
 }
 
-/** Where a word stands next: looked for once, not for each object before it. */
+/** Finds the next occurrence of a word. Searches once, not again for each object before it. */
 class NextWord {
   readonly #bytes: Buffer;
   readonly #word: string;
@@ -117,7 +118,7 @@ class NextWord {
   }
 }
 
-/** Letters of names may be written as #xx. */
+/** Decodes letters of names written as #xx. */
 function plainNames(text: string): string {
   return text.includes('#')
     ? text.replace(/#([0-9a-fA-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
@@ -142,12 +143,12 @@ function unpack(bytes: Buffer, { dictionary, end }: PdfObject, bytesMax: number)
     const maxOutputLength = Math.max(1, Math.min(UNPACKED_MAX, bytesMax));
     return inflateSync(packed, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH }).toString('latin1');
   } catch {
-    // encrypted, damaged or too large: its pages are not known
+    // encrypted, damaged or too large: its pages are unknown
     return undefined;
   }
 }
 
-/** Objects of an object stream: their numbers and places stand in front of the first. */
+/** Adds the objects of an object stream. Their numbers and offsets precede the first object. */
 function addPacked(text: string, dictionary: string, pages: PageTree): void {
   const first = Number(/\/First\s+(\d+)/.exec(dictionary)?.[1] ?? 0);
   const head = text.slice(0, first).trim().split(/\s+/).map(Number);
@@ -159,9 +160,9 @@ function addPacked(text: string, dictionary: string, pages: PageTree): void {
 
 class PageTree {
   readonly #pages = new Set<number>();
-  /** The lists of pages that say so, or that a catalog names. */
+  /** Lists of pages that declare themselves as such or that a catalog references. */
   readonly #lists = new Set<number>();
-  /** What each list names, one entry for each revision of it; a list may stand in an object of its own. */
+  /** The references of each list, one entry per revision. A list may also be an object of its own. */
   readonly #kids = new Map<number, (readonly number[])[]>();
   readonly #counts = new Map<number, number>();
   #named = 0;
@@ -169,13 +170,13 @@ class PageTree {
 
   add(number: number, dictionary: string): void {
     this.#read(number, dictionary);
-    // what looks like a comment may stand in a text: both ways to read it count
+    // what looks like a comment may be part of a string, so both readings count
     if (dictionary.includes('%')) {
       this.#read(number, dictionary.replace(/%[^\r\n]*/g, ' '));
     }
   }
 
-  /** The most pages that a reader can come to from any list; undefined where that cannot be known. */
+  /** The most pages a reader can reach from any list. Undefined where that cannot be determined. */
   get count(): number | undefined {
     let most = this.#pages.size;
     for (const list of this.#lists) {
@@ -201,7 +202,7 @@ class PageTree {
       const parts = [...dictionary.matchAll(/\/Kids\s*(\[[^\]]*|\d+\s+\d+\s+R\b)/g)].map(
         ([, part = '']) => part,
       );
-      // where the list ends cannot be told
+      // the end of the list cannot be determined
       this.#unclear ||= parts.some((part) => /[(<]/.test(part));
       this.#name(number, parts.flatMap(referencesIn));
     } else if (isPage(dictionary)) {
@@ -217,7 +218,7 @@ class PageTree {
     }
   }
 
-  /** Infinite for a list that names itself, or is too deep. */
+  /** Returns the pages under a list. Infinite for a list that contains itself or is nested too deep. */
   #pagesUnder(number: number, depth: number): number {
     const revisions = this.#kids.get(number);
     if (!revisions) {
@@ -227,7 +228,7 @@ class PageTree {
     if (known !== undefined || depth > DEPTH_MAX) {
       return known ?? Number.POSITIVE_INFINITY;
     }
-    // until it is known, a list that comes back to this one is a circle
+    // until the count is known, reaching this list again means a cycle
     this.#counts.set(number, Number.POSITIVE_INFINITY);
     const counts = revisions.map((kids) =>
       kids.reduce((sum, kid) => sum + this.#pagesUnder(kid, depth + 1), 0),
@@ -242,7 +243,7 @@ function referencesIn(text: string): number[] {
   return Array.from(text.matchAll(/(\d+)\s+\d+\s+R\b/g), ([, number]) => Number(number));
 }
 
-/** A page may leave out what it is: then its size and its place in the tree tell. */
+/** Returns whether an object is a page. A page may omit its type and is then recognized by its size and parent. */
 function isPage(dictionary: string): boolean {
   return (
     /\/Type\s*\/Page\b/.test(dictionary) ||

@@ -3,42 +3,42 @@ import type { JsonObject } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
 import type { CallEnd } from './invocation.types.ts';
 
-/** What an answer says about itself, for every provider. */
+/** How an answer identifies itself, whichever provider it came from. */
 export interface AnswerIdentity {
   /** Public generation id. */
   readonly id: string;
   /** Public model id. */
   readonly model: string;
   readonly createdSeconds: number;
-  /** Our count of the input, shown until the provider's is known. */
+  /** Our count of the input, shown until the provider's count is known. */
   readonly inputTokens: number;
   readonly requestId: string;
-  /** Whether the request asked for thinking: on messages none is shown otherwise. */
+  /** Whether the request asked for thinking. The messages dialect shows none otherwise. */
   readonly thinking: boolean;
-  /** On messages, the names of tools that a chat provider knows by a shorter one, by that. */
+  /** For the messages dialect: maps a shortened tool name known to a chat provider to the caller's own name. */
   readonly toolNames: ReadonlyMap<string, string>;
-  /** Whether the request asked for a last chunk with nothing but usage: on chat it rides on the finish otherwise. */
+  /** Whether the request asked for a last chunk with only usage. Otherwise chat sends usage with the finish reason. */
   readonly usageApart: boolean;
 }
 
 /** Writes one stream in the client's dialect. Each method returns whole SSE frames. */
 export interface StreamPresenter {
   part(part: StreamPart): string;
-  /** The end of the answer, to be sent once its charge is committed. */
+  /** Returns the end of the answer, to be sent once its charge is committed. */
   ending(end: CallEnd): string;
 }
 
-/** Tells a translated answer with what it cost. */
+/** Completes a translated answer with its usage and cost. */
 export type AnswerPresenter = (end: CallEnd) => JsonObject;
 
 /** One client dialect: how answers and failures look to the client. */
 export interface DialectPresenter {
-  /** Sent when a stream has been silent. */
+  /** Frame sent when a stream has been silent. */
   readonly keepAliveFrame: string;
-  /** Translates an answer, to be told once its charge is committed. Throws ProviderFailure for what cannot be told. */
+  /** Translates an answer, to be sent once its charge is committed. Throws ProviderFailure for an answer that cannot be translated. */
   answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter;
   /** Opens a stream out of events in the provider's `dialect`. */
   stream(dialect: Dialect, identity: AnswerIdentity): StreamPresenter;
-  /** The last frame of a stream that fails after its headers are out. */
+  /** Returns the last frame of a stream that fails after its headers were sent. */
   failure(error: AppError, identity: AnswerIdentity): string;
 }

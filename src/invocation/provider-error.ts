@@ -8,22 +8,22 @@ import type { InvocableModel } from './invocation.types.ts';
 import type { LiveCallParts } from './live-call.types.ts';
 import { scrubbed } from './scrub-text.ts';
 
-/** Suggested wait when the provider names none, in seconds. */
+/** Suggested wait when the provider suggests none, in seconds. */
 const RETRY_AFTER_SECONDS = 2;
-/** Statuses by which a provider tells what is wrong with the request itself; what it says with others is not for the caller. */
+/** Statuses with which a provider explains what is wrong with the request. Messages with other statuses are not for the caller. */
 const TOLD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 413, 422]);
-/** The form that agents read the figures from, in order to shorten by the right amount. */
+/** The wording from which agents read the figures, to shorten by the right amount. */
 const OVERFLOW = /prompt is too long[^0-9]*\d+ tokens > \d+/i;
 
 const OPERATORS_FAULT = 'the model is misconfigured on this installation; its operator has to fix that';
 
-/** What a refused call was about. */
+/** The model and input of a rejected call. */
 export interface RefusedCall {
   readonly model: InvocableModel;
   readonly input: Pick<InputEstimate, 'tokens'>;
 }
 
-/** Tells operators what providers said of their failures. */
+/** Logs the providers' own failure messages for the operator. */
 export function logRefusals(
   { log, hold }: Pick<LiveCallParts, 'log' | 'hold'>,
   attempts: readonly ProviderAttempt[],
@@ -34,7 +34,7 @@ export function logRefusals(
   }
 }
 
-/** What the client is told about a failed provider call: our words, and the provider's where they are about the request. */
+/** Returns the error to send to the client for a failed provider call: our message, plus the provider's where it concerns the request. */
 export function clientErrorOf(failure: ProviderFailure, call: RefusedCall): AppError {
   const retryAfterSeconds = Math.max(
     1,
@@ -59,16 +59,11 @@ export function clientErrorOf(failure: ProviderFailure, call: RefusedCall): AppE
     case 'unsupported':
       return refusal('invalid_request', 'the model does not accept this request', failure, call);
     case 'content_policy':
-      return refusal(
-        'invalid_request',
-        "the request was refused by the model's content policy",
-        failure,
-        call,
-      );
+      return refusal('invalid_request', "the model's content policy rejected the request", failure, call);
     case 'too_large':
       return refusal('payload_too_large', 'the request is larger than the model accepts', failure, call);
     case 'misconfigured':
-      // the operator's key, account or route: asking again only repeats the answer
+      // a problem with the operator's key, account or route: a retry would fail the same way
       return refusal('provider_error', OPERATORS_FAULT, failure, call, { shouldRetry: false });
     default:
       return refusal('provider_error', 'the model failed to answer, please retry', failure, call);
@@ -86,7 +81,7 @@ function refusal(
   return new AppError(code, said === '' ? ours : `${ours}: ${said}`, { ...options, cause: failure });
 }
 
-/** The provider's limit may be another than the catalog's, so its own figures come first where it gives them. */
+/** Returns the error for an input that is too long. The provider's limit may differ from the catalog's, so its own figures come first. */
 function overflow(failure: ProviderFailure, call: RefusedCall): AppError {
   const said = toldWords(failure, call);
   if (OVERFLOW.test(said)) {
@@ -96,7 +91,8 @@ function overflow(failure: ProviderFailure, call: RefusedCall): AppError {
   if (call.input.tokens > contextLength) {
     return contextExceeded(call.input.tokens, contextLength);
   }
-  const ours = "prompt is too long for the model's maximum context length together with the answer's cap";
+  const ours =
+    "prompt is too long: together with the output cap it exceeds the model's maximum context length";
   return refusal('context_length_exceeded', ours, failure, call);
 }
 

@@ -5,7 +5,7 @@ const applyRequestPolicy = (...args: Parameters<typeof policyInSteps>) => atOnce
 
 const ASK = [{ role: 'user', content: 'hi' }];
 
-test('what is not on the list is left out and told, once, with names that are safe in a header', () => {
+test('members that are not on the list are left out and reported once, with names that are safe in a header', () => {
   const { body, others, ignored } = applyRequestPolicy('chat', {
     model: 'm',
     stream: true,
@@ -39,7 +39,7 @@ test('what is not on the list is left out and told, once, with names that are sa
   ]);
 });
 
-/** Each of these changes price, cap, priority or the text around the text at one server or another. */
+/** Each of these changes the price, the cap, the priority or the prompt text on some server. */
 test.each([
   'n_predict',
   'min_tokens',
@@ -56,7 +56,7 @@ test.each([
   'max_output_tokens',
   'store',
   'provider',
-])('%s never leaves', (name) => {
+])('%s is never sent to a provider', (name) => {
   for (const dialect of ['chat', 'messages'] as const) {
     const { body, ignored } = applyRequestPolicy(dialect, { messages: ASK, [name]: { a: 1 } });
     expect(body).toEqual({ messages: ASK });
@@ -64,13 +64,13 @@ test.each([
   }
 });
 
-test('a clean request is handed on as it is', () => {
+test('a clean request is passed on unchanged', () => {
   const { body, ignored } = applyRequestPolicy('chat', { model: 'm', messages: ASK });
   expect(body.messages).toBe(ASK);
   expect(ignored).toEqual([]);
 });
 
-test('caching for an hour is shortened in both dialects', () => {
+test('caching for an hour is reduced to the default in both dialects', () => {
   const cache_control = { type: 'ephemeral', ttl: '1h' };
   const content = [{ type: 'text', text: 'a', cache_control }];
   for (const dialect of ['chat', 'messages'] as const) {
@@ -90,17 +90,17 @@ test.each<[string, object]>([
   ['tools[0]', { tools: [{ google_search: {} }] }],
   ['tools[0].function: must be an object with a name', { tools: [{ type: 'function' }] }],
   ['tools[0].custom: must be an object with a name', { tools: [{ type: 'custom', custom: {} }] }],
-])('%s is refused', (name, more) => {
+])('%s is rejected', (name, more) => {
   expect(() => applyRequestPolicy('chat', { messages: ASK, ...more })).toThrow(name);
 });
 
-test('searches that are turned off are no searches', () => {
+test('a search that is turned off is accepted', () => {
   const off = { search_parameters: { mode: 'off' }, enable_search: false, modalities: ['text'] };
   expect(applyRequestPolicy('chat', { messages: ASK, ...off }).body).toMatchObject({ modalities: ['text'] });
 });
 
 test.each(['web_search_20250305', 'code_execution_20250522', 'tool_search_tool_regex', 'mcp_toolset', 'new'])(
-  'a tool of type %s runs at the provider and is refused',
+  'a tool of type %s runs at the provider and is rejected',
   (type) => {
     expect(() => applyRequestPolicy('messages', { messages: ASK, tools: [{ type, name: 'x' }] })).toThrow(
       'only tools that the caller runs',
@@ -109,7 +109,7 @@ test.each(['web_search_20250305', 'code_execution_20250522', 'tool_search_tool_r
 );
 
 test.each(['bash_20250124', 'text_editor_20250728', 'computer_20250124', 'memory_20250818', 'custom'])(
-  'a tool of type %s runs at the caller',
+  'a tool of type %s runs at the caller and is accepted',
   (type) => {
     const tools = [{ type, name: 'x' }];
     expect(applyRequestPolicy('messages', { messages: ASK, tools }).body.tools).toEqual(tools);
@@ -121,11 +121,11 @@ test.each<[string, object]>([
   ['messages[].content[].text', { messages: [{ role: 'user', content: [{ type: 'text', text: 7 }] }] }],
   ['messages[].tool_calls', { messages: [{ role: 'assistant', tool_calls: 'x' }] }],
   ['reasoning', { reasoning: 'high' }],
-])('%s of a wrong type is refused by its name', (name, more) => {
+])('%s of the wrong type is rejected by name', (name, more) => {
   expect(() => applyRequestPolicy('chat', { messages: ASK, ...more })).toThrow(`${name}: must be`);
 });
 
-test('content of an unknown type is refused', () => {
+test('content of an unknown type is rejected', () => {
   const content = [{ type: 'hologram', url: 'https://x' }];
   for (const dialect of ['chat', 'messages'] as const) {
     expect(() => applyRequestPolicy(dialect, { messages: [{ role: 'user', content }] })).toThrow('hologram');

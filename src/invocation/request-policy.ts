@@ -9,7 +9,7 @@ import { CHAT_MEMBERS } from './members/chat-members.ts';
 import { JSON_VALUE, list, type Members, NUMBER, siftInSteps, TEXT } from './members/member-shape.ts';
 import { MESSAGES_MEMBERS } from './members/messages-members.ts';
 
-/** Ours to act on: what the caller says with them is done, but the adapters say it to the provider. */
+/** Members that we handle ourselves. The adapters set the corresponding members of the provider's request. */
 export const OWN_MEMBERS: Readonly<Record<RequestDialect, ReadonlySet<string>>> = {
   chat: new Set([
     'model',
@@ -26,10 +26,10 @@ export const OWN_MEMBERS: Readonly<Record<RequestDialect, ReadonlySet<string>>> 
   rerank: new Set(['model', 'return_documents']),
 };
 
-/** What routers of models take in every dialect and what changes the answer: ignoring it would be a silent lie. */
+/** Members that model routers accept in every dialect and that change the answer. Ignoring them silently would mislead the caller. */
 const ROUTER_MEMBERS = ['plugins', 'preset'];
 
-/** Members that make a provider bill for more than tokens, or answer out of more or less than the request. */
+/** Members that make a provider bill for more than tokens, or answer from more or less than the request. */
 const REFUSED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
   chat: [
     ...ROUTER_MEMBERS,
@@ -48,7 +48,7 @@ const REFUSED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
   rerank: [...ROUTER_MEMBERS, 'models'],
 };
 
-/** What OpenRouter's `provider` may forbid; its wishes (`order`, `sort`, `require_parameters`) are only told as left out. */
+/** Restrictions in OpenRouter's `provider`. Its preferences (`order`, `sort`, `require_parameters`) are only reported as left out. */
 const ROUTING_BANS: Readonly<Record<string, (value: unknown) => boolean>> = {
   only: isListed,
   ignore: isListed,
@@ -60,15 +60,15 @@ const ROUTING_BANS: Readonly<Record<string, (value: unknown) => boolean>> = {
   data_collection: (value) => value === 'deny',
 };
 
-/** Anthropic's tools that the client runs; every other type runs at the provider or may do so one day. */
+/** Anthropic's tools that the client runs. Every other type runs at the provider or may do so one day. */
 const CLIENT_TOOLS = /^(?:custom|bash|text_editor|computer|memory)(?:_|$)/;
 
 export interface AdmissibleRequest {
   /** The members that may reach a provider. */
   readonly body: JsonObject;
-  /** The others as they came, for a provider that lets one of them through. */
+  /** The other members, unchanged, for providers that let some of them through. */
   readonly others: JsonObject;
-  /** Paths of what is left out. */
+  /** Paths of the members left out. */
   readonly ignored: readonly string[];
 }
 
@@ -80,14 +80,13 @@ const MEMBERS: Readonly<Record<RequestDialect, Members>> = {
 };
 
 /**
- * A request freed of what is ours to set, of empty members and of every member that is not on its dialect's list. Throws
- * AppError invalid_parameter for what cannot be metered or has the wrong type, unsupported_input for content of an unknown
- * type.
+ * Strips a request of the members that we set ourselves, of empty members and of every member that is not on its dialect's list. Throws
+ * AppError invalid_parameter for anything that cannot be metered or has the wrong type, unsupported_input for content of an unknown type.
  */
 export function* applyRequestPolicy(dialect: RequestDialect, body: JsonObject): Steps<AdmissibleRequest> {
   for (const name of REFUSED_MEMBERS[dialect]) {
     if (!isHarmless(name, body)) {
-      throw new AppError('invalid_parameter', `${name}: is not supported here`);
+      throw new AppError('invalid_parameter', `${name}: is not supported here; leave it out`);
     }
   }
   requireOpenRouting(body.provider);
@@ -117,7 +116,7 @@ export function* applyRequestPolicy(dialect: RequestDialect, body: JsonObject): 
   return { body: sifted, others, ignored: ignored.paths };
 }
 
-/** True for what asks for nothing: absent, or in words that mean text and no search. */
+/** Returns true for a member that requests nothing: absent, or with a value that means plain text and no search. */
 function isHarmless(name: string, body: JsonObject): boolean {
   const value = body[name];
   if (value === undefined || value === null || value === false) {
@@ -137,7 +136,7 @@ function isHarmless(name: string, body: JsonObject): boolean {
   }
 }
 
-/** A caller that says which providers may see a prompt, or what they may cost, must not be served by others. */
+/** Rejects restrictions on providers: a caller that limits who may see a prompt, or what it may cost, must not be served by others. */
 function requireOpenRouting(provider: unknown): void {
   for (const [name, value] of Object.entries(objectOf(provider))) {
     if (ROUTING_BANS[name]?.(value)) {
@@ -169,7 +168,7 @@ function requireClientTools(dialect: RequestDialect, tools: unknown): void {
   }
 }
 
-/** A choice of a tool that is not there would be refused by every provider, in its own words. */
+/** Rejects a choice of a missing tool. Every provider would reject it too, each in its own words. */
 function requireOfferedTool(dialect: RequestDialect, body: JsonObject): void {
   const policy = dialect === 'messages' ? readMessagesToolPolicy(body) : readChatToolPolicy(body);
   const wanted = policy.mode === 'tool' ? [policy.name ?? ''] : (policy.allowed ?? []);

@@ -8,10 +8,10 @@ import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { ProviderHealth, RouteUse } from '../providers/provider-health.ts';
 import type { ModelRoute } from './invocation.types.ts';
 
-/** Calls to one provider within one invocation, the first included. */
+/** Maximum calls to one provider within one invocation, including the first. */
 const ATTEMPTS_PER_PROVIDER = 2;
 
-/** Where providers are looked up by the id a route names. */
+/** Looks up providers by the id in a route. */
 export interface ProviderSource {
   find(id: string): Provider | undefined;
 }
@@ -19,24 +19,24 @@ export interface ProviderSource {
 export interface RoutedCall<T> {
   readonly accountId: string;
   readonly routes: readonly ModelRoute[];
-  /** Whether another model is asked when all of them fail. */
+  /** Whether another model is tried when all of these routes fail. */
   readonly hasFallback: boolean;
   /** Aborts when the call is no longer wanted. */
   readonly signal: StopSignal;
-  /** Where attempts are noted, failed ones included. */
+  /** List that attempts are appended to, failed ones included. */
   readonly attempts: ProviderAttempt[];
   readonly call: (provider: Provider, route: ModelRoute) => Promise<T>;
 }
 
 /**
- * Gets one answer out of a list of routes: in order, each with at most one retry (full jitter, within the provider's
- * retry budget), skipping those whose circuit is open. Until an answer starts, nothing has reached the client.
+ * Gets one answer from a list of routes. Tries them in order, each with at most one retry (full jitter, within the provider's retry
+ * budget), and skips routes whose circuit is open. Nothing reaches the client before an answer starts.
  */
 export class RouteRunner {
   readonly #providers: ProviderSource;
   readonly #health: ProviderHealth;
   readonly #clock: Clock;
-  /** Providers that are being asked how they are. */
+  /** Providers with a health probe in progress. */
   readonly #probed = new Set<string>();
 
   constructor(providers: ProviderSource, health: ProviderHealth, clock: Clock) {
@@ -45,7 +45,7 @@ export class RouteRunner {
     this.#clock = clock;
   }
 
-  /** The first answer. Throws {@link ProviderFailure}: of the last route tried, `aborted` when the call is given up. */
+  /** Returns the first answer. Throws the {@link ProviderFailure} of the last route tried, or `aborted` when the call is given up. */
   async run<T>(run: RoutedCall<T>): Promise<T> {
     let failure: ProviderFailure | undefined;
     for (const route of run.routes) {
@@ -66,7 +66,7 @@ export class RouteRunner {
     throw failure ?? new ProviderFailure('misconfigured');
   }
 
-  /** A stream that had started well broke off. */
+  /** Reports that a stream broke off after a good start. */
   reportBroken(accountId: string, route: ModelRoute, failure: ProviderFailure): void {
     this.#report(useOf(accountId, route), failure);
   }
@@ -136,7 +136,7 @@ export class RouteRunner {
     }
   }
 
-  /** Asks the provider how it is, at nobody's cost and for nobody's account. Ends by itself, with the provider at the latest. */
+  /** Probes the provider's health, at no cost and on behalf of no account. Ends by itself, at the latest when the provider does. */
   async #probe(provider: Provider, use: RouteUse): Promise<void> {
     try {
       await provider.probe(new StopController());

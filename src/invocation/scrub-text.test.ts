@@ -18,6 +18,6 @@ test.each([
   expect(scrubbed(said, MODEL)).toBe(told);
 });
 
-test('no more than 400 characters are told', () => {
+test('returns at most 400 characters', () => {
   expect(scrubbed('ab '.repeat(1_000), MODEL)).toHaveLength(400);
 });

@@ -1,8 +1,8 @@
 import type { InvocableModel } from './invocation.types.ts';
 
-/** The most of a provider's words that a caller is told, in UTF-16 units. */
+/** Most characters of a provider's message shown to a caller, in UTF-16 units. */
 const TOLD_MAX = 400;
-/** Words that may stand for an account or a machine: addresses of any kind, names of organisations, long random ids. */
+/** Patterns that may identify an account or a machine: addresses of any kind, names of organizations, long random ids. */
 const PRIVATE = [
   [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi, '[address]'],
   [/\b[\w.+-]+@[\w-]+\.[\w.-]+/g, '[address]'],
@@ -11,7 +11,10 @@ const PRIVATE = [
   [/\b(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{24,}\b/gi, '[id]'],
 ] as const;
 
-/** A provider's words, which hold no keys any more, without what else is the operator's alone: addresses, ids, and the names its models have there. */
+/**
+ * Removes from a provider's message, already free of keys, everything else that only the operator may see: addresses, ids, and the
+ * provider's names for its models.
+ */
 export function scrubbed(text: string, { id, routes }: Pick<InvocableModel, 'id' | 'routes'>): string {
   let told = text
     .slice(0, TOLD_MAX * 2)
@@ -26,7 +29,7 @@ export function scrubbed(text: string, { id, routes }: Pick<InvocableModel, 'id'
   return told.length > TOLD_MAX ? `${told.slice(0, TOLD_MAX - 1)}…` : told;
 }
 
-/** Only whole names: a provider called `open` is not part of every word. */
+/** Replaces whole words only: a provider called `open` must not match inside other words. */
 function replaceWord(text: string, word: string, by: string): string {
   const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   return text.replace(new RegExp(`(?<![\\w/.-])${escaped}(?![\\w/-])`, 'g'), () => by);

@@ -3,7 +3,7 @@ import { StreamMeter } from './stream-meter.ts';
 
 const TEXT = 'Words of an answer, one after the other, some of them exceptionally longwinded. ';
 
-test('counts a stream like the whole text, however it was cut', () => {
+test('counts a stream like the whole text, however it was split', () => {
   for (const size of [1, 3, 7, 1_000]) {
     const meter = new StreamMeter();
     const text = TEXT.repeat(400);
@@ -15,7 +15,7 @@ test('counts a stream like the whole text, however it was cut', () => {
   }
 });
 
-test('reasoning is part of the output and counted apart', () => {
+test('reasoning is part of the output and also counted separately', () => {
   const meter = new StreamMeter();
   meter.add({ text: '', reasoning: 'let me think' });
   meter.add({ text: 'done', reasoning: '' });
@@ -23,7 +23,7 @@ test('reasoning is part of the output and counted apart', () => {
   expect(meter.outputTokens()).toBe(countTokens('let me think') + countTokens('done'));
 });
 
-test('later reports replace earlier ones, and what was not delivered is not counted', () => {
+test('later reports replace earlier ones, and text that was not delivered is not counted', () => {
   const meter = new StreamMeter();
   const usage = (outputTokens: number) => ({
     inputTokens: 1,
@@ -37,7 +37,7 @@ test('later reports replace earlier ones, and what was not delivered is not coun
   expect(meter).toMatchObject({ usage: usage(9), finishReason: 'stop', length: 1 });
 });
 
-test('keeps little in memory', () => {
+test('keeps memory use small', () => {
   const meter = new StreamMeter();
   for (let megabyte = 0; megabyte < 4; megabyte += 1) {
     for (let piece = 0; piece < 1_000; piece += 1) {
@@ -48,7 +48,7 @@ test('keeps little in memory', () => {
   expect(meter.outputTokens()).toBeGreaterThan(500_000);
 });
 
-test('megabytes in one part are counted in steps, and guessed until then', () => {
+test('megabytes in one part are counted in steps and estimated until then', () => {
   const meter = new StreamMeter();
   const text = TEXT.repeat(20_000);
   meter.add({ text: 'First ', reasoning: '' });

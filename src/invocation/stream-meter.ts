@@ -2,14 +2,14 @@ import type { TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
 import { countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 
-/** Text is counted and forgotten once this much has gathered, in UTF-16 units: it bounds memory and a count's duration. */
+/** Pending text, in UTF-16 units, that triggers a count and is then dropped. Bounds memory and the duration of a count. */
 const PENDING_MAX = 8_192;
-/** More text than this is not counted at once, in UTF-16 units: providers may send megabytes in one event. */
+/** Longest text counted in one go, in UTF-16 units. Providers may send megabytes in one event. */
 const AT_ONCE_MAX = 16_384;
-/** English and code have about so many UTF-16 units a token. */
+/** English and code average about this many UTF-16 units per token. */
 const UNITS_PER_TOKEN = 4;
 
-/** Counts what was delivered to the customer, part by part; knows nothing of dialects, money or time. */
+/** Counts what was delivered to the customer, part by part. Knows nothing of dialects, money or time. */
 export class StreamMeter {
   readonly #text = new RunningCount();
   readonly #reasoning = new RunningCount();
@@ -18,14 +18,14 @@ export class StreamMeter {
   finishReason: FinishReason | undefined;
   unknownFinish: string | undefined;
 
-  /** Takes in what was delivered. */
+  /** Adds a part that was delivered. */
   add(facts: Facts): void {
     this.#text.add(facts.text);
     this.#reasoning.add(facts.reasoning);
     this.note(facts);
   }
 
-  /** Takes in what a provider reports, of a part that was not delivered. */
+  /** Records what the provider reports in a part, without counting its text as delivered. */
   note(facts: Facts): void {
     this.usage = facts.usage ?? this.usage;
     this.inputUsage = facts.inputUsage ?? this.inputUsage;
@@ -33,34 +33,34 @@ export class StreamMeter {
     this.unknownFinish = facts.unknownFinish ?? this.unknownFinish;
   }
 
-  /** Whether so much was added at once that it is yet to be counted. Until then what it comes to in tokens is guessed. */
+  /** Whether text was added that is too long to count at once. Token counts are estimates until `catchUp` has run. */
   get isBehind(): boolean {
     return this.#text.isBehind || this.#reasoning.isBehind;
   }
 
-  /** Counts what was added, in steps of a few ms. */
+  /** Counts the text that is behind, in steps of a few ms. */
   *catchUp(): Generator<undefined, void> {
     yield* this.#text.catchUp();
     yield* this.#reasoning.catchUp();
   }
 
-  /** Length of everything delivered, in UTF-16 units; a token is at least one of them, a few scripts aside. */
+  /** Length of everything delivered, in UTF-16 units. A token is at least one unit, except in a few scripts. */
   get length(): number {
     return this.#text.length + this.#reasoning.length;
   }
 
-  /** Delivered reasoning, in tokens. */
+  /** Returns the tokens of the delivered reasoning. */
   reasoningTokens(): number {
     return this.#reasoning.tokens();
   }
 
-  /** Everything delivered, reasoning included, in tokens. */
+  /** Returns the tokens of everything delivered, reasoning included. */
   outputTokens(): number {
     return this.#text.tokens() + this.#reasoning.tokens();
   }
 }
 
-/** A token count of text that arrives in pieces. */
+/** Token count of text that arrives in pieces. */
 class RunningCount {
   #counted = 0;
   #pending = '';

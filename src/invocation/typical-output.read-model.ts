@@ -3,10 +3,10 @@ import { readRows } from '../store/report.ts';
 import { typicalOutput } from './typical-output.sql.ts';
 
 const CALLS_MAX = 100;
-/** Fewer say nothing. */
+/** Fewer calls are not representative. */
 const CALLS_MIN = 5;
 
-/** How long the answers are that an account gets of a model. */
+/** The typical length of the answers an account gets from a model. */
 export class TypicalOutput {
   readonly #cells: Cells;
 
@@ -14,7 +14,7 @@ export class TypicalOutput {
     this.#cells = cells;
   }
 
-  /** Median tokens of the account's latest answers of the model; undefined below five of them. */
+  /** Returns the median tokens of the account's latest answers from the model, or undefined with fewer than five answers. */
   async tokens(accountId: string, model: string): Promise<number | undefined> {
     const [row] = await readRows<{ calls: number; output_tokens: string | number | null }>(
       this.#cells.of(accountId).sequelize,

@@ -1,9 +1,9 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** Calls of an account, newest first, among which those of a model are looked for. */
+/** Most recent calls of an account that are searched for calls to the model. */
 const CALLS_SCANNED_MAX = 5_000;
 
-/** $1 account, $2 model, $3 how many calls count. → calls, output_tokens: the median of those that ended well */
+/** $1 account, $2 model, $3 maximum calls to use. Returns calls and output_tokens: the median of the completed calls. */
 export const typicalOutput: SqlStatement = {
   name: 'typical_output',
   text: `

@@ -5,29 +5,30 @@ import type { InFlight } from './in-flight.ts';
 
 export interface UpstreamSignal {
   readonly signal: StopSignal;
-  /** Ends the upstream call: nobody wants the rest. */
+  /** Ends the upstream call because nobody wants the rest. */
   abort(): void;
-  /** Lets go of the signals it listens to. */
+  /** Stops listening to other signals. */
   release(): void;
 }
 
 export interface UpstreamSignalParts {
-  /** Aborts when the client leaves. */
+  /** Aborts when the client disconnects. */
   readonly client: StopSignal;
   readonly inFlight: InFlight;
   readonly onDisconnect: Provider['onDisconnect'];
   readonly accountId: string;
-  /** Answers that are read on though their clients left. */
+  /** Answers that are still read although their clients disconnected, limited per account. */
   readonly reads: AccountPlaces;
-  /** How long an answer is read on, in ms. */
+  /** How long to keep reading an answer, in ms. */
   readonly drainMs: number;
-  /** Told when an answer is given up that the provider goes on with. */
+  /** Called when we give up an answer that the provider continues. */
   readonly onAbandon: () => void;
 }
 
 /**
- * When an upstream call is given up: at shutdown at once; when the client leaves at once for a provider that stops then, else
- * only when reading on for its usage takes too long or the account already has as many such readings as it may.
+ * Creates the signal that ends an upstream call. It aborts immediately at shutdown. When the client disconnects, it aborts immediately
+ * for a provider that stops then; otherwise we keep reading for the usage until that takes too long, or abort immediately when the
+ * account already has as many such reads as it may.
  */
 export function upstreamSignal(parts: UpstreamSignalParts): UpstreamSignal {
   const { client, inFlight, accountId, reads } = parts;

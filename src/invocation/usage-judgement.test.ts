@@ -32,11 +32,11 @@ const COUNTED = {
   reasoningTokens: 4,
 };
 
-test('a credible report stands', () => {
+test('a credible report is accepted', () => {
   expect(judgeUsage(evidence())).toEqual({ usage: REPORT, source: 'provider', absurd: false });
 });
 
-test('without a report our count stands', () => {
+test('without a report our count is used', () => {
   expect(judgeUsage(evidence({ reported: undefined }))).toEqual({
     usage: COUNTED,
     source: 'counted',
@@ -44,7 +44,7 @@ test('without a report our count stands', () => {
   });
 });
 
-test('zero output beside delivered text is a placeholder', () => {
+test('zero output with delivered text is treated as a placeholder', () => {
   const reported = { ...REPORT, outputTokens: 0, reasoningTokens: 0 };
   const verdict = judgeUsage(evidence({ reported }));
   expect(verdict).toMatchObject({
@@ -58,7 +58,7 @@ test('zero output beside delivered text is a placeholder', () => {
   });
 });
 
-test('the impossible is cut to the possible', () => {
+test('an impossible report is cut to what is possible', () => {
   const reported = {
     inputTokens: 9e9,
     outputTokens: 9e9,
@@ -79,7 +79,7 @@ test('the impossible is cut to the possible', () => {
   });
 });
 
-test('the provider is believed about the input even when the output must be counted', () => {
+test("the provider's input is accepted even when the output must be counted", () => {
   const reportedInput = { ...REPORT, outputTokens: 0 };
   const { usage } = judgeUsage(evidence({ reported: undefined, reportedInput }));
   expect(usage).toEqual({
@@ -91,7 +91,7 @@ test('the provider is believed about the input even when the output must be coun
   });
 });
 
-test('less than half of what we count is not believed, on either side, and both counts are told', () => {
+test('less than half of our count is not accepted for input or output, and both counts are returned', () => {
   const half = { ...REPORT, inputTokens: 40, outputTokens: 50 };
   expect(judgeUsage(evidence({ reported: half, inputTokensMin: 80 }))).toMatchObject({ source: 'provider' });
   const little = { ...REPORT, inputTokens: 10, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -106,9 +106,9 @@ test('less than half of what we count is not believed, on either side, and both 
   expect(judgeUsage(evidence({ reported: hidden }))).toMatchObject({ source: 'provider', usage: hidden });
 });
 
-test('what cannot have more tokens than were reported is not counted', () => {
+test('text too short to exceed the report is not counted', () => {
   const outputTokens = () => {
-    throw new Error('counted in vain');
+    throw new Error('counted needlessly');
   };
   expect(judgeUsage(evidence({ outputTokens, outputLength: 100 })).source).toBe('provider');
 });

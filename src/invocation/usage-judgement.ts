@@ -1,38 +1,38 @@
 import type { TokenUsage, UsageSource } from '../lib/usage.ts';
 
 export interface Evidence {
-  /** What the provider reports for the whole call. */
+  /** Usage that the provider reports for the whole call. */
   readonly reported: TokenUsage | undefined;
-  /** What it reported of the input alone. */
+  /** Usage that the provider reported for the input alone. */
   readonly reportedInput: TokenUsage | undefined;
   /** Our own count of the input. */
   readonly inputTokens: number;
-  /** Of it, what any model reads as it was sent: the texts of the messages, in tokens. */
+  /** The part of `inputTokens` that any model reads as it was sent: the texts of the messages, in tokens. */
   readonly inputTokensMin: number;
-  /** Our own counts of what was delivered; functions, since counting costs time and is seldom needed. */
+  /** Our own counts of what was delivered. Functions, because counting takes time and is seldom needed. */
   readonly outputTokens: () => number;
   readonly reasoningTokens: () => number;
-  /** Length of what was delivered, in UTF-16 units. */
+  /** Length of the delivered text, in UTF-16 units. */
   readonly outputLength: number;
-  /** More input than this is impossible. */
+  /** The context length, in tokens. More input than this is impossible. */
   readonly contextLength: number;
-  /** The most that we expect of the input: what an impossible report is cut to. */
+  /** Our upper bound for the input, in tokens. Replaces an impossible report. */
   readonly inputMax: number;
-  /** The cap that the provider was given: more output than this is never charged. */
+  /** The output cap sent to the provider, in tokens. More output than this is never charged. */
   readonly outputMax: number;
 }
 
 export interface Judgement {
   readonly usage: TokenUsage;
   readonly source: UsageSource;
-  /** True when a report was changed or thrown away because it cannot be true. */
+  /** True when a report was changed or discarded because it cannot be true. */
   readonly absurd: boolean;
-  /** The report that was not believed, and our counts that stand against it, in tokens. */
+  /** The report that was not accepted, and our counts that replace it, in tokens. */
   readonly reported?: TokenUsage | undefined;
   readonly counted?: Partial<TokenUsage> | undefined;
 }
 
-/** Counts of tokens differ by vocabulary, and by a few at any length: below half of ours and so many is no difference. */
+/** Vocabularies differ, and counts by a few tokens at any length: a report is suspect only below half of our count less this slack. */
 const SLACK_TOKENS = 16;
 
 function isFarBelow(reported: number, counted: number): boolean {
@@ -40,8 +40,8 @@ function isFarBelow(reported: number, counted: number): boolean {
 }
 
 /**
- * The usage of a whole answer: the provider's report if it can be true, else our count. A side that is reported as less than half
- * of what we count is not believed, so that a provider cannot sell an answer short; both counts are told.
+ * Returns the usage of a complete answer: the provider's report if it can be true, otherwise our count. An input or output reported as
+ * less than half of our count is not accepted, so that a provider cannot under-report an answer. Both counts are returned then.
  */
 export function judgeUsage(evidence: Evidence): Judgement {
   const { reported } = evidence;
@@ -74,14 +74,14 @@ export function judgeUsage(evidence: Evidence): Judgement {
   return { usage, source: 'counted', absurd, reported, counted };
 }
 
-/** A count that no context holds says nothing about the call: our bound stands for it, which was held. */
+/** Replaces a count larger than the context, which says nothing about the call, with our upper bound, which was held. */
 function possibleInput(count: number, { contextLength, inputMax }: Evidence): number {
   return count > contextLength ? inputMax : count;
 }
 
-/** Our count of the output where the report is far below it, or no report at all (0 beside text); else undefined. */
+/** Returns our count of the output when the report is far below it or missing (0 although there is text), otherwise undefined. */
 function disbelievedOutput(reported: TokenUsage, evidence: Evidence): number | undefined {
-  // A token is at least a letter: most reports are proven without counting.
+  // A token is at least one letter, so most reports are confirmed without counting.
   if (reported.outputTokens > 0 && !isFarBelow(reported.outputTokens, evidence.outputLength)) {
     return undefined;
   }
@@ -92,7 +92,7 @@ function disbelievedOutput(reported: TokenUsage, evidence: Evidence): number | u
   return reported.outputTokens === 0 || isFarBelow(reported.outputTokens, counted) ? counted : undefined;
 }
 
-/** The usage of what was delivered: the provider's word on the input where it gave it, our count of the output, at most the cap. */
+/** Returns the usage of what was delivered: the provider's input figure where it gave one, and our count of the output, at most the cap. */
 export function countUsage(evidence: Evidence): Judgement {
   const input = evidence.reported ?? evidence.reportedInput;
   const inputTokens = possibleInput(input?.inputTokens ?? evidence.inputTokens, evidence);

@@ -2,7 +2,7 @@ import { usdNumber } from '../lib/money.ts';
 import type { TokenUsage } from '../lib/usage.ts';
 import type { CallEnd } from './invocation.types.ts';
 
-/** The interface's usage object. */
+/** Returns the usage object of our own API. */
 function presentCallUsage(usage: TokenUsage) {
   return {
     input_tokens: usage.inputTokens,
@@ -14,7 +14,7 @@ function presentCallUsage(usage: TokenUsage) {
   };
 }
 
-/** … and the members that OpenAI's clients read, with `cost` as OpenRouter's do: USD as a number, exact on the generation. */
+/** Adds the members that OpenAI clients read. `cost` follows OpenRouter: USD as a number; the generation has the exact amount. */
 export function presentChatUsage({ usage, charge }: CallEnd) {
   return Object.assign(presentCallUsage(usage), {
     prompt_tokens: usage.inputTokens,
@@ -25,7 +25,7 @@ export function presentChatUsage({ usage, charge }: CallEnd) {
   });
 }
 
-/** … and the members that OpenAI's clients read of embeddings. */
+/** Adds the members that OpenAI clients read for embeddings. */
 export function presentEmbeddingsUsage({ usage, charge }: CallEnd) {
   return Object.assign(presentCallUsage(usage), {
     prompt_tokens: usage.inputTokens,
@@ -33,7 +33,7 @@ export function presentEmbeddingsUsage({ usage, charge }: CallEnd) {
   });
 }
 
-/** … and the members that OpenAI's clients read of a response. */
+/** Adds the members that OpenAI clients read for a response. */
 export function presentResponsesUsage({ usage, charge }: CallEnd) {
   return Object.assign(presentCallUsage(usage), {
     input_tokens_details: { cached_tokens: usage.cacheReadTokens },
@@ -43,14 +43,14 @@ export function presentResponsesUsage({ usage, charge }: CallEnd) {
 }
 
 /**
- * … and the members that Anthropic's clients read. They add up `input_tokens`, cache reads and cache writes, so it is the uncached part;
- * `total_tokens` is the whole.
+ * Adds the members that Anthropic clients read. These clients add up `input_tokens`, cache reads and cache writes, so `input_tokens` is
+ * the uncached part and `total_tokens` the whole.
  */
 export function presentMessagesUsage({ usage, charge }: CallEnd) {
   return Object.assign(presentCallUsage(usage), presentAnthropicInput(usage), { cost: usdNumber(charge) });
 }
 
-/** Anthropic's input members: what a stream may say at its beginning, because SDKs replace each of them at the end. */
+/** Returns Anthropic's input members. A stream may send them at its beginning, because SDKs replace each of them at the end. */
 export function presentAnthropicInput(usage: TokenUsage) {
   return {
     input_tokens: Math.max(0, usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens),

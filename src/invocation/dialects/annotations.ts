@@ -1,8 +1,8 @@
 import { type JsonObject, textOf } from '../../providers/json.ts';
 
 /**
- * Anthropic's citation of a page as OpenAI's annotation of the text from `start` to `end`, in code points of the whole
- * content. Undefined for citations of documents in the request: chat has no word for them.
+ * Translates Anthropic's citation of a page into OpenAI's annotation of the text from `start` to `end`, in code points of the whole
+ * content. Returns undefined for citations of documents in the request, which chat cannot express.
  */
 export function annotationOf(citation: JsonObject, start: number, end: number): JsonObject | undefined {
   const url = textOf(citation.url);
@@ -13,7 +13,7 @@ export function annotationOf(citation: JsonObject, start: number, end: number): 
   return { type: 'url_citation', url_citation: cited };
 }
 
-/** Length of a text in code points, which OpenAI's indexes count. */
+/** Returns the length of a text in code points, the unit of OpenAI's indexes. */
 export function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) {

@@ -31,7 +31,7 @@ test.each<[object, string, string | null]>([
   [{ finish_reason: 'stop', stop_reason: 'END' }, 'stop_sequence', 'END'],
   [{ finish_reason: 'length' }, 'max_tokens', null],
   [{ finish_reason: 'content_filter' }, 'refusal', null],
-])('chat → messages: %j stops by %s', (choice, stop_reason, stop_sequence) => {
+])('chat → messages: %j gets the stop reason %s', (choice, stop_reason, stop_sequence) => {
   const answer = chatAnswerToMessages({ choices: [{ message: { content: 'x' }, ...choice }] }, SHOWN);
   expect(answer).toMatchObject({ stop_reason, stop_sequence });
 });
@@ -43,7 +43,7 @@ test('chat → messages: thinking that was not asked for is left out', () => {
   ]);
 });
 
-test('chat → messages: arguments that are no JSON never become no arguments', () => {
+test('chat → messages: arguments that are not JSON are never replaced by empty ones', () => {
   const message = { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{"a":' } }] };
   const answer = (finish_reason: string) =>
     chatAnswerToMessages({ choices: [{ message, finish_reason }] }, HIDDEN);
@@ -51,7 +51,7 @@ test('chat → messages: arguments that are no JSON never become no arguments', 
   expect(answer('length')).toMatchObject({ content: [], stop_reason: 'max_tokens' });
 });
 
-test('messages → chat: blocks become one message, signatures travel along', () => {
+test('messages → chat: blocks become one message, including signatures', () => {
   const content = [
     { type: 'thinking', thinking: 'hm', signature: 's' },
     { type: 'redacted_thinking', data: 'r' },
@@ -91,7 +91,7 @@ test.each([
   ['max_tokens', 'length'],
   ['model_context_window_exceeded', 'length'],
   ['refusal', 'content_filter'],
-])('messages → chat: %s finishes as %s', (stop_reason, finish) => {
+])('messages → chat: %s becomes the finish reason %s', (stop_reason, finish) => {
   const { choices } = messagesAnswerToChat({ content: [], stop_reason }) as {
     choices: [{ finish_reason: string }];
   };

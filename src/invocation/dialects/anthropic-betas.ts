@@ -6,9 +6,9 @@ const TOOL_USE = ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19']
 const TOOL_CHANGES = 'mid-conversation-tool-changes-2026-07-01';
 
 /**
- * Betas of Anthropic's that are passed on: they change neither what a token costs nor who runs a tool. Left out on purpose: longer
- * contexts and caches, fast modes and fallbacks (other prices), files, code, search, skills and MCP (run at the provider), compaction
- * (tokens that the usage does not show) and credentials.
+ * Anthropic betas that we pass on: they change neither the price of a token nor who runs a tool. Deliberately left out: longer contexts
+ * and caches, fast modes and fallbacks (different prices), files, code, search, skills and MCP (run at the provider), compaction (tokens
+ * that the usage does not show) and credentials.
  */
 export const PASSED_BETAS: readonly string[] = [
   'claude-code-20250219',
@@ -28,16 +28,16 @@ export const PASSED_BETAS: readonly string[] = [
   ...TOOL_USE,
 ];
 
-/** The most of a header that is read, in names; real ones have about ten. */
+/** Maximum names read from the header. Real headers have about ten. */
 const ASKED_MAX = 50;
 
-/** The betas of an `anthropic-beta` header that may be passed on, each once. */
+/** Returns the betas of an `anthropic-beta` header that may be passed on, without duplicates. */
 export function betasOf(header: string | readonly string[] | undefined): readonly string[] {
   const asked = [header ?? []].flat().join(',').split(',', ASKED_MAX);
   return PASSED_BETAS.filter((beta) => asked.some((name) => name.trim() === beta));
 }
 
-/** A request without the members that Anthropic knows only by a beta that is not passed to it. */
+/** Removes the members that Anthropic accepts only with a beta that is not passed on. */
 export function withoutLockedMembers(body: JsonObject, betas: readonly string[]): JsonObject {
   const opened = new Set(betas);
   const top = withoutLockedEdits(body, betas);
@@ -49,7 +49,7 @@ export function withoutLockedMembers(body: JsonObject, betas: readonly string[])
   return opened.has(TOOL_CHANGES) ? open : { ...open, ...withoutToolChanges(open) };
 }
 
-/** Without the edits of the context that the call's betas do not open: the only member that goes as a whole. */
+/** Removes the context edits that the call's betas do not enable. This is the only locked member that may be removed entirely. */
 export function withoutLockedEdits(body: JsonObject, betas: readonly string[]): JsonObject {
   const edits = betas.includes(CONTEXT_MANAGEMENT) ? clearingEdits(body.context_management) : [];
   return {
@@ -58,12 +58,12 @@ export function withoutLockedEdits(body: JsonObject, betas: readonly string[]): 
   };
 }
 
-/** Edits that only clear; others would make the provider write, and bill, text of its own. */
+/** Returns the edits that only clear. Others would make the provider write, and bill, text of its own. */
 function clearingEdits(management: unknown): JsonObject[] {
   return objectsOf(objectOf(management).edits).filter(({ type }) => textOf(type).startsWith('clear_'));
 }
 
-/** Tools that come with a system turn stand with the others instead; none is taken away. */
+/** Moves tools that a system turn adds to the other tools. Removals are ignored. */
 function withoutToolChanges(body: JsonObject): JsonObject {
   const turns = objectsOf(body.messages);
   const isChange = (block: unknown) =>

@@ -4,17 +4,17 @@ import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { messagesToolId } from './tool-ids.ts';
 
-/** How a chat answer is told in messages. */
+/** Options for translating a chat answer into a message. */
 export interface MessageForm {
-  /** Whether thinking was asked for. */
+  /** Whether the request asked for thinking. */
   readonly thinking: boolean;
-  /** The names of tools that the provider knows by a shorter one, by that. */
+  /** Maps the shortened tool name known to the provider to the caller's own name. */
   readonly toolNames: ReadonlyMap<string, string>;
 }
 
 /**
- * An exact chat completion as a message; `id`, `model` and `usage` are the presenter's. Throws {@link ProviderFailure}
- * `malformed` for arguments that are no JSON object: a tool must not run with others than the model chose.
+ * Translates an exact chat completion into a message. The presenter adds `id`, `model` and `usage`. Throws {@link ProviderFailure}
+ * `malformed` for arguments that are not a JSON object: a tool must not run with arguments other than those the model chose.
  */
 export function chatAnswerToMessages(wire: JsonObject, { thinking, toolNames }: MessageForm): JsonObject {
   const choice = objectOf(objectsOf(wire.choices)[0]);
@@ -31,7 +31,7 @@ export function chatAnswerToMessages(wire: JsonObject, { thinking, toolNames }: 
   };
 }
 
-/** vLLM tells which stop string matched, as `stop_reason` of the choice; others don't tell. */
+/** Returns the matched stop string. vLLM reports it as `stop_reason` of the choice; others do not report it. */
 export function matchedStop(choice: JsonObject): string | null {
   return typeof choice.stop_reason === 'string' ? choice.stop_reason : null;
 }
@@ -51,7 +51,7 @@ function contentOf(
   ];
 }
 
-/** None for a call whose arguments were cut off with the answer. */
+/** Returns no block for a call whose arguments were cut off with the answer. */
 function toolUse(call: JsonObject, names: MessageForm['toolNames'], wasCut: boolean): JsonObject[] {
   const { name: given, arguments: args } = objectOf(call.function ?? call.custom);
   const name = names.get(textOf(given)) ?? given;

@@ -16,14 +16,14 @@ import { thinkingOfDetails } from './thinking-details.ts';
 import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
 import { untranslatable } from './untranslatable.ts';
 
-/** What would change the meaning of the answer if it were left out. */
+/** Members that would change the meaning of the answer if they were left out. */
 const MEANT = ['logprobs'] as const;
 
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
 
 /**
- * A chat request as a messages request. `maxOutputTokens` bounds thinking. What the other protocol has no word for and
- * only tunes the answer (seed, penalties) is left out; what would change its meaning is refused.
+ * Translates a chat request into a messages request. `maxOutputTokens` limits thinking. Members that messages cannot express are left out
+ * if they only tune the answer (seed, penalties) and rejected if they change its meaning.
  */
 export function* chatRequestToMessages(
   body: JsonObject,
@@ -41,7 +41,7 @@ export function* chatRequestToMessages(
   const thinking = thinkingFor(body, policy, maxOutputTokens);
   const adaptive = thinking !== undefined && rules.thinking === 'adaptive';
   const instructions = yield* systemBlocks(messages, body.response_format);
-  // a prompt of instructions alone is usual at OpenAI; this protocol wants a user who asks
+  // OpenAI callers often send instructions only; this protocol requires a user turn
   const alone = turns.length === 0 && instructions.length > 0;
   const system = alone ? [] : instructions;
   const tools = yield* toolsOf(body.tools, policy);
@@ -65,7 +65,10 @@ function isMeant(value: unknown): boolean {
   return value === true || (Array.isArray(value) && value.length > 0);
 }
 
-/** The members of a chat request that its thinking, or the lack of it, leaves out. */
+/**
+ * Returns the chat request members that are left out because of thinking: sampling settings when the model thinks, reasoning settings
+ * when it cannot.
+ */
 export function unsaidThinking(body: JsonObject, maxOutputTokens: number, rules: ModelRules): string[] {
   if (thinkingOf(body, maxOutputTokens) === undefined) {
     return [];
@@ -133,7 +136,7 @@ function* assistantBlocks(message: JsonObject): Steps<JsonObject[]> {
   ];
 }
 
-/** Turns must alternate, and all results of parallel calls must stand in one turn. */
+/** Merges turns: they must alternate, and all results of parallel calls must be in one turn. */
 function* mergedTurns(messages: readonly JsonObject[]): Steps<Turn[]> {
   const merged: { readonly role: Turn['role']; readonly content: JsonObject[] }[] = [];
   for (const message of messages) {

@@ -7,8 +7,8 @@ import { untranslatable } from './untranslatable.ts';
 const WORDS = { auto: 'auto', none: 'none', any: 'required' } as const;
 
 /**
- * A chat request as a Responses request. What the other protocol has no word for and only tunes the answer (seed, penalties) is left
- * out. Throws AppError invalid_parameter for what would change its meaning.
+ * Translates a chat request into a Responses request. Leaves out members that Responses cannot express and that only tune the answer
+ * (seed, penalties). Throws AppError invalid_parameter for members whose omission would change its meaning.
  */
 export function* chatRequestToResponses(body: JsonObject): Steps<JsonObject> {
   if (isMeant(body.stop)) {
@@ -41,13 +41,13 @@ function isMeant(value: unknown): boolean {
   return typeof value === 'string' ? value !== '' : Array.isArray(value) && value.length > 0;
 }
 
-/** An object that says something; undefined where none of its members does. */
+/** Drops undefined members. Returns undefined when none is left. */
 export function filled(members: JsonObject): JsonObject | undefined {
   const said = compact(members);
   return Object.keys(said).length === 0 ? undefined : said;
 }
 
-/** In this protocol thoughts, words, calls and results stand alone. */
+/** Converts messages to items: in this protocol reasoning, text, calls and results are separate. */
 function* inputOf(messages: unknown): Steps<JsonObject[]> {
   const custom = new Set<unknown>();
   return yield* flatMapInSteps(objectsOf(messages), (message) => itemsOf(message, custom));
@@ -130,7 +130,7 @@ function partOf(part: JsonObject): JsonObject {
   }
 }
 
-/** Functions are strict here unless they say otherwise, in chat only where they say so. */
+/** Sets `strict` explicitly: functions are strict by default in Responses, but not in chat. */
 function toolOf(tool: JsonObject): JsonObject {
   if (isObject(tool.custom)) {
     const { name, description, format } = tool.custom;
@@ -145,7 +145,7 @@ function toolOf(tool: JsonObject): JsonObject {
   return compact({ type: 'function', name, description, parameters, strict: strict === true });
 }
 
-/** Chat keeps the grammar in a member of its own. */
+/** Unwraps the grammar, which chat nests in a separate member. */
 function customFormat(format: unknown): unknown {
   const { type, grammar } = objectOf(format);
   return isObject(grammar) ? { type, ...grammar } : format;

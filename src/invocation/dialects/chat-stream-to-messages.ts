@@ -5,15 +5,14 @@ import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { messagesToolId } from './tool-ids.ts';
 
-/** Translates one stream, exact event by exact event. */
+/** Translates one stream of exact events, one at a time. */
 export type StreamTranslator = (event: JsonObject) => readonly JsonObject[];
 
 /**
- * Exact chat chunks as message events. Chat interleaves freely, messages has one open block at a time: a delta of another
- * kind closes the block before it. Parallel calls whose arguments interleave are therefore collected, and the ones
- * that are not streaming come out whole, when their turn comes. Thinking that was not asked for is left out. Throws
- * {@link ProviderFailure} `malformed` at the end of arguments that are no JSON object: the client would run the tool with
- * others.
+ * Translates exact chat chunks into message events. Chat interleaves freely, while messages has one open block at a time: a delta of
+ * another kind closes the previous block. Parallel calls whose arguments interleave are therefore collected, and those that are not
+ * streaming are sent whole when it is their turn. Leaves out thinking that was not requested. Throws {@link ProviderFailure} `malformed`
+ * when arguments end without forming a JSON object: the client would run the tool with different ones.
  */
 export function createChatToMessages({ thinking, toolNames }: MessageForm): StreamTranslator {
   const state: State = { open: undefined, nextIndex: 0, calls: new Map(), toolNames, refused: false };
@@ -53,7 +52,7 @@ function closingEvents(state: State, choice: JsonObject, finish: FinishReason): 
 interface PendingCall {
   readonly id: string;
   readonly name: string;
-  /** All of its arguments so far. */
+  /** The arguments received so far. */
   args: string;
   done: boolean;
 }

@@ -13,7 +13,7 @@ import { type ModelRules, refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { cleanToolId } from './tool-ids.ts';
 
-/** Keywords that Anthropic's structured outputs and strict tools take. platform.claude.com/docs, "JSON Schema limitations". */
+/** Keywords that Anthropic's structured outputs and strict tools accept. Source: platform.claude.com/docs, "JSON Schema limitations". */
 const TAKEN = new Set([
   '$ref',
   '$defs',
@@ -44,16 +44,16 @@ const FORMATS = new Set([
   'uuid',
 ]);
 
-/** Members whose members are schemas, and members that are lists of schemas. */
+/** Schema members that map names to schemas, and members that are lists of schemas. */
 const MAPS = new Set(['properties', '$defs', 'definitions']);
 const LISTS = new Set(['anyOf', 'allOf']);
-/** Deeper schemas are handed on as they are; the request's own depth is bounded before. */
+/** Deeper schemas are passed on unchanged. The depth of the request itself is limited earlier. */
 const DEPTH_MAX = 100;
 
 /**
- * A messages request, ours or the caller's, in the form that Anthropic accepts for the model: no sampling settings or
- * budgets where it refuses them, no thinking where the history has none to go on from, schemas without keywords it
- * refuses, clean tool ids, thinking only with a signature. Throws AppError invalid_parameter when nothing is left to answer.
+ * Adapts a messages request, translated or the caller's own, to what Anthropic accepts for the model: no sampling settings or budgets
+ * where it rejects them, no thinking where the history has none to continue from, schemas without keywords it rejects, clean tool ids,
+ * thinking only with a signature. Throws AppError invalid_parameter when no message is left.
  */
 export function* claudeRequest(request: JsonObject, rules: ModelRules): Steps<JsonObject> {
   const body = rules.systemTurns ? withSystemTurns(request) : yield* withoutSystemTurns(request);
@@ -76,8 +76,8 @@ export function* claudeRequest(request: JsonObject, rules: ModelRules): Steps<Js
 }
 
 /**
- * True when thinking by a budget cannot go on: the last answer called tools without a thinking block before, and the
- * protocol wants one there ("a final assistant message must start with a thinking block").
+ * Returns true when budgeted thinking cannot continue: the last answer called tools without a preceding thinking block, and the protocol
+ * requires one there ("a final assistant message must start with a thinking block").
  */
 export function lacksThinking(messages: readonly JsonObject[]): boolean {
   const last = messages.findLast((turn) => turn.role === 'assistant');
@@ -88,7 +88,7 @@ export function lacksThinking(messages: readonly JsonObject[]): boolean {
   );
 }
 
-/** How the model is asked to think; undefined: not at all, because nothing was asked or the history has no thinking to go on from. */
+/** Returns the `thinking` member for the model. Undefined when thinking was not requested or the history has none to continue from. */
 export function claudeThinking(
   thinking: unknown,
   messages: readonly JsonObject[],
@@ -106,7 +106,7 @@ export function claudeThinking(
   return lacksThinking(messages) ? undefined : thinking;
 }
 
-/** Anthropic's word for a budget in tokens; the shares are those of its former defaults. */
+/** Returns Anthropic's effort level for a budget in tokens, following its former default budgets. */
 function effortOf(thinking: unknown): string {
   const budget = Number(objectOf(thinking).budget_tokens ?? 0);
   if (budget <= LOW_BUDGET) {
@@ -115,7 +115,7 @@ function effortOf(thinking: unknown): string {
   return budget <= MEDIUM_BUDGET ? 'medium' : 'high';
 }
 
-/** Budgets up to which an effort is called low and medium, in tokens. */
+/** Largest budgets of low and medium effort, in tokens. */
 const LOW_BUDGET = 2_048;
 const MEDIUM_BUDGET = 8_192;
 
@@ -133,7 +133,7 @@ function toolFor(tool: JsonObject): JsonObject {
   return { ...tool, input_schema: schema.type === undefined ? { type: 'object', ...schema } : schema };
 }
 
-/** A turn without what Anthropic refuses, the same object where nothing is to be done; none where nothing is left. */
+/** Removes what Anthropic rejects from a turn. Returns no turn when nothing is left. */
 function* tidyTurn(turn: JsonObject): Steps<readonly JsonObject[]> {
   if (!Array.isArray(turn.content)) {
     return turn.content === '' ? [] : [turn];
@@ -167,8 +167,8 @@ function tidyBlock(block: JsonObject): JsonObject | undefined {
 }
 
 /**
- * A JSON schema that Anthropic takes: keywords that it refuses are told to the model in the description instead, as its
- * own SDKs do, and objects are closed.
+ * Converts a JSON schema to one that Anthropic accepts: keywords that it rejects move to the description for the model to read, as in its
+ * own SDKs, and objects are closed.
  */
 function claudeSchema(schema: unknown, depth = 0): unknown {
   if (!isObject(schema) || depth > DEPTH_MAX) {

@@ -2,15 +2,18 @@ import { AppError } from '../../lib/errors.ts';
 import type { Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 
-/** OpenAI's predecessor of tools: at most one call per answer, named by its function alone. */
+/**
+ * Returns whether a request uses `functions`, OpenAI's predecessor of tools: at most one call per answer, identified only by its
+ * function.
+ */
 export function offersFunctions(body: JsonObject): boolean {
   return Array.isArray(body.functions);
 }
 
 /**
- * A chat request of the form before tools as one with tools, which every provider knows: `functions`, `function_call`, and the calls and
- * results of earlier turns. Any other request is returned as it came. Throws AppError invalid_parameter for both forms in one request and
- * for a result without its call.
+ * Converts a chat request from `functions` to tools, which every provider supports: `functions`, `function_call`, and the calls and
+ * results of earlier turns. Returns any other request unchanged. Throws AppError invalid_parameter for both forms in one request and for
+ * a result without its call.
  */
 export function* functionsAsTools<Body extends JsonObject>(body: Body): Steps<Body> {
   const turns = objectsOf(body.messages);
@@ -28,7 +31,7 @@ export function* functionsAsTools<Body extends JsonObject>(body: Body): Steps<Bo
     ...(without(body, 'functions', 'function_call') as Body),
     ...messages,
     tools,
-    // the form has room for one call; servers that know no such switch are seldom those that call twice
+    // the older form has room for one call; servers without this switch seldom make two
     ...(tools.length > 0 && { ...choiceOf(body.function_call), parallel_tool_calls: false }),
   };
 }
@@ -41,7 +44,7 @@ function choiceOf(wanted: unknown): JsonObject {
   return name === undefined ? {} : { tool_choice: { type: 'function', function: { name } } };
 }
 
-/** A result names its function only: it answers the call before it. */
+/** Converts turns. A result names only its function, so it answers the preceding call. */
 function turnsWithTools(turns: readonly JsonObject[]): JsonObject[] {
   let calls = 0;
   let open: string | undefined;
@@ -67,7 +70,10 @@ function turnsWithTools(turns: readonly JsonObject[]): JsonObject[] {
   });
 }
 
-/** An exact choice of an answer or chunk with its tool call as `function_call`; undefined when it has nothing left to say. */
+/**
+ * Converts an exact choice of an answer or chunk so that its tool call is in `function_call`. Returns undefined when nothing is left to
+ * send.
+ */
 export function choiceWithFunctionCall(choice: JsonObject): JsonObject | undefined {
   const place = isObject(choice.message) ? 'message' : 'delta';
   const said = objectOf(choice[place]);

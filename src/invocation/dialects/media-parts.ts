@@ -2,7 +2,7 @@ import { type JsonObject, objectOf, textOf } from '../../providers/json.ts';
 
 const DATA_URL = /^data:([^;,]+)(?:;[^;,=]+=[^;,]*)*;base64,/;
 
-/** An image or document of either dialect; URLs are handed on, never fetched here. */
+/** An image or document of either dialect. URLs are passed on, never fetched by us. */
 export type Source =
   | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string };
@@ -15,7 +15,7 @@ export function sourceOfUrl(url: string): Source {
     : { kind: 'url', url };
 }
 
-/** Reads the `source` of a messages block; undefined for files that live at one provider. */
+/** Reads the `source` of a messages block. Returns undefined for files stored at a provider. */
 export function sourceOfBlock(block: JsonObject): Source | undefined {
   const source = objectOf(block.source);
   if (source.type === 'base64') {
@@ -28,7 +28,7 @@ export function urlOfSource(source: Source): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }
 
-/** The `source` member of a messages block. */
+/** Returns the `source` member of a messages block. */
 export function blockSourceOf(source: Source): JsonObject {
   return source.kind === 'url'
     ? { type: 'url', url: source.url }

@@ -3,7 +3,7 @@ import { compact, type JsonObject, objectsOf, textOf } from '../../providers/jso
 import { annotationOf, lengthOf } from './annotations.ts';
 import { detailOfThinking } from './thinking-details.ts';
 
-/** A message as a chat completion; `id`, `model`, `created` and `usage` are the presenter's. */
+/** Translates a message into a chat completion. The presenter adds `id`, `model`, `created` and `usage`. */
 export function messagesAnswerToChat(wire: JsonObject): JsonObject {
   const blocks = objectsOf(wire.content);
   const text = blocks.map((block) => (block.type === 'text' ? textOf(block.text) : '')).join('');

@@ -13,7 +13,7 @@ import { untranslatable } from './untranslatable.ts';
 
 export interface ChatTarget {
   readonly maxOutputTokens: number;
-  /** Models that cannot reason refuse the very word. */
+  /** Whether the model reasons. Other models reject `reasoning_effort`. */
   readonly reasoning: boolean;
   /** See ModelRules. */
   readonly wantsThoughts: boolean;
@@ -21,8 +21,9 @@ export interface ChatTarget {
 }
 
 /**
- * A messages request as a chat request. Cache marks and, but for models that want them back, thinking blocks have no word
- * there and are left out, as is `top_k`; what would change the meaning is refused. Throws AppError invalid_parameter.
+ * Translates a messages request into a chat request. Leaves out `top_k`, cache markers and, except for models that want them back,
+ * thinking blocks, because chat cannot express them. Throws AppError invalid_parameter for anything whose omission would change the
+ * meaning.
  */
 export function* messagesRequestToChat(body: JsonObject, target: ChatTarget): Steps<JsonObject> {
   const given = systemTurnsInPlace(body.messages);
@@ -60,10 +61,10 @@ function stops(sequences: unknown, { stopsMax }: ChatTarget): readonly unknown[]
   return sequences;
 }
 
-/** Longest `user` that OpenAI takes, in UTF-16 units (OpenRouter 128, Zhipu 128); Claude Code's are longer. */
+/** Longest `user` that OpenAI accepts, in UTF-16 units (OpenRouter 128, Zhipu 128). Claude Code sends longer ones. */
 const USER_LENGTH_MAX = 64;
 
-/** Who asks, still the same for the same user where it is too long. */
+/** Returns the end user's id. A hash replaces an id that is too long, so the same user keeps the same id. */
 function userOf(metadata: unknown): unknown {
   const user = objectOf(metadata).user_id;
   return typeof user === 'string' && user.length > USER_LENGTH_MAX
@@ -83,7 +84,7 @@ function* messagesOfTurn(turn: JsonObject, target: ChatTarget): Steps<JsonObject
   return turn.role === 'assistant' ? yield* assistantMessages(blocks, target) : yield* userMessages(blocks);
 }
 
-/** None where nothing is left that chat has a word for: Mistral refuses a turn with neither text nor calls. */
+/** Returns no message when chat cannot express anything in it: Mistral rejects a turn with neither text nor calls. */
 function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): Steps<JsonObject[]> {
   const text = textBlocks(blocks.filter((block) => block.type === 'text'));
   const calls = yield* mapInSteps(
@@ -106,7 +107,7 @@ function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): 
   return [message];
 }
 
-/** The thoughts of a chat provider, which has no signatures; signed ones are Claude's. */
+/** Returns the reasoning of chat providers, which is unsigned. Signed reasoning is Claude's. */
 function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
   const thoughts = blocks
     .filter((block) => block.type === 'thinking' && textOf(block.signature) === '')
@@ -115,7 +116,7 @@ function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
   return thoughts === '' ? undefined : thoughts;
 }
 
-/** Tool results are messages of their own and must directly follow the calls; the rest of the turn comes after them. */
+/** Splits a user turn: tool results are separate messages and must directly follow the calls; the rest of the turn comes after them. */
 function* userMessages(blocks: readonly JsonObject[]): Steps<JsonObject[]> {
   const results = blocks.filter((block) => block.type === 'tool_result');
   const rest = blocks.filter((block) => block.type !== 'tool_result');
@@ -131,7 +132,7 @@ function* userMessages(blocks: readonly JsonObject[]): Steps<JsonObject[]> {
   return [...answered, ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }])];
 }
 
-/** Chat has no word for a failed call, nor for tools that a search found: the text says it. */
+/** Returns the text of a tool result. It also states what chat cannot express: a failed call, and tools that a search found. */
 function resultText(result: JsonObject): string {
   const found = objectsOf(result.content)
     .filter((block) => block.type === 'tool_reference')
@@ -140,7 +141,7 @@ function resultText(result: JsonObject): string {
   return result.is_error === true ? `Error: ${text}` : text;
 }
 
-/** Small servers know only string content. */
+/** Returns a single text part as a plain string, because small servers support only string content. */
 function plainIfPossible(parts: readonly JsonObject[]): string | readonly JsonObject[] {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? textOf(only.text) : parts;

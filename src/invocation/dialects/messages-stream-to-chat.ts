@@ -4,24 +4,25 @@ import type { StreamTranslator } from './chat-stream-to-messages.ts';
 import { detailOfThinking } from './thinking-details.ts';
 
 interface Call {
-  /** Chat's index. */
+  /** Index of the call in chat. */
   readonly index: number;
   hasArguments: boolean;
 }
 
-/** What earlier events say of later ones. */
+/** State carried from earlier events to later ones. */
 interface State {
   readonly calls: Map<unknown, Call>;
-  /** Citations of the open block, told once its text is whole. */
+  /** Citations of the open block, sent once its text is complete. */
   citations: JsonObject[];
-  /** Where the open block begins and ends in the whole content, in code points. */
+  /** Start and end of the open block within the whole content, in code points. */
   start: number;
   end: number;
 }
 
 /**
- * Exact message events as exact chat chunks, the finish left to the presenter. Tool calls are numbered in their order; a
- * signature travels in `reasoning_details`, a citation of a page in `annotations`. Calls that the provider runs by itself are not the client's.
+ * Translates exact message events into exact chat chunks, except for the finish reason, which the presenter adds. Numbers tool calls in
+ * order, and puts signatures into `reasoning_details` and citations of pages into `annotations`. Calls that the provider runs itself are
+ * not forwarded to the client.
  */
 export function createMessagesToChat(): StreamTranslator {
   const state: State = { calls: new Map(), citations: [], start: 0, end: 0 };
@@ -88,7 +89,7 @@ function blockDelta(event: JsonObject, state: State): JsonObject[] {
   }
 }
 
-/** A call without arguments streams none; strict parsers need the empty object. */
+/** Closes a block. A call without arguments streams none, but strict parsers need the empty object. */
 function blockStop(event: JsonObject, state: State): JsonObject[] {
   const { citations, start, end } = state;
   const call = state.calls.get(event.index);

@@ -3,51 +3,51 @@ import type { Dialect } from '../../providers/provider.types.ts';
 import type { ModelRoute } from '../invocation.types.ts';
 import type { ToolIdForm } from './tool-ids.ts';
 
-/** What a provider's model refuses although its protocol has it. */
+/** What a provider's model rejects or requires beyond its protocol. */
 export interface ModelRules {
-  /** Members that are left out. */
+  /** Members to leave out. */
   readonly drop: readonly string[];
-  /** Whether it refuses `temperature` and `top_p` together. */
+  /** Whether it rejects `temperature` and `top_p` together. */
   readonly oneSampler: boolean;
-  /** How thinking is asked for: by a budget of tokens, or left to the model with an effort. */
+  /** How to request thinking: with a token budget, or with an effort and the amount left to the model. */
   readonly thinking: 'budget' | 'adaptive';
-  /** Whether turns of the role `system` may stand among the messages. */
+  /** Whether messages may include turns with the role `system`. */
   readonly systemTurns: boolean;
-  /** Whose form the ids of tool calls must have. */
+  /** Required form of tool call ids. */
   readonly toolIds: ToolIdForm;
-  /** Whether it refuses, or gets worse at, going on from tool calls without the thoughts that led to them. */
+  /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
   readonly wantsThoughts: boolean;
-  /** Whether it is known to reason, in the dialect of Responses. */
+  /** Whether it is known to reason, for the Responses dialect. */
   readonly reasons: boolean;
-  /** How many stop sequences it takes. */
+  /** Maximum number of stop sequences. */
   readonly stopsMax: number;
 }
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'];
-/** `claude-opus-4-7`, `anthropic.claude-sonnet-5-v1:0`, `claude-opus-4.8@2026…`; a date is no minor version. */
+/** Matches `claude-opus-4-7`, `anthropic.claude-sonnet-5-v1:0`, `claude-opus-4.8@2026…`. A date is not a minor version. */
 const CLAUDE = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2})(?!\d))?/;
-/** The first Claude that refuses sampling settings and thinking by a budget. */
+/** First Claude version that rejects sampling settings and thinking budgets. */
 const SETTLED_MAJOR = 4;
 const SETTLED_MINOR = 7;
-/** The first minor version of the same that takes but one of temperature and top_p. */
+/** First minor version of that major that accepts only one of temperature and top_p. */
 const ONE_SAMPLER_MINOR = 1;
-/** … and that takes system turns. */
+/** First minor version of that major that accepts system turns. */
 const SYSTEM_TURNS_MINOR = 8;
-/** OpenAI's reasoning models, which refuse sampling settings. */
+/** OpenAI's reasoning models, which reject sampling settings. */
 const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
 
-/** … which give their reasoning along; `gpt-5-chat` does not reason. */
+/** OpenAI models that return their reasoning. `gpt-5-chat` does not reason. */
 const REASONS = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5(?![\d.]*-chat)|codex-)/;
 
 const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
 const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
 
-/** Models whose `reasoning_content` their servers want back within a tool loop. */
+/** Models whose servers want `reasoning_content` back within a tool loop. */
 const THINKS_ALOUD = /deepseek|kimi|glm-/;
 
 const byRoute = new WeakMap<ModelRoute, ModelRules>();
 
-/** The rules of a route's model: what the catalog says, else what is known by the model's name. */
+/** Returns the rules of a route's model: from the catalog, otherwise derived from the model's name. */
 export function modelRules(route: ModelRoute, dialect: Dialect): ModelRules {
   let rules = byRoute.get(route);
   if (!rules) {
@@ -63,13 +63,13 @@ export function modelRules(route: ModelRoute, dialect: Dialect): ModelRules {
   return rules;
 }
 
-/** The members of a request that its model refuses. */
+/** Returns the members of a request that its model rejects. */
 export function refusedMembers(body: JsonObject, rules: ModelRules): readonly string[] {
   const both = rules.oneSampler && body.temperature !== undefined && body.top_p !== undefined;
   return both ? [...rules.drop, 'top_p'] : rules.drop;
 }
 
-/** What holds where nothing is known of the model. */
+/** Rules for unknown models. */
 export const PLAIN_RULES: ModelRules = {
   drop: [],
   oneSampler: false,

@@ -1,7 +1,7 @@
 import { THINKING_BUDGET_MIN } from '../../providers/anthropic.provider.ts';
 import { isObject, type JsonObject, objectOf } from '../../providers/json.ts';
 
-/** Share of the output cap that each effort may think, the shares OpenRouter documents. */
+/** Share of the output cap that each effort may spend on thinking, as documented by OpenRouter. */
 const EFFORT_SHARES: Readonly<Record<string, number>> = {
   minimal: 0.1,
   low: 0.2,
@@ -11,8 +11,8 @@ const EFFORT_SHARES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Anthropic's `thinking` for what a chat request says about reasoning: OpenAI's `reasoning_effort`, or OpenRouter's
- * `reasoning: {effort | max_tokens | enabled}`. Undefined when it says nothing or the cap leaves no room to think.
+ * Returns Anthropic's `thinking` for the reasoning settings of a chat request: OpenAI's `reasoning_effort`, or OpenRouter's
+ * `reasoning: {effort | max_tokens | enabled}`. Undefined when there are none or the cap leaves no room to think.
  */
 export function thinkingOf(body: JsonObject, maxOutputTokens: number): JsonObject | undefined {
   const reasoning = objectOf(body.reasoning);
@@ -28,7 +28,7 @@ export function thinkingOf(body: JsonObject, maxOutputTokens: number): JsonObjec
   return budget < THINKING_BUDGET_MIN ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 
-/** Anthropic's `output_config.effort` for chat's, where the model decides how much it thinks. */
+/** Returns Anthropic's `output_config.effort` for a chat effort, for models that decide how much they think. */
 export function adaptiveEffort(body: JsonObject): string | undefined {
   const asked = objectOf(body.reasoning).effort ?? body.reasoning_effort;
   switch (asked) {
@@ -43,7 +43,7 @@ export function adaptiveEffort(body: JsonObject): string | undefined {
   }
 }
 
-/** OpenAI's `reasoning_effort` for Anthropic's `thinking` and `output_config.effort`. Undefined when thinking is off. */
+/** Returns OpenAI's `reasoning_effort` for Anthropic's `thinking` and `output_config.effort`. Undefined when thinking is off. */
 export function effortOf(body: JsonObject, maxOutputTokens: number): string | undefined {
   const configured = objectOf(body.output_config).effort;
   if (typeof configured === 'string') {

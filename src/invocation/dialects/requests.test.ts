@@ -77,7 +77,7 @@ describe('chat → messages', () => {
     expect(messages).toEqual([{ role: 'user', content: [{ type: 'document', source, title: 'a.pdf' }] }]);
   });
 
-  test('JSON without a schema is asked for in words', () => {
+  test('JSON without a schema is requested in the system prompt', () => {
     const { system } = toMessages({ response_format: { type: 'json_object' } });
     expect(JSON.stringify(system)).toContain('JSON');
   });
@@ -91,7 +91,7 @@ describe('chat → messages', () => {
     [{ reasoning_effort: 'none' }, undefined],
     [{}, undefined],
     [{ reasoning_effort: 'high', tools: [{ function: { name: 'f' } }], tool_choice: 'required' }, undefined],
-  ])('%j thinks %j', (body, thinking) => {
+  ])('%j becomes thinking %j', (body, thinking) => {
     const request = toMessages({ temperature: 0.3, ...body });
     expect(request.thinking).toEqual(thinking);
     expect(request.temperature).toBe(thinking ? undefined : 0.3);
@@ -101,14 +101,14 @@ describe('chat → messages', () => {
     ['audio', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
     ['a file id', { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }],
     ['a custom tool', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
-    ['a stop of spaces', { stop: ['\n'] }],
-  ])('%s is refused', (_what, body) => {
+    ['a stop sequence of spaces', { stop: ['\n'] }],
+  ])('%s is rejected', (_what, body) => {
     expect(() => toMessages(body)).toThrow('is not supported for this model');
   });
 });
 
 describe('messages → chat', () => {
-  test('system, samplers, metadata', () => {
+  test('system, sampling settings and metadata', () => {
     const system = [
       { type: 'text', text: 'a', cache_control: { type: 'ephemeral' } },
       { type: 'text', text: 'b' },
@@ -162,7 +162,7 @@ describe('messages → chat', () => {
     [{ thinking: { type: 'disabled' } }, undefined],
     [{ output_config: { effort: 'max' } }, 'xhigh'],
     [{}, undefined],
-  ])('%j is effort %j', (body, effort) => {
+  ])('%j becomes effort %j', (body, effort) => {
     expect(toChat(body, true).reasoning_effort).toBe(effort);
     expect(toChat(body, false).reasoning_effort).toBeUndefined();
   });
@@ -181,12 +181,12 @@ describe('messages → chat', () => {
         ],
       },
     ],
-  ])('%s is refused', (_what, body) => {
+  ])('%s is rejected', (_what, body) => {
     expect(() => toChat(body)).toThrow('is not supported for this model');
   });
 });
 
-test('our short forms are written out for a provider of the same dialect', () => {
+test('our short forms are expanded for a provider of the same dialect', () => {
   const tools = [{ name: 'f' }];
   expect(normalizeRequest({ tools, tool_choice: 'any' }, 'messages').tool_choice).toEqual({ type: 'any' });
   expect(normalizeRequest({ tools, tool_choice: 'f' }, 'messages').tool_choice).toEqual({

@@ -7,7 +7,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   content_filter: 'refusal',
 };
 
-/** The messages word for a finish reason. A stop sequence, when the provider names it, is a reason of its own there. */
+/** Returns the messages stop reason for a finish reason. A stop sequence that the provider names has a stop reason of its own. */
 export function stopReasonOf(finishReason: FinishReason, stopSequence: string | null): string {
   return finishReason === 'stop' && stopSequence !== null ? 'stop_sequence' : STOP_REASONS[finishReason];
 }

@@ -51,7 +51,7 @@ test('chat → messages: reasoning, then text', () => {
   ]);
 });
 
-test('chat → messages: calls that interleave come out one after the other, complete', () => {
+test('chat → messages: interleaved calls are sent one after the other, complete', () => {
   const chunks = [
     chunk({ content: 'Looking' }),
     chunk(call(0, '', { id: 'x', name: 'f' })),
@@ -76,7 +76,7 @@ test('chat → messages: calls that interleave come out one after the other, com
   ]);
 });
 
-test('chat → messages: a refusal is text and a stop reason', () => {
+test('chat → messages: a refusal becomes text and a stop reason', () => {
   const events = toMessages([chunk({ refusal: 'No.' }), chunk({}, 'stop')]);
   expect(events).toContainEqual(delta(0, { type: 'text_delta', text: 'No.' }));
   expect(events.at(-1)).toEqual(end('refusal'));

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, objectOf } from '../../providers/json.ts';
 
-/** Where a schema holds further ones: by name, in a list, or alone. */
+/** Schema members that contain further schemas: by name, and in a list. */
 const NAMED = ['properties', '$defs', 'definitions'] as const;
 const LISTED = ['anyOf', 'allOf', 'oneOf', 'prefixItems'] as const;
 
 /**
- * Whether OpenAI takes a schema as strict: every object closed, every property required. Anthropic allows optional ones, so
- * a schema that is strict there may be refused here; unmarked it is followed as well as the model can.
+ * Returns whether OpenAI accepts a schema as strict: every object closed, every property required. Anthropic allows optional properties,
+ * so OpenAI may reject a schema that is strict there. Without the strict flag, the model follows it as well as it can.
  */
 export function isStrictSchema(schema: unknown): boolean {
   if (!isObject(schema)) {

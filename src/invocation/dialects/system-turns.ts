@@ -1,14 +1,14 @@
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 
-/** What of a system turn is an instruction; the rest of it adds and removes tools. */
+/** Blocks of a system turn that add or remove tools. All other blocks are instructions. */
 const TOOL_CHANGES: ReadonlySet<unknown> = new Set(['tool_addition', 'tool_removal']);
 
 function isSystemTurn(turn: JsonObject): boolean {
   return turn.role === 'system' || turn.role === 'developer';
 }
 
-/** Turns with no instruction between calls of tools and their results: every protocol wants these next to each other. */
+/** Moves instructions that stand between tool calls and their results behind the results: every protocol requires these to be adjacent. */
 function afterResults(turns: readonly JsonObject[]): readonly JsonObject[] {
   const ordered: JsonObject[] = [];
   let waiting: JsonObject[] = [];
@@ -25,12 +25,12 @@ function afterResults(turns: readonly JsonObject[]): readonly JsonObject[] {
   return [...ordered, ...waiting];
 }
 
-/** The turns of a request for a protocol that takes instructions at any place. */
+/** Returns the turns of a request for a protocol that accepts instructions anywhere. */
 export function systemTurnsInPlace(turns: unknown): readonly JsonObject[] {
   return afterResults(objectsOf(turns));
 }
 
-/** A request for a model that knows system turns, by the one name it has for them. */
+/** Adapts a request for a model that supports system turns, with the only role name it accepts for them. */
 export function withSystemTurns(body: JsonObject): JsonObject {
   const turns = objectsOf(body.messages);
   if (!turns.some(isSystemTurn)) {
@@ -41,8 +41,8 @@ export function withSystemTurns(body: JsonObject): JsonObject {
 }
 
 /**
- * A request for a model that knows no system turns: those before the first question stand in `system`, later ones as reminders in the
- * turn they came at. All of them in `system` would change its beginning, and with it what the provider has cached, at every one.
+ * Adapts a request for a model without system turns: those before the first question go into `system`, later ones become reminders in
+ * place. Putting all of them into `system` would change its beginning each time, and with it what the provider has cached.
  */
 export function* withoutSystemTurns(body: JsonObject): Steps<JsonObject> {
   const turns = objectsOf(body.messages);
@@ -60,12 +60,12 @@ export function* withoutSystemTurns(body: JsonObject): Steps<JsonObject> {
   return { ...body, ...(system.length === 0 ? {} : { system }), messages: yield* joined(messages) };
 }
 
-/** The instructions of a system turn as blocks. */
+/** Returns the instructions of a system turn as blocks. */
 function instructionsOf(turn: JsonObject): JsonObject[] {
   return blocksOf(turn.content).filter((block) => !TOOL_CHANGES.has(block.type));
 }
 
-/** The tools that system turns define. */
+/** Returns the tools that system turns define. */
 export function addedTools(turns: unknown): JsonObject[] {
   return objectsOf(turns)
     .filter(isSystemTurn)
@@ -78,7 +78,7 @@ function blocksOf(content: unknown): readonly JsonObject[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content);
 }
 
-/** The mark by which Claude Code itself tells older models what is an instruction within a user's turn. */
+/** Wraps an instruction within a user turn in the tag that Claude Code itself uses for older models. */
 function asReminder(block: JsonObject): JsonObject {
   return { ...block, text: `<system-reminder>\n${textOf(block.text)}\n</system-reminder>` };
 }
@@ -87,10 +87,10 @@ function holdsResults(turn: JsonObject): boolean {
   return objectsOf(turn.content).some((block) => block.type === 'tool_result');
 }
 
-/** Neighbouring user turns as one, so that turns alternate. */
+/** Merges adjacent user turns, so that turns alternate. */
 function* joined(turns: readonly JsonObject[]): Steps<JsonObject[]> {
   const merged: JsonObject[] = [];
-  /** The content of the last turn, once it is of several. */
+  /** Content of the last turn, once several were merged into it. */
   let content: JsonObject[] | undefined;
   for (const turn of turns) {
     if (isStepOver()) {

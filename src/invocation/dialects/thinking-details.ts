@@ -1,10 +1,10 @@
 import { type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/responses-reader.ts';
 
-/** Marks details that carry Anthropic signatures; the format OpenRouter uses, which its clients send back unchanged. */
+/** Marks details that carry Anthropic signatures. OpenRouter uses the same format, and its clients send it back unchanged. */
 const FORMAT = 'anthropic-claude-v1';
 
-/** A thinking block as an entry of chat's `reasoning_details`, signature included: tool loops must send it back. */
+/** Translates a thinking block into an entry of chat's `reasoning_details`, including the signature: tool loops must send it back. */
 export function detailOfThinking(block: JsonObject, index: number): JsonObject | undefined {
   switch (block.type) {
     case 'thinking':
@@ -22,7 +22,7 @@ export function detailOfThinking(block: JsonObject, index: number): JsonObject |
   }
 }
 
-/** The thinking blocks that a chat assistant message brings back; unsigned ones would be refused and are left out. */
+/** Returns the thinking blocks that a chat assistant message sends back. Leaves out unsigned ones, which would be rejected. */
 export function thinkingOfDetails(details: unknown): JsonObject[] {
   return mergedDetails(details).flatMap((detail): JsonObject[] => {
     if (detail.format === ENCRYPTED_REASONING) {
@@ -36,19 +36,22 @@ export function thinkingOfDetails(details: unknown): JsonObject[] {
   });
 }
 
-/** The encrypted reasoning that a chat assistant message brings back to a provider of Responses; what others thought it cannot read. */
+/**
+ * Returns the encrypted reasoning that a chat assistant message sends back to a Responses provider, which cannot read the reasoning of
+ * others.
+ */
 export function encryptedReasoning(details: unknown): string[] {
   return objectsOf(details)
     .filter(({ format }) => format === ENCRYPTED_REASONING)
     .map(({ data }) => textOf(data));
 }
 
-/** Whether {@link thinkingOfDetails} leaves some of them out. */
+/** Returns whether {@link thinkingOfDetails} leaves any of them out. */
 export function leavesOutDetails(details: unknown): boolean {
   return thinkingOfDetails(details).length < mergedDetails(details).length;
 }
 
-/** The details with one entry for each block: a stream, and a client that collected one, has an entry per delta. */
+/** Merges details into one entry per block: streams, and clients that collected one, have an entry per delta. */
 export function mergedDetails(details: unknown): JsonObject[] {
   const merged = new Map<unknown, JsonObject>();
   for (const detail of objectsOf(details)) {

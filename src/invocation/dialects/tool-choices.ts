@@ -1,11 +1,11 @@
 import { compact, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 
-/** What a request wants done with its tools, in either dialect. */
+/** How a request wants its tools to be used, in either dialect. */
 export interface ToolPolicy {
   readonly mode: 'auto' | 'none' | 'any' | 'tool' | undefined;
-  /** The forced tool of mode `tool`. */
+  /** The forced tool in mode `tool`. */
   readonly name?: string;
-  /** The only tools that may be used; undefined: all of them. */
+  /** The only tools that may be used. Undefined for all. */
   readonly allowed?: readonly string[];
   readonly parallel: boolean | undefined;
 }
@@ -35,7 +35,7 @@ export function readChatToolPolicy(body: JsonObject): ToolPolicy {
   return { mode: 'tool', name: chatToolName(choice), parallel };
 }
 
-/** Reads messages' `tool_choice`: an object, or a word as the interface allows. */
+/** Reads messages' `tool_choice`: an object, or a single word, which our API also accepts. */
 export function readMessagesToolPolicy(body: JsonObject): ToolPolicy {
   const choice = body.tool_choice;
   if (typeof choice === 'string') {
@@ -50,7 +50,7 @@ export function readMessagesToolPolicy(body: JsonObject): ToolPolicy {
     : readWord(textOf(choice.type), parallel);
 }
 
-/** The members of a chat request that say the policy. */
+/** Returns the chat request members that express the policy. */
 export function chatToolChoice(policy: ToolPolicy): JsonObject {
   const words = { auto: 'auto', none: 'none', any: 'required', tool: undefined } as const;
   const forced = { type: 'function', function: { name: policy.name } };
@@ -60,7 +60,7 @@ export function chatToolChoice(policy: ToolPolicy): JsonObject {
   });
 }
 
-/** The `tool_choice` member of a messages request that says the policy; undefined when it says nothing. */
+/** Returns the `tool_choice` of a messages request that expresses the policy, or undefined when it requests nothing. */
 export function messagesToolChoice(policy: ToolPolicy): JsonObject | undefined {
   const serial = policy.parallel === false && policy.mode !== 'none';
   if (policy.mode === undefined && !serial) {
@@ -73,7 +73,7 @@ export function messagesToolChoice(policy: ToolPolicy): JsonObject | undefined {
   });
 }
 
-/** The name of a chat tool or of a reference to one, function or custom. */
+/** Returns the name of a chat tool, or of a reference to one, function or custom. */
 export function chatToolName(tool: JsonObject): string {
   return textOf(objectOf(tool.function).name) || textOf(objectOf(tool.custom).name) || textOf(tool.name);
 }

@@ -3,12 +3,12 @@ import { mapInSteps, type Steps } from '../../lib/steps.ts';
 import { type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
 import { addedTools } from './system-turns.ts';
 
-/** OpenAI's limit on the name of a function, which most of its kin share; messages take 128. */
+/** OpenAI's limit on function names, shared by most compatible servers. Messages allow 128. */
 const CHAT_LENGTH_MAX = 64;
-/** Hex digits of the hash that keeps two shortened names apart. */
+/** Hex digits of the hash that keeps shortened names apart. */
 const HASH_LENGTH = 8;
 
-/** A tool's name as a chat provider accepts it: a longer one keeps its beginning and gets a hash, always the same. */
+/** Returns a tool name that chat providers accept. A longer name keeps its beginning and gets a hash, deterministically. */
 export function shortToolName(name: string): string {
   if (name.length <= CHAT_LENGTH_MAX) {
     return name;
@@ -17,7 +17,7 @@ export function shortToolName(name: string): string {
   return `${name.slice(0, CHAT_LENGTH_MAX - HASH_LENGTH - 1)}_${hash}`;
 }
 
-/** The names of a messages request's tools that a chat provider knows by a shorter one, by that. */
+/** Maps each shortened tool name to the original name, for the tools of a messages request whose names are too long for chat providers. */
 export function* longToolNames(body: JsonObject): Steps<ReadonlyMap<string, string>> {
   const tools = [...objectsOf(body.tools), ...addedTools(body.messages)];
   const long = tools.map(({ name }) => textOf(name)).filter((name) => name.length > CHAT_LENGTH_MAX);

@@ -21,16 +21,16 @@ const CHAT_WORDS = new Set(['auto', 'none', 'required']);
 export interface RequestTranslation {
   readonly from: RequestDialect;
   readonly to: ProviderDialect;
-  /** The request as it came, where it came in Responses. */
+  /** The original request when it came in the Responses dialect. */
   readonly native?: JsonObject | undefined;
   readonly maxOutputTokens: number;
   readonly reasoning: boolean;
   readonly rules: ModelRules;
-  /** The betas of a messages request that are passed on. */
+  /** Betas of a messages request that are passed on. */
   readonly betas: readonly string[];
 }
 
-/** A request in the provider's dialect and in the form its model accepts; where both speak the same it is nearly as it came. */
+/** Translates a request into the provider's dialect and the form its model accepts. Nearly unchanged when both use the same dialect. */
 export function* translateRequest(body: JsonObject, translation: RequestTranslation): Steps<JsonObject> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   if (from === 'embeddings' || from === 'rerank') {
@@ -66,7 +66,7 @@ export function* translateRequest(body: JsonObject, translation: RequestTranslat
   return to === 'chat' ? chat : withReasoning(yield* chatRequestToResponses(chat), translation);
 }
 
-/** A chat request without what its model refuses, with ids that it takes. */
+/** Removes what the model rejects from a chat request and rewrites tool call ids to a form it accepts. */
 function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   const kept = rules.drop.length === 0 ? body : without(body, ...rules.drop);
   return rules.toolIds === 'any'
@@ -74,7 +74,10 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
     : { ...kept, messages: yield* withToolIds(kept.messages, rules.toolIds) };
 }
 
-/** Nothing is kept at providers, so a model that reasons has to give its reasoning along; others refuse to be asked. */
+/**
+ * Requests encrypted reasoning. Nothing is stored at providers, so a reasoning model has to return its reasoning; other models reject the
+ * request for it.
+ */
 function withReasoning(body: JsonObject, { reasoning, rules }: RequestTranslation): JsonObject {
   return reasoning || rules.reasons || body.reasoning !== undefined
     ? { ...body, include: ['reasoning.encrypted_content'] }
@@ -82,8 +85,8 @@ function withReasoning(body: JsonObject, { reasoning, rules }: RequestTranslatio
 }
 
 /**
- * A request for a provider of its own dialect: as it came, except for short forms that we allow and providers do not,
- * namely a `tool_choice` of one word or a tool's name, an empty list of tools, and OpenRouter's word for effort.
+ * Adapts a request for a provider of the same dialect. Only expands short forms that we allow and providers do not: a `tool_choice` that
+ * is a single word or a tool name, an empty list of tools, and OpenRouter's form of effort.
  */
 export function normalizeRequest(body: JsonObject, dialect: Dialect): JsonObject {
   return normalizeTools(dialect === 'chat' ? normalizeEffort(body) : body, dialect);

@@ -5,7 +5,7 @@ import { PLAIN_RULES } from './model-rules.ts';
 import { type RequestTranslation, translateRequest } from './translate-request.ts';
 import { unsaidMembers } from './unsaid-members.ts';
 
-/** A word that stands nowhere else. */
+/** A word that appears nowhere else. */
 const MARK = 'quokka';
 
 function translation(from: Dialect, to: Dialect): RequestTranslation {
@@ -47,7 +47,7 @@ test.each<[string, JsonObject]>([
     },
   ],
   ['seed', { messages: [USER], seed: 7 }],
-])('chat to messages leaves out %s and says so', (path, body) => {
+])('chat to messages leaves out %s and reports it', (path, body) => {
   const to = translation('chat', 'messages');
   expect(JSON.stringify(atOnce(translateRequest(body, to)))).not.toContain(MARK);
   expect(atOnce(unsaidMembers(body, to))).toEqual([path]);
@@ -105,13 +105,13 @@ test.each<[string, JsonObject]>([
     },
   ],
   ['tools[].cache_control', { messages: [USER], tools: [{ name: 'f', cache_control: { type: MARK } }] }],
-])('messages to chat leaves out %s and says so', (path, body) => {
+])('messages to chat leaves out %s and reports it', (path, body) => {
   const to = translation('messages', 'chat');
   expect(JSON.stringify(atOnce(translateRequest(body, to)))).not.toContain(MARK);
   expect(atOnce(unsaidMembers(body, to))).toEqual([path]);
 });
 
-test('thinking that the history cannot go on from is told, too', () => {
+test('reports thinking that is left out because the history cannot continue from it', () => {
   const call = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
   const body = {
     messages: [
@@ -126,7 +126,7 @@ test('thinking that the history cannot go on from is told, too', () => {
   expect(atOnce(unsaidMembers(body, to))).toEqual(['thinking']);
 });
 
-test('a request that is said whole names nothing', () => {
+test('reports nothing for a request that is translated completely', () => {
   const parts = [
     { type: 'text', text: 'a' },
     { type: 'image_url', image_url: { url: PICTURE } },

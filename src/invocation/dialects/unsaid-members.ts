@@ -8,7 +8,7 @@ import { isStrictSchema } from './strict-schema.ts';
 import { encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
 import type { RequestTranslation } from './translate-request.ts';
 
-/** What a chat request can say in messages. The rest only tunes the answer and is left out. */
+/** Chat request members that messages can express. The others only tune the answer and are left out. */
 const SAID_IN_MESSAGES = new Set([
   'messages',
   'tools',
@@ -23,12 +23,12 @@ const SAID_IN_MESSAGES = new Set([
   'reasoning',
   'user',
   'modalities',
-  // says nothing more than that none are wanted
+  // can only be false here, because true is rejected
   'logprobs',
   'include_reasoning',
 ]);
 
-/** Members inside a chat request that messages have no word for, as paths; `[]` is every item of a list. */
+/** Nested chat request members that messages cannot express, as paths. `[]` stands for every item of a list. */
 const UNSAID_IN_MESSAGES = [
   'messages[].name',
   'messages[].reasoning',
@@ -41,7 +41,7 @@ const UNSAID_IN_MESSAGES = [
   'messages[].content[].image_url.detail',
 ];
 
-/** What a chat request can say in Responses. */
+/** Chat request members that Responses can express. */
 const SAID_IN_RESPONSES = new Set([
   'messages',
   'tools',
@@ -62,7 +62,7 @@ const SAID_IN_RESPONSES = new Set([
   'include_reasoning',
 ]);
 
-/** Members inside a chat request that Responses have no word for. */
+/** Nested chat request members that Responses cannot express. */
 const UNSAID_IN_RESPONSES = [
   'reasoning.max_tokens',
   'messages[].name',
@@ -79,7 +79,7 @@ const UNSAID_IN_RESPONSES = [
   'tools[].function.cache_control',
 ];
 
-/** Members inside a messages request that chat has no word for. */
+/** Nested messages request members that chat cannot express. */
 const UNSAID_IN_CHAT = [
   'system[].cache_control',
   'system[].citations',
@@ -93,16 +93,16 @@ const UNSAID_IN_CHAT = [
   'thinking.display',
 ];
 
-/** Earlier thoughts of a chat: only signed ones can be said in messages. */
+/** Earlier reasoning of a chat. Messages can express only signed reasoning. */
 const DETAILS = 'messages[].reasoning_details';
 
-/** Earlier thoughts, which few models want back. */
+/** Earlier thinking, which few models want back. */
 const THOUGHTS = 'messages[].content[].thinking';
 
-/** What chat has no word for and only tunes the answer. */
+/** Messages request members that chat cannot express and that only tune the answer. */
 const NO_WORD_IN_CHAT = new Set(['top_k', 'cache_control', 'context_management']);
 
-/** What a messages request says of thinking to a model that cannot. */
+/** Returns the thinking settings of a messages request to a model that cannot reason. */
 function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
   if (reasoning) {
     return [];
@@ -112,12 +112,12 @@ function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
   return [...(type === 'disabled' ? [] : ['thinking']), ...(effort ? ['output_config.effort'] : [])];
 }
 
-/** Whether a tool is strict in Anthropic's sense only. */
+/** Returns whether any tool is strict only by Anthropic's rules. */
 function looselyStrict(tools: unknown): boolean {
   return objectsOf(tools).some((tool) => tool.strict === true && !isStrictSchema(tool.input_schema));
 }
 
-/** Those of the paths at which there is something. */
+/** Returns the paths that have a value. */
 function* heldPaths(value: unknown, paths: readonly string[]): Steps<string[]> {
   const held: string[] = [];
   for (const path of paths) {
@@ -143,7 +143,7 @@ function* holds(value: unknown, path: string): Steps<boolean> {
   return found.length > 0;
 }
 
-/** Adds what an object holds at a step of a path. */
+/** Adds the values of an object at one step of a path. */
 function addMembers(object: unknown, step: string, to: unknown[]): void {
   if (!isObject(object)) {
     return;
@@ -157,7 +157,7 @@ function addMembers(object: unknown, step: string, to: unknown[]): void {
   }
 }
 
-/** Whether this is true of the earlier thoughts of some turn. */
+/** Returns whether `isTrue` holds for the earlier reasoning of any turn. */
 function* someDetails({ messages }: JsonObject, isTrue: (details: unknown) => boolean): Steps<boolean> {
   for (const { reasoning_details: details } of objectsOf(messages)) {
     if (details !== undefined && isTrue(details)) {
@@ -170,7 +170,7 @@ function* someDetails({ messages }: JsonObject, isTrue: (details: unknown) => bo
   return false;
 }
 
-/** Paths of the members of a request that the translation leaves out, to be told to the caller. */
+/** Returns the paths of the request members that the translation leaves out, to report them to the caller. */
 export function* unsaidMembers(body: JsonObject, translation: RequestTranslation): Steps<string[]> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
   const names = Object.keys(body);

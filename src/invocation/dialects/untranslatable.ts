@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 
-/** A request that one protocol can say and the other cannot. Dropping the part silently would change its meaning. */
+/** Returns the error for something that one protocol can express and the other cannot. Dropping it silently would change the meaning. */
 export function untranslatable(what: string): AppError {
   return new AppError('invalid_parameter', `${what} is not supported for this model on this endpoint`);
 }

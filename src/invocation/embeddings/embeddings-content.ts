@@ -3,7 +3,7 @@ import { inputsToEmbed } from '../../providers/embeddings-reader.ts';
 import { type JsonObject, textOf, without } from '../../providers/json.ts';
 import { type InputContent, inputContent } from '../input-content.ts';
 
-/** An outgoing embeddings request by how it becomes tokens: texts, and lists that are tokens already. */
+/** Splits an outgoing embeddings request into the content to count: texts, and lists of tokens. */
 export function* embeddingsContent(body: JsonObject): Steps<InputContent> {
   const inputs = inputsToEmbed(body.input);
   const lists = inputs.filter((input) => Array.isArray(input));

@@ -14,11 +14,11 @@ const PATH = '/api/v1/embeddings';
 
 export interface EmbeddingsRouteDependencies {
   readonly service: InvocationService;
-  /** Largest request body, in bytes. */
+  /** Maximum request body, in bytes. */
   readonly bodyBytesMax: number;
 }
 
-/** OpenAI's embeddings. */
+/** OpenAI's embeddings endpoint. */
 export function embeddingsRoutes({ service, bodyBytesMax }: EmbeddingsRouteDependencies): Route[] {
   const route = { dialect: 'embeddings', endpoint: PATH, servedBy: ['embeddings'], ignored: [] } as const;
   return [
@@ -48,7 +48,7 @@ export function embeddingsRoutes({ service, bodyBytesMax }: EmbeddingsRouteDepen
   ];
 }
 
-/** Answers with vectors in the form that was asked for, whichever of the two the provider gave. */
+/** Presents vectors in the requested form, converting when the provider sent the other one. */
 function embeddingsPresenter(format: 'float' | 'base64'): Pick<DialectPresenter, 'answer'> {
   return {
     answer({ wire }, _dialect, { id, model }) {

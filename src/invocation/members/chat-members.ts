@@ -51,16 +51,16 @@ const MESSAGE: Members = {
       index: NUMBER,
       function: NAMED_CALL,
       custom: object({ name: TEXT, input: TEXT }),
-      // Gemini wants its signatures back with the call they came with.
+      // Gemini requires its signatures back with the call they came with.
       extra_content: JSON_VALUE,
       thought_signature: TEXT,
     }),
   ),
-  // DeepSeek, Kimi, GLM and OpenRouter take the thoughts of earlier turns back.
+  // DeepSeek, Kimi, GLM and OpenRouter accept the reasoning of earlier turns.
   reasoning: TEXT,
   reasoning_content: TEXT,
   reasoning_details: JSON_VALUE,
-  // Mistral and DeepSeek go on from such a message, Kimi from `partial`.
+  // Mistral and DeepSeek continue such a message; Kimi continues one marked `partial`.
   prefix: BOOLEAN,
   partial: BOOLEAN,
   cache_control: CACHE_CONTROL,
@@ -80,10 +80,10 @@ const TOOL = object({
 });
 
 /**
- * What of a chat request may reach a provider. Left out on purpose, whatever a provider makes of them: what changes the
- * price (`service_tier`, `prediction`, `prompt_cache_retention`, searches), the cap (`n_predict`, `min_tokens`,
- * `ignore_eos`, `extra_body`), the priority (`priority`) or the template around the text (`chat_template`, `documents`); and
- * `metadata`, which OpenAI takes only with `store`, and xAI, Groq and Cerebras not at all.
+ * Members of a chat request that may reach a provider. Deliberately left out, however a provider treats them: members that change the
+ * price (`service_tier`, `prediction`, `prompt_cache_retention`, searches), the cap (`n_predict`, `min_tokens`, `ignore_eos`,
+ * `extra_body`), the priority (`priority`) or the template around the text (`chat_template`, `documents`); and `metadata`, which OpenAI
+ * accepts only with `store`, and xAI, Groq and Cerebras not at all.
  */
 export const CHAT_MEMBERS: Members = {
   messages: list(object(MESSAGE)),

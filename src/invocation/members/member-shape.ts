@@ -3,14 +3,14 @@ import { AppError } from '../../lib/errors.ts';
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject } from '../../providers/json.ts';
 
-/** What a member of a request may be. `json` is free inside: schemas, tool inputs, settings of samplers. */
+/** The allowed value of a request member. `json` may contain anything: schemas, tool inputs, sampler settings. */
 export type Shape =
   | { readonly of: 'text' | 'number' | 'boolean' | 'json' }
   | { readonly of: 'object'; readonly members: Members }
   | { readonly of: 'list'; readonly item: Shape }
-  /** An object whose `type` says which members it has; other types are refused. */
+  /** An object whose `type` determines its members. Other types are rejected. */
   | { readonly of: 'kinds'; readonly kinds: Readonly<Record<string, Members>> }
-  /** Text, or else what the other shape says. */
+  /** Text, or a value of the other shape. */
   | { readonly of: 'text or'; readonly other: Shape };
 
 export type Members = Readonly<Record<string, Shape>>;
@@ -36,26 +36,26 @@ export function textOr(other: Shape): Shape {
   return { of: 'text or', other };
 }
 
-/** A list that is longer is sifted on its own, after what it stands in. */
+/** Longer lists are sifted on their own, after the object that contains them. */
 const ITEMS_AT_ONCE = 64;
 
 interface LongList {
-  /** Sifted in place. */
+  /** Items, sifted in place. */
   readonly items: unknown[];
   readonly shape: Shape;
   readonly path: string;
 }
 
-/** What is left out of one value, and its long lists that are still to be sifted. */
+/** Members left out of one value, and its long lists that are still to be sifted. */
 interface Sifting {
   readonly ignored: IgnoredMembers;
   readonly longLists: LongList[];
 }
 
 /**
- * The object with the members that are known. Null members are left out without a word: they say nothing. Throws AppError
- * invalid_parameter for a member of another type than it may be, unsupported_input for an object of an unknown `type` where types are
- * known.
+ * Returns the object with its known members. Null members are left out without being reported, because they request nothing. Throws
+ * AppError invalid_parameter for a member of the wrong type, unsupported_input for an object with an unknown `type` where types are
+ * listed.
  */
 export function* siftInSteps(
   value: JsonObject,
@@ -75,7 +75,7 @@ export function* siftInSteps(
   return sifted;
 }
 
-/** The value itself where nothing is to be left out. */
+/** Returns the value itself when nothing is left out. */
 function siftObject(value: JsonObject, members: Members, path: string, sifting: Sifting): JsonObject {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(value)) {
@@ -120,7 +120,7 @@ function siftList(value: unknown, item: Shape, path: string, sifting: Sifting): 
   if (!Array.isArray(value)) {
     throw wrongType(path, 'a list');
   }
-  // One path for all items: a header of thousands of indexes would tell nobody more.
+  // One path for all items: thousands of indexes in a header would not help anybody.
   const itemPath = `${path}[]`;
   if (value.length > ITEMS_AT_ONCE) {
     const items: unknown[] = [...value];

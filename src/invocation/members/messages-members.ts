@@ -11,7 +11,7 @@ import {
   textOr,
 } from './member-shape.ts';
 
-/** Without `ttl`: an hour of caching costs the double write price, which the price list has no line for. */
+/** Without `ttl`: caching for an hour has its own, doubled write price, which the price list has no line for. */
 const CACHE_CONTROL = object({ type: TEXT });
 
 const SOURCE_MEMBERS: Members = { type: TEXT, media_type: TEXT, data: TEXT, url: TEXT, file_id: TEXT };
@@ -44,11 +44,11 @@ const TOOL = object({
   description: TEXT,
   input_schema: JSON_VALUE,
   strict: BOOLEAN,
-  // members of betas; a provider that is not told of the beta is not sent them
+  // members of betas; only sent to a provider together with the beta
   defer_loading: BOOLEAN,
   input_examples: JSON_VALUE,
   cache_control: CACHE_CONTROL,
-  // Anthropic's own tools that the client runs: the screen and the text editor.
+  // Anthropic's own client-run tools: the screen and the text editor.
   display_width_px: NUMBER,
   display_height_px: NUMBER,
   display_number: NUMBER,
@@ -64,7 +64,7 @@ const BLOCKS: Shape = list(
     search_result: SEARCH_RESULT_BLOCK,
     thinking: { type: TEXT, thinking: TEXT, signature: TEXT, cache_control: CACHE_CONTROL },
     redacted_thinking: { type: TEXT, data: TEXT, cache_control: CACHE_CONTROL },
-    // of system turns
+    // blocks of system turns
     tool_addition: { type: TEXT, tool: object({ type: TEXT, name: TEXT, definition: TOOL }) },
     tool_removal: { type: TEXT, tool: object({ type: TEXT, name: TEXT }) },
     tool_use: { type: TEXT, id: TEXT, name: TEXT, input: JSON_VALUE, cache_control: CACHE_CONTROL },
@@ -89,8 +89,8 @@ const BLOCKS: Shape = list(
 );
 
 /**
- * What of a messages request may reach a provider. Left out on purpose: what changes the price (`service_tier`, cache
- * lifetimes, `inference_geo`) and members of betas that are not passed on.
+ * Members of a messages request that may reach a provider. Deliberately left out: members that change the price (`service_tier`, cache
+ * lifetimes, `inference_geo`), and members of betas that we do not pass on.
  */
 export const MESSAGES_MEMBERS: Members = {
   messages: list(object({ role: TEXT, content: textOr(BLOCKS) })),

@@ -5,7 +5,7 @@ import { compact, isObject, type JsonObject, objectsOf, textOf } from '../../pro
 import type { OfferedTools } from './offered-tools.ts';
 import { openReasoning } from './sealed-reasoning.ts';
 
-/** The messages of chat that say what a Responses request's `instructions` and `input` say. */
+/** Translates `instructions` and `input` of a Responses request into chat messages. */
 export function* chatHistory(
   instructions: unknown,
   input: unknown,
@@ -29,18 +29,21 @@ export function* chatHistory(
 
 type Message = Record<string, unknown>;
 
-/** Items stand alone; in chat an assistant's thoughts, words and calls are one message, and so are instructions in a row. */
+/**
+ * Builds chat messages from items. Responses has separate items where chat puts an assistant's reasoning, text and calls into one
+ * message, and consecutive instructions into one as well.
+ */
 class ChatHistory {
   readonly #tools: OfferedTools;
   readonly #ignored: IgnoredMembers;
   readonly #messages: Message[] = [];
-  /** The assistant's message that is being put together. */
+  /** The assistant message being built. */
   #turn: Message | undefined;
-  /** Its lists by their members' names. They grow in place: a copy for each of thousands of items would take minutes. */
+  /** Lists of that message by member name. They grow in place: copying them for each of thousands of items would take minutes. */
   readonly #lists = new Map<string, JsonObject[]>();
-  /** The parts of the instructions that stand last, once they are of several messages. */
+  /** Parts of the last instructions message, once several were merged into it. */
   #instructions: JsonObject[] | undefined;
-  /** Images of results, which chat takes only from users, and only after all results of the turn. */
+  /** Images of tool results. Chat accepts images only from users, and only after all results of the turn. */
   #shown: JsonObject[] = [];
 
   constructor(tools: OfferedTools, ignored: IgnoredMembers) {
@@ -83,7 +86,7 @@ class ChatHistory {
     this.#showImages();
     const last = this.#messages.at(-1);
     const instructs = item.role === 'system' || item.role === 'developer';
-    // templates of some models know one system message only
+    // the templates of some models support only one system message
     if (instructs && last && (last.role === 'system' || last.role === 'developer')) {
       this.#instructions ??= addTo([], partsOf(last.content));
       last.content = addTo(this.#instructions, partsOf(content));
@@ -101,7 +104,7 @@ class ChatHistory {
       }
       return;
     }
-    // thoughts come before what was thought about: behind calls they begin the next turn of the model
+    // reasoning precedes what it led to: after tool calls it starts the next turn of the model
     if (this.#turn?.tool_calls !== undefined) {
       this.#closeTurn();
     }
@@ -169,7 +172,7 @@ function partsOf(content: unknown): readonly JsonObject[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content);
 }
 
-/** Small servers know only string content. */
+/** Returns a single text part as a plain string, because small servers support only string content. */
 function plainIfPossible(content: unknown): unknown {
   const [only, second] = Array.isArray(content) ? content : [];
   return second === undefined && isObject(only) && only.type === 'text' ? only.text : content;
@@ -192,7 +195,7 @@ function chatPart(part: JsonObject): JsonObject {
   }
 }
 
-/** Files live nowhere here: an item that only names one cannot be shown to a model. */
+/** Requires inline content. We store no files, so an item that only references one cannot be shown to a model. */
 function requireInline(part: JsonObject, value: unknown): void {
   if (textOf(value) === '') {
     const wanted =

@@ -4,7 +4,7 @@ import { AppError } from '../../lib/errors.ts';
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
 
-/** The longest name of a function that OpenAI and Anthropic take. */
+/** Longest function name that OpenAI and Anthropic accept. */
 const FUNCTION_NAME_MAX = 64;
 const DIGEST_LENGTH = 8;
 
@@ -13,14 +13,14 @@ type ToolKind = 'function' | 'custom';
 interface OfferedTool {
   readonly kind: ToolKind;
   readonly name: string;
-  /** The group that the caller put it in. */
+  /** Namespace that the caller put the tool in. */
   readonly namespace: string | undefined;
   readonly chatTool: JsonObject;
-  /** For a provider that is asked in Responses. */
+  /** The tool for providers that speak Responses. */
   readonly nativeTool: JsonObject;
 }
 
-/** The caller's `tool_choice`: a word, the one tool to call, or the only tools that may be called. */
+/** The caller's `tool_choice`: a mode, the one tool to call, or the only tools that may be called. */
 interface ToolChoice {
   readonly mode: unknown;
   readonly name?: string;
@@ -28,13 +28,13 @@ interface ToolChoice {
 }
 
 /**
- * The tools of a Responses request as functions, the one kind that every provider knows: a custom tool takes its free text as the
- * one argument `input`, a tool of a namespace carries the namespace in its name.
+ * The tools of a Responses request as functions, the only kind that every provider supports. A custom tool takes its free text as the
+ * single argument `input`, and a tool of a namespace carries the namespace in its name.
  */
 export class OfferedTools {
   readonly #byChatName = new Map<string, OfferedTool>();
 
-  /** Throws AppError invalid_parameter for tools that the caller does not run itself. */
+  /** Collects the offered tools. Throws AppError invalid_parameter for tools that the caller does not run itself. */
   static *of(tools: unknown, ignored: IgnoredMembers): Steps<OfferedTools> {
     const offered = new OfferedTools();
     for (const [index, tool] of objectsOf(tools).entries()) {
@@ -43,7 +43,7 @@ export class OfferedTools {
     return offered;
   }
 
-  /** The members of a chat request that offer the tools under the caller's `tool_choice`. Throws AppError invalid_parameter. */
+  /** Returns the chat request members that offer the tools under the caller's `tool_choice`. Throws AppError invalid_parameter. */
   *chatMembers(choice: unknown): Steps<JsonObject> {
     const { mode, name: forced, allowed } = yield* this.#choice(choice);
     const offered = [...this.#byChatName].filter(([name]) => allowed?.has(name) ?? true);
@@ -53,7 +53,7 @@ export class OfferedTools {
     });
   }
 
-  /** The members of a Responses request that offer the tools, those of namespaces among the others. Throws as {@link chatMembers} does. */
+  /** Returns the Responses request members that offer the tools, with namespaces flattened. Throws as {@link chatMembers} does. */
   *nativeMembers(choice: unknown): Steps<JsonObject> {
     const { mode, name, allowed } = yield* this.#choice(choice);
     const offered = [...this.#byChatName.values()].map(({ nativeTool }) => nativeTool);
@@ -69,12 +69,12 @@ export class OfferedTools {
     return offered.length === 0 ? {} : compact({ tools: offered, tool_choice: chosen });
   }
 
-  /** The name that the tool of an earlier call goes by at providers, whether it is still offered or not. */
+  /** Returns the name under which providers know the tool of an earlier call, whether it is still offered or not. */
   nameOf(item: JsonObject): string {
     return chatNameOf(textOf(item.name), namespaceOf(item));
   }
 
-  /** An earlier call as a call of chat: its {@link nameOf} and its arguments. */
+  /** Translates an earlier call into a chat call with its {@link nameOf} and its arguments. */
   chatCall(item: JsonObject): JsonObject {
     const name = this.nameOf(item);
     const free = item.type === 'custom_tool_call';
@@ -82,7 +82,7 @@ export class OfferedTools {
     return { id: item.call_id, type: 'function', function: { name, arguments: args } };
   }
 
-  /** The members of an output item that tell of a call of chat's function `chatName`, but for what it is called with. */
+  /** Returns the members of an output item for a call of the chat function `chatName`, except for the input of the call. */
   itemOf(chatName: string): { readonly custom: boolean; readonly members: JsonObject } {
     const tool = this.#byChatName.get(chatName);
     const custom = tool?.kind === 'custom';
@@ -107,7 +107,7 @@ export class OfferedTools {
       }
       return;
     }
-    // Codex offers the search in every request and works without it; a `tool_choice` that forces it is refused
+    // Codex offers web search in every request and works without it; a `tool_choice` that forces it is rejected
     if (type === 'web_search') {
       ignored.add('tools[].web_search');
       return;
@@ -153,7 +153,10 @@ export class OfferedTools {
   }
 }
 
-/** What the model wrote for a custom tool, out of the arguments of its function; as it stands where they are not of that form. */
+/**
+ * Extracts the free text for a custom tool from the arguments of its function. Returns the arguments unchanged when they do not have that
+ * form.
+ */
 export function freeTextOf(args: string): string {
   const { input } = objectOf(parseJson(args));
   return typeof input === 'string' ? input : args;
@@ -176,7 +179,7 @@ function forcedFunction(name: string): JsonObject {
   return { type: 'function', function: { name } };
 }
 
-/** A tool as the caller offered it, under the name that it goes by at providers. */
+/** Returns a tool as the caller offered it, under its name at providers. */
 function nativeOf(tool: JsonObject, type: ToolKind, name: string): JsonObject {
   const { description, parameters, strict, format } = tool;
   return type === 'custom'

@@ -6,29 +6,29 @@ import { sealReasoning } from './sealed-reasoning.ts';
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
-/** An event of a Responses stream, but for its sequence number. */
+/** An event of a Responses stream, without its sequence number. */
 export type ResponseEvent = JsonObject & { readonly type: string };
 
 export interface OutputOptions {
-  /** Stands in the ids of the items. */
+  /** Part of the ids of all items. */
   readonly ulid: string;
   readonly tools: OfferedTools;
-  /** Whether thoughts are told, and whether in the form that clients send back. */
+  /** Whether reasoning is included, and whether in the sealed form that clients send back. */
   readonly reasoning: boolean;
   readonly sealed: boolean;
 }
 
-/** One item while its pieces come. */
+/** An item whose pieces are still arriving. */
 interface OpenItem {
   readonly index: number;
-  /** Events that close it; the item itself is in `item` from then on. */
+  /** Closes the item and returns the closing events. `item` is complete afterwards. */
   close(status: ItemStatus): ResponseEvent[];
   readonly item: JsonObject;
 }
 
 /**
- * Puts the output items of a response together out of exact deltas of chat, and tells the events of it in the protocol's order:
- * an item is added, its parts come and are done, the item is done. Calls stay open to the end, because chat may mix their pieces.
+ * Builds the output items of a response from exact chat deltas and returns events in the protocol's order: an item is added, its parts
+ * arrive and are done, the item is done. Calls stay open to the end, because chat may interleave their pieces.
  */
 export class OutputItems {
   readonly #options: OutputOptions;
@@ -40,12 +40,12 @@ export class OutputItems {
     this.#options = options;
   }
 
-  /** The items as they stand. */
+  /** The items so far. */
   get items(): JsonObject[] {
     return this.#items.map(({ item }) => item);
   }
 
-  /** Takes a delta in, or a whole message as one. */
+  /** Adds a delta, or a whole message as a single delta. */
   add(delta: JsonObject): ResponseEvent[] {
     const events: ResponseEvent[] = [];
     const thought = textOf(delta.reasoning_content) || textOf(delta.reasoning);
@@ -67,7 +67,7 @@ export class OutputItems {
     return events;
   }
 
-  /** Closes what is open; `status` is that of the last item. */
+  /** Closes all open items. `status` applies to the last item. */
   end(status: ItemStatus): ResponseEvent[] {
     const open = [...(this.#open ? [this.#open] : []), ...this.#calls.values()];
     this.#open = undefined;
@@ -244,7 +244,7 @@ class CallItem implements OpenItem {
   readonly index: number;
   readonly #id: string;
   readonly #custom: boolean;
-  /** The provider took the tool as a custom one: its input comes as the free text that it is. */
+  /** True when the provider supports custom tools: the input arrives as plain free text. */
   readonly #free: boolean;
   readonly #members: JsonObject;
   #args = '';
@@ -264,7 +264,7 @@ class CallItem implements OpenItem {
     return { id: this.#id, status: this.#status, ...this.#members, ...told };
   }
 
-  /** Free text inside of JSON can be told only as a whole. */
+  /** Free text inside JSON can only be sent as a whole. */
   add(args: string): ResponseEvent[] {
     this.#args += args;
     return args === '' || (this.#custom && !this.#free) ? [] : [this.#delta(args)];

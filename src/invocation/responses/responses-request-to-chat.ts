@@ -35,7 +35,7 @@ const PARTS = list(
   }),
 );
 
-/** Members that clients send back with an item of an answer and that say nothing of it. */
+/** Members that clients send back with an output item and that carry no content. */
 const KEPT: Members = { type: TEXT, id: TEXT, status: TEXT };
 
 const ITEMS = list(
@@ -49,7 +49,7 @@ const ITEMS = list(
   }),
 );
 
-/** What of a Responses request is said to a provider, in its words. */
+/** Members of a Responses request that are translated for the provider. */
 const RESPONSES_MEMBERS: Members = {
   input: textOr(ITEMS),
   instructions: TEXT,
@@ -71,7 +71,7 @@ const RESPONSES_MEMBERS: Members = {
   user: TEXT,
 };
 
-/** Members that are acted on here, or that ask for what is so in any case. */
+/** Members that we handle ourselves, or that request what is always the case. */
 const RESPONSES_OWN_MEMBERS = new Set([
   'model',
   'models',
@@ -88,18 +88,18 @@ const RESPONSES_OWN_MEMBERS = new Set([
 ]);
 
 export interface TranslatedRequest {
-  /** The request in chat's words; members that neither dialect knows stand as they came. */
+  /** The request in the chat dialect. Members that neither dialect knows are unchanged. */
   readonly chat: JsonObject;
-  /** The request for providers that are asked in Responses. */
+  /** The request for providers that speak Responses. */
   readonly native: JsonObject;
   readonly tools: OfferedTools;
-  /** Paths of the members that are left out. */
+  /** Paths of the members that were left out. */
   readonly ignored: readonly string[];
 }
 
 /**
- * A Responses request as a chat request. Throws AppError invalid_parameter for members of the wrong type and for tools that the caller
- * does not run, unsupported_input for items and content that cannot be told in chat.
+ * Translates a Responses request into a chat request. Throws AppError invalid_parameter for members of the wrong type and for tools that
+ * the caller does not run, unsupported_input for items and content that chat cannot express.
  */
 export function* responsesRequestToChat(body: ResponsesBody): Steps<TranslatedRequest> {
   const ignored = new IgnoredMembers();
@@ -131,7 +131,7 @@ export function* responsesRequestToChat(body: ResponsesBody): Steps<TranslatedRe
   return { chat, native: yield* nativeRequest(request, tools), tools, ignored: ignored.paths };
 }
 
-/** The request's members by who knows them; what chat would take for something else is left out. */
+/** Sorts the request's members into those Responses knows and others. Leaves out those that have a different meaning in chat. */
 function* sorted(
   body: ResponsesBody,
   ignored: IgnoredMembers,
@@ -153,7 +153,7 @@ function* sorted(
   return { known, others };
 }
 
-/** Messages may leave out that they are some. */
+/** Adds the `type` to messages, which may omit it. */
 function* typedItems(input: readonly unknown[]): Steps<unknown> {
   return yield* mapInSteps(objectsOf(input), (item) => {
     if (item.type === 'item_reference') {
@@ -187,8 +187,8 @@ function responseFormat(format: JsonObject): JsonObject | undefined {
 }
 
 /**
- * A Responses request, freed of unknown members, as a provider that speaks the same gets it: items and tools are what the caller
- * sent but for ids, which name nothing there, tools of namespaces, which stand with the others, and reasoning, which is unsealed.
+ * Builds the request for a provider that speaks Responses from a request without unknown members. Items and tools stay as the caller sent
+ * them, except that ids, which mean nothing to the provider, are removed, tools of namespaces are flattened, and reasoning is unsealed.
  */
 function* nativeRequest(request: JsonObject, tools: OfferedTools): Steps<JsonObject> {
   const { effort, summary, generate_summary } = objectOf(request.reasoning);

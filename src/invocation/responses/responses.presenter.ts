@@ -16,7 +16,7 @@ import type { OfferedTools } from './offered-tools.ts';
 import { type ItemStatus, OutputItems, type ResponseEvent } from './output-items.ts';
 import type { ResponsesBody } from './responses.schema.ts';
 
-/** Why a response is no whole one, in the protocol's words; undefined for one that is. */
+/** Why a response is incomplete, in the protocol's words. Undefined for a complete one. */
 const INCOMPLETE: Readonly<Record<FinishReason, string | undefined>> = {
   stop: undefined,
   tool_calls: undefined,
@@ -24,7 +24,10 @@ const INCOMPLETE: Readonly<Record<FinishReason, string | undefined>> = {
   content_filter: 'content_filter',
 };
 
-/** Answers one request in OpenAI's Responses dialect: a response repeats what was asked, so each request has a presenter of its own. */
+/**
+ * Presents the answer to one request in OpenAI's Responses dialect. Each request has its own presenter, because a response repeats the
+ * request.
+ */
 export class ResponsesPresenter implements DialectPresenter {
   readonly keepAliveFrame = ': keep-alive\n\n';
   readonly #body: ResponsesBody;
@@ -54,7 +57,7 @@ export class ResponsesPresenter implements DialectPresenter {
   failure({ code, message, type }: AppError, identity: AnswerIdentity): string {
     const stream = this.#stream ?? new ResponsesStream('chat', this.#head(identity), this.#items(identity));
     const failed = { ...this.#head(identity), status: 'failed', error: { code, message }, output: [] };
-    // the official SDK fails at a frame with `error`; agents wait for the response that failed
+    // the official SDK throws at a frame with `error`; agents wait for the failed response
     return (
       stream.frame({ type: 'response.failed', response: failed }) +
       stream.frame({ type: 'error', code, message, param: null, error: { type, code, message, param: null } })
@@ -64,7 +67,7 @@ export class ResponsesPresenter implements DialectPresenter {
   #items({ id }: AnswerIdentity): OutputItems {
     const { store, include, reasoning } = this.#body;
     const sealed = include?.includes('reasoning.encrypted_content') === true;
-    // a client that trusts in storage would name the item by its id the next time, and nothing is kept here
+    // a client that relies on storage would reference the item by its id next time, but we store nothing
     const reasoned =
       store === false || sealed || (reasoning?.summary ?? reasoning?.generate_summary ?? null) !== null;
     return new OutputItems({ ulid: id.replace(/^.*-/, ''), tools: this.#tools, reasoning: reasoned, sealed });
@@ -118,7 +121,7 @@ class ResponsesStream implements StreamPresenter {
 
   part({ wire, finishReason }: StreamPart): string {
     let frames = this.#opening();
-    // the finish is told once its charge is committed
+    // the finish reason is sent once the charge is committed
     if (finishReason === undefined) {
       for (const chunk of this.#translate?.(wire) ?? [wire]) {
         frames += this.#frames(this.#items.add(objectOf(objectsOf(chunk.choices)[0]?.delta)));

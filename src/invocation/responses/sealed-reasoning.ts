@@ -1,25 +1,25 @@
 import { type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
 
-/** Marks what this service sealed; what others sealed only they can open. */
+/** Marks reasoning that we sealed. Reasoning sealed by others can only be opened by them. */
 const SEAL = 'tg1.';
 
-/** What a model thought before an answer, as chat tells it. */
+/** A model's reasoning before an answer, in chat's form. */
 export interface Reasoning {
   readonly text: string;
-  /** Chat's `reasoning_details`: where they are, they say all that the text does, signatures included. */
+  /** Chat's `reasoning_details`. When present they contain everything that `text` does, plus signatures. */
   readonly details: readonly JsonObject[];
 }
 
 /**
- * Reasoning as the `encrypted_content` of an item, which clients keep and send back: without it models that sign their thoughts refuse
- * to go on with their calls. It holds nothing that the answer does not show.
+ * Encodes reasoning as the `encrypted_content` of an item, which clients keep and send back. Without it, models that sign their reasoning
+ * refuse to continue after their calls. It contains nothing that the answer does not show.
  */
 export function sealReasoning({ text, details }: Reasoning): string {
   const kept = details.length > 0 ? { details } : { text };
   return SEAL + Buffer.from(JSON.stringify(kept)).toString('base64url');
 }
 
-/** The members of chat's assistant message that bring sealed reasoning back; undefined for what was not sealed here. */
+/** Returns the members of chat's assistant message that carry the sealed reasoning, or undefined when we did not seal it. */
 export function openReasoning(sealed: string): JsonObject | undefined {
   if (!sealed.startsWith(SEAL)) {
     return undefined;
