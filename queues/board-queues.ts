@@ -9,12 +9,12 @@ export interface BoardQueuesOptions {
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   postprocess: 'Turns raw engine output into files and settles the task',
-  webhooks: "Tries at customers' endpoints",
-  maintenance: 'Chores: sweeps, month close, proof of the books',
+  webhooks: "Attempts to deliver webhooks to customers' endpoints",
+  maintenance: 'Chores: sweeps, month close, proofs of the books',
 };
 const TASK_ID_PATTERN = /^[0-9a-f-]{36}$/;
 
-/** The queues of that name as the board shows them. Throws QueueUnavailableError when Redis is away. */
+/** Returns the named queues as the board shows them. Throws QueueUnavailableError when Redis is away. */
 export function boardQueues(
   producer: Producer,
   names: readonly string[],

@@ -1,26 +1,26 @@
 import type { Redis } from 'ioredis';
 
-/** Tells whichever worker runs a task to stop it. Only a hint: the worker also reads the flag in its row. */
+/** Tells the worker that runs a task to stop it. Only a hint: the worker also reads the flag in the task's row. */
 export interface CancelPublisher {
   publish(taskId: string): Promise<void>;
 }
 
 const TASK_ID_PATTERN = /^[0-9a-f-]{36}$/;
 
-/** Publishes on a fail-fast connection, which stays the caller's. A lost message costs one heartbeat, so it is not an error. */
+/** Publishes on a fail-fast connection that the caller owns. A lost message delays the cancel by one heartbeat, so it is not an error. */
 export function createCancelPublisher(connection: Redis, prefix: string): CancelPublisher {
   return {
     publish: async (taskId) => {
       try {
         await connection.publish(channelName(prefix), taskId);
       } catch {
-        // The flag in the row is what counts.
+        // The flag in the row decides.
       }
     },
   };
 }
 
-/** Calls `onCancel` for each task id published. The returned function unsubscribes; the connection stays the caller's. */
+/** Calls `onCancel` for each published task id. The returned function unsubscribes; the caller owns the connection. */
 export function listenForCancels(
   subscriber: Redis,
   prefix: string,
@@ -33,7 +33,7 @@ export function listenForCancels(
     }
   };
   subscriber.on('message', onMessage);
-  // ioredis subscribes again by itself after each reconnect.
+  // ioredis resubscribes by itself after each reconnect.
   subscriber.subscribe(channel).catch(() => undefined);
   return async () => {
     subscriber.off('message', onMessage);

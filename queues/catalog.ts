@@ -4,13 +4,13 @@ import { defineJob, type JobContract, traceFields } from './define-job.ts';
 const TASK = z.strictObject({ taskId: z.guid(), dispatch: z.int().min(1), ...traceFields });
 const taskJobId = ({ taskId, dispatch }: z.infer<typeof TASK>) => `${taskId}-${dispatch}`;
 
-/** Runs a queued task on its engine. The relay sends it; `dispatch` makes each sending its own job. */
+/** Runs a queued task on its engine. The relay sends the job; `dispatch` gives each one its own id. */
 export const generateTask = defineJob({
   name: 'tasks.generate',
   family: 'generate',
   payload: TASK,
   jobId: taskJobId,
-  // Above the longest run an engine is given: that limit ends the attempt in an orderly way, this one is the net.
+  // Above the longest run an engine is allowed: that limit ends the run in an orderly way, this one is the safety net.
   timeoutMs: 130 * 60_000,
 });
 
@@ -23,7 +23,7 @@ export const postprocessTask = defineJob({
   timeoutMs: 15 * 60_000,
 });
 
-/** Tries a webhook delivery once; the delivery's own table decides about the next try. */
+/** Attempts a webhook delivery once; the delivery's own table decides about the next attempt. */
 export const deliverWebhook = defineJob({
   name: 'webhooks.deliver',
   family: 'webhooks',
@@ -34,7 +34,7 @@ export const deliverWebhook = defineJob({
 
 const NO_IDS = z.strictObject({});
 
-/** A periodic chore. Its jobs come from a scheduler, which names each of them after the time it is due. */
+/** A periodic chore. A scheduler creates its jobs and names each after the time it is due. */
 function defineChore<const Name extends string>(name: Name, timeoutMs: number) {
   return defineJob({
     name,
@@ -47,14 +47,14 @@ function defineChore<const Name extends string>(name: Name, timeoutMs: number) {
   });
 }
 
-/** Every job there is. A name without a processor in workers/processors does not compile. */
+/** Every job. A name without a processor in workers/processors does not compile. */
 export const JOBS = {
   'tasks.generate': generateTask,
   'tasks.postprocess': postprocessTask,
   'webhooks.deliver': deliverWebhook,
-  /** Lapsed leases, passed deadlines, unfinished cancels. */
+  /** Expired leases, passed deadlines, unfinished cancels. */
   'maintenance.sweep-tasks': defineChore('maintenance.sweep-tasks', 60_000),
-  /** Credits that run low, keys near their limit. */
+  /** Alerts about low credits and keys near their limit. */
   'maintenance.tell-alerts': defineChore('maintenance.tell-alerts', 60_000),
   /** Tasks that another route of their model can serve. */
   'maintenance.move-tasks': defineChore('maintenance.move-tasks', 60_000),
@@ -68,21 +68,21 @@ export const JOBS = {
   'maintenance.sweep-orphans': defineChore('maintenance.sweep-orphans', 10 * 60_000),
   /** The partitions of the months ahead. */
   'maintenance.make-partitions': defineChore('maintenance.make-partitions', 60_000),
-  /** Statements of the months that are over. */
+  /** Statements of months that have ended. */
   'maintenance.close-months': defineChore('maintenance.close-months', 55 * 60_000),
-  /** Days of usage that are over, summed for the reports; write-offs, for the gauges. */
+  /** Usage of past days, summed for the reports; write-offs, for the gauges. */
   'maintenance.roll-up-days': defineChore('maintenance.roll-up-days', 10 * 60_000),
   /** What was booked since each account was last proven. */
   'maintenance.verify-new-entries': defineChore('maintenance.verify-new-entries', 5 * 60_000),
-  /** Payment events that wait, checkout sessions without news. */
+  /** Waiting payment events, checkout sessions without news. */
   'maintenance.follow-payments': defineChore('maintenance.follow-payments', 5 * 60_000),
-  /** What payments moved at their provider, and the payouts they are in. */
+  /** Fees, dates and payouts of payments, read from their provider. */
   'maintenance.follow-payment-moves': defineChore('maintenance.follow-payment-moves', 10 * 60_000),
   /** Idempotency keys older than a day. */
   'maintenance.expire-idempotency-keys': defineChore('maintenance.expire-idempotency-keys', 60_000),
   /** Keys deleted or expired long ago. */
   'maintenance.forget-keys': defineChore('maintenance.forget-keys', 10 * 60_000),
-  /** What the ledger booked in a day, what it is now, and a part of the months that are closed. */
+  /** The nightly proof: what the ledger booked in a day, its current state, and part of the closed months. */
   'maintenance.verify-ledger': defineChore('maintenance.verify-ledger', 30 * 60_000),
 } as const;
 
@@ -91,7 +91,7 @@ export type JobName = keyof typeof JOBS;
 export type PayloadOf<Name extends JobName> =
   (typeof JOBS)[Name] extends JobContract<Name, infer Payload> ? Payload : never;
 
-/** Whether a job of that name is known to this version of the code. */
+/** Returns whether this version of the code knows a job of that name. */
 export function isJobName(name: string): name is JobName {
   return Object.hasOwn(JOBS, name);
 }

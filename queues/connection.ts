@@ -7,18 +7,18 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const COMMAND_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 /**
- * A socket that is owed an answer for that long, in ms, is given up: its host may have vanished without a word, which the kernel
- * notices after a quarter of an hour. Workers wait for jobs in one command of up to 10 s, so theirs is longer.
+ * Ms after which a socket that owes an answer is given up: its host may have vanished silently, which the kernel notices only after
+ * a quarter of an hour. Workers wait for jobs in one command of up to 10 s, so theirs is longer.
  */
 const SILENCE_MS = { producer: 4_000, worker: 11_000 };
-/** A worker's connection asks so often whether somebody is there, in ms; a subscriber would never notice otherwise. */
+/** Ms between pings on a worker's connection; without them a subscriber would never notice that the server is gone. */
 const PING_EVERY_MS = 2_000;
-/** What Redis refuses is refused again at once: a worker that asks without a pause would be busy with it, in ms. */
+/** Pause in ms before a refusal is reported: Redis refuses instantly, so a worker that retried without a pause would do nothing else. */
 const REFUSAL_PAUSE_MS = 1_000;
 
-/** The server is no master (any more), or not there yet: the address may lead to another one by now. */
+/** Errors of a server that is not (or no longer) the master, or not ready yet: the address may lead to another server by now. */
 const ELSEWHERE = /\b(READONLY|MASTERDOWN|LOADING|UNBLOCKED)\b/;
-/** Redis answered, and will say the same again. */
+/** Errors that Redis will return again if asked again. */
 const REFUSAL = /\b(READONLY|MASTERDOWN|LOADING|NOPERM|NOAUTH|WRONGPASS|OOM|MOVED|CLUSTERDOWN|MISCONF)\b/;
 
 function reconnectAfterMs(times: number): number {
@@ -32,15 +32,15 @@ const SHARED: RedisOptions = {
   keepAlive: 10_000,
 };
 
-/** The options of a client for that URL. Throws an Error that says what is wrong with it. */
+/** Returns the client options for a Redis URL. Throws an Error that says what is wrong with the URL. */
 export function redisOptions(url: string): RedisOptions {
   const { sentinels, ...address } = redisAddress(url);
   return { ...address, ...(sentinels && { sentinels: [...sentinels] }) };
 }
 
 /**
- * A connection that answers at once or fails at once: with Redis away nothing waits for it. `onError` hears every
- * broken attempt. Close it with `disconnect`.
+ * Creates a connection that answers at once or fails at once: nothing waits while Redis is away. Calls `onError` for every failed
+ * attempt. Close it with `disconnect`.
  */
 export function createProducerConnection(url: string, onError: (error: Error) => void): Redis {
   const connection = new LastingRedis({
@@ -56,8 +56,8 @@ export function createProducerConnection(url: string, onError: (error: Error) =>
 }
 
 /**
- * Resolves when the connection's first attempt has ended, well or not, which takes at most its connect timeout. A process that
- * listens earlier would answer 503 for queues that are there.
+ * Resolves when the first connection attempt has ended, successfully or not, after the connect timeout at the latest. A process
+ * that starts listening earlier would answer 503 for queues that are available.
  */
 export async function firstAttempt(connection: Redis): Promise<void> {
   if (connection.status === 'ready') {
@@ -65,7 +65,7 @@ export async function firstAttempt(connection: Redis): Promise<void> {
   }
   const over = new AbortController();
   const { signal } = over;
-  // an error ends the attempt as well; whoever made the connection hears it
+  // an error also ends the attempt; the creator of the connection handles it
   const ends = [
     once(connection, 'ready', { signal }),
     once(connection, 'close', { signal }),
@@ -75,7 +75,7 @@ export async function firstAttempt(connection: Redis): Promise<void> {
   over.abort();
 }
 
-/** A connection that waits for Redis as long as it takes: a worker has nothing better to do. */
+/** Creates a connection that waits for Redis as long as it takes: a worker cannot do anything without it. */
 export function createWorkerConnection(url: string, onError: (error: Error) => void): Redis {
   const connection = new PatientRedis({
     ...redisOptions(url),
@@ -88,8 +88,8 @@ export function createWorkerConnection(url: string, onError: (error: Error) => v
 }
 
 /**
- * Connects again until it is closed. The client gives up for good when it is told to reconnect while it asks a sentinel
- * (ioredis 5: a connector that is disconnected ends the connection), and a process would be without Redis until its restart.
+ * Reconnects until it is closed. ioredis 5 gives up for good when told to reconnect while it asks a sentinel (disconnecting the
+ * connector ends the connection), which would leave the process without Redis until it restarts.
  */
 class LastingRedis extends Redis {
   #isClosed = false;
@@ -115,13 +115,13 @@ class LastingRedis extends Redis {
 
   #connectAgain(): void {
     if (!this.#isClosed) {
-      // what goes wrong is heard as an error event, and ends the connection once more
+      // a failure emits an error event and ends the connection once more
       this.connect().catch(() => undefined);
     }
   }
 }
 
-/** Takes its time to say that Redis refused something, and notices a silent server while it waits for messages. */
+/** Delays refusals by Redis, and pings so that it notices a silent server while it waits for messages. */
 class PatientRedis extends LastingRedis {
   constructor(options: RedisOptions) {
     super(options);
@@ -142,7 +142,7 @@ class PatientRedis extends LastingRedis {
       return reply;
     }
     const patient = reply.catch(refuseLater);
-    // the client itself sends its queue again after a reconnect and looks at no reply: a refusal nobody asked for must not end the process
+    // ioredis resends its queue after a reconnect and ignores the replies: a refusal that nobody awaits must not end the process
     patient.catch(() => undefined);
     return patient;
   }

@@ -18,13 +18,13 @@ function jobWithId(id: string) {
 }
 
 test.each(['12345', 'a:b', '', 'a b', 'x'.repeat(129)])(
-  'the job id "%s", which BullMQ refuses or confuses, is refused',
+  'rejects the job id "%s", which BullMQ rejects or confuses',
   (id) => {
     expect(jobWithId(id)).toThrow(RangeError);
   },
 );
 
-test('every contract is filed under its own name, makes a legal id, and runs once per job', () => {
+test('every contract is filed under its own name, produces a valid id, and runs once per job', () => {
   for (const [name, contract] of Object.entries(JOBS)) {
     const payload = contract.payload.safeParse({ taskId: ID, dispatch: 1 }).success
       ? { taskId: ID, dispatch: 1 }
@@ -37,7 +37,7 @@ test('every contract is filed under its own name, makes a legal id, and runs onc
   }
 });
 
-test('payloads hold ids and nothing else', () => {
+test('payloads hold only ids', () => {
   const payload = { taskId: ID, dispatch: 1 };
   expect(JOBS['tasks.generate'].payload.safeParse(payload).success).toBe(true);
   expect(JOBS['tasks.generate'].payload.safeParse({ ...payload, prompt: 'x' }).success).toBe(false);

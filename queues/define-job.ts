@@ -10,29 +10,29 @@ export interface JobRetention {
   readonly count: number;
 }
 
-/** What a producer and a worker agree on. A payload holds ids only: Redis and the operator's board show it in clear. */
+/** The contract between a producer and a worker. A payload holds ids only: Redis and the operator's board show it unencrypted. */
 export interface JobContract<Name extends string, Payload> {
   /** `<area>.<verb>` */
   readonly name: Name;
   readonly family: QueueFamily;
   readonly payload: ZodType<Payload>;
-  /** Unique per dispatch: BullMQ drops a second job of the same id without a word, also after the first has failed. */
+  /** Unique per dispatch: BullMQ silently drops a second job with the same id, even after the first has failed. */
   jobId(payload: Payload): string;
-  /** Runs of one job. Work that has its own retry table (tasks, webhooks) has one and comes back as a new job. */
+  /** Maximum runs of one job. Work with its own retry table (tasks, webhooks) runs once and comes back as a new job. */
   readonly attempts: number;
-  /** Milliseconds before a second run; doubles with each. */
+  /** Ms before the second run; doubles with each further run. */
   readonly backoffMs: number;
-  /** Milliseconds after which a run is aborted and failed. */
+  /** Ms after which a run is aborted and fails. */
   readonly timeoutMs: number;
   readonly keepCompleted: JobRetention;
   readonly keepFailed: JobRetention;
 }
 
 const JOB_ID_PATTERN = /^(?=.*[^0-9])[A-Za-z0-9_.-]{1,128}$/;
-/** Bytes of JSON a payload may have: anything larger is not ids. */
+/** Maximum size of a payload, in bytes of JSON: anything larger is not just ids. */
 const PAYLOAD_BYTES_MAX = 4_096;
 
-/** What a job's log lines are found by, beside its ids. Absent where nobody knows it any more. */
+/** Fields that help to find a job's log lines, in addition to its ids. Absent when no longer known. */
 export const traceFields = { requestId: z.string().min(1).max(128).optional() };
 
 const DEFAULTS = {
@@ -55,12 +55,12 @@ export function defineJob<const Name extends string, Schema extends ZodType>(
   return { ...DEFAULTS, ...definition } as JobContract<Name, z.output<Schema>>;
 }
 
-/** BullMQ's options of one job. Throws RangeError for an id that BullMQ would refuse or silently confuse. */
+/** Returns BullMQ's options for one job. Throws RangeError for an id that BullMQ would reject or silently mistake for another. */
 export function jobOptions<Payload>(contract: JobContract<string, Payload>, payload: Payload): JobsOptions {
   const jobId = contract.jobId(payload);
   if (!JOB_ID_PATTERN.test(jobId)) {
     throw new RangeError(
-      `job id ${jobId} of ${contract.name} has a character that BullMQ reserves, or only digits`,
+      `job id ${jobId} of ${contract.name} contains a character that BullMQ reserves, or consists of digits only`,
     );
   }
   return {

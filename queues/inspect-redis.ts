@@ -4,7 +4,7 @@ import { tlsRefusal } from '../src/lib/tls-refusal.ts';
 import { redisOptions } from './connection.ts';
 import { queuePrefix } from './queue-name.ts';
 
-/** Something about Redis that waiting does not change: rights, password, certificate, version, cluster. */
+/** A problem with Redis that waiting does not solve: permissions, password, certificate, version, cluster. */
 export class RedisSettingsError extends Error {
   override readonly name = 'RedisSettingsError';
 }
@@ -18,9 +18,9 @@ function rightsBelow(prefix: string): string {
 }
 
 /**
- * Does once what the queues and the rate limits do all the time: INFO, a write, a script, a wait, a stream, a message. Throws
- * RedisSettingsError with one line for what only a human can change, else what the connection or Redis said: it is away, a replica,
- * loading or full, and may be tried again.
+ * Tries once everything that queues and rate limits do: INFO, a write, a script, a blocking wait, a stream, a message. Throws
+ * RedisSettingsError, with a one-line message, for a problem that only a human can fix. Otherwise throws the error of the
+ * connection or of Redis (away, a replica, loading or full), which may be retried.
  */
 export async function inspectRedis(url: string, prefix: string): Promise<void> {
   const redis = new Redis({

@@ -5,7 +5,7 @@ import { FETCH_LIMIT } from './fetch-limit.ts';
 import { queuePrefix } from './queue-name.ts';
 
 export interface ProducerSettings {
-  /** What every name in Redis begins with. */
+  /** Prefix of every name in Redis. */
   readonly prefix: string;
 }
 
@@ -26,8 +26,8 @@ export class Producer {
   }
 
   /**
-   * Adds one job per payload; a job whose id is already there is left as it is. Throws QueueUnavailableError when Redis is away,
-   * and Redis's own error when it goes away meanwhile (some of the jobs may then have been added).
+   * Adds one job per payload; leaves a job whose id already exists as it is. Throws QueueUnavailableError when Redis is away, and
+   * Redis's own error when it goes away meanwhile (some of the jobs may then have been added).
    */
   async addAll<Payload>(
     queue: string,
@@ -42,7 +42,7 @@ export class Producer {
     await this.queue(queue).addBulk(jobs);
   }
 
-  /** Jobs of the queue that no worker has taken yet. Throws like {@link addAll}. */
+  /** Returns how many jobs of the queue no worker has taken yet. Throws like {@link addAll}. */
   async waiting(queue: string): Promise<number> {
     return await this.queue(queue).getWaitingCount();
   }
@@ -52,15 +52,18 @@ export class Producer {
     await this.queue(queue).rateLimit(Math.max(1, Math.ceil(milliseconds)));
   }
 
-  /** Ms for which the queue's workers still take no jobs after {@link pauseFor}; 0: they take them. Throws like {@link addAll}. */
+  /**
+   * Returns for how many ms the queue's workers still take no jobs after {@link pauseFor}; 0 when they take them. Throws like
+   * {@link addAll}.
+   */
   async restingMs(queue: string): Promise<number> {
     return Math.max(0, await this.queue(queue).getRateLimitTtl(FETCH_LIMIT.max));
   }
 
-  /** The BullMQ queue itself, for schedulers and the operator's board. Throws QueueUnavailableError when Redis is away. */
+  /** Returns the BullMQ queue itself, for schedulers and the operator's board. Throws QueueUnavailableError when Redis is away. */
   queue(name: string): Queue {
     if (this.#connection.status !== 'ready') {
-      throw new QueueUnavailableError(`redis is ${this.#connection.status}`);
+      throw new QueueUnavailableError(`the Redis connection is ${this.#connection.status}`);
     }
     const known = this.#queues.get(name);
     if (known) {
@@ -72,7 +75,7 @@ export class Producer {
       skipWaitingForReady: true,
       streams: { events: { maxLen: 1_000 } },
     });
-    // Failures reach the caller of each method; the event only repeats them and would end the process unheard.
+    // Failures reach the caller of each method. The event only repeats them, and without a listener it would end the process.
     queue.on('error', () => undefined);
     this.#queues.set(name, queue);
     return queue;

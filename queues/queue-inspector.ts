@@ -1,11 +1,11 @@
 import type { Producer } from './producer.ts';
 import { withinTime } from './within-time.ts';
 
-/** What a queue holds at this moment. A row that waits in the database is not in it yet. */
+/** The current content of a queue. Rows that still wait in the database are not in it yet. */
 export interface QueueState {
   readonly name: string;
   readonly paused: boolean;
-  /** Ms the queue still pauses because an upstream asked for it; 0 = not at all. */
+  /** Ms for which the queue still rests because an upstream asked for it; 0 when it does not. */
   readonly restingMs: number;
   readonly jobs: {
     readonly waiting: number;
@@ -23,30 +23,30 @@ export class QueueInspector {
   readonly #producer: Producer;
   readonly #names: () => readonly string[];
 
-  /** `names`: the queues there are, which changes with the catalog. */
+  /** `names` returns the existing queues, which change with the catalog. */
   constructor(producer: Producer, names: () => readonly string[]) {
     this.#producer = producer;
     this.#names = names;
   }
 
-  /** Every queue, in the order of the catalog. */
+  /** Returns every queue, in the order of the catalog. */
   list(): Promise<QueueState[]> {
     return withinTime(() => Promise.all(this.#names().map((name) => this.#read(name))), ANSWER_WITHIN_MS);
   }
 
-  /** The state of one queue; undefined when there is none of that name. */
+  /** Returns the state of one queue; undefined when no queue has that name. */
   async find(name: string): Promise<QueueState | undefined> {
     return this.#names().includes(name)
       ? await withinTime(() => this.#read(name), ANSWER_WITHIN_MS)
       : undefined;
   }
 
-  /** Keeps workers from taking jobs until {@link resume}. False when there is no such queue. */
+  /** Stops workers from taking jobs until {@link resume}. Returns false when there is no such queue. */
   pause(name: string): Promise<boolean> {
     return this.#change(name, async () => await this.#producer.queue(name).pause());
   }
 
-  /** The inverse of {@link pause}. False when there is no such queue. */
+  /** Undoes {@link pause}. Returns false when there is no such queue. */
   resume(name: string): Promise<boolean> {
     return this.#change(name, async () => await this.#producer.queue(name).resume());
   }

@@ -6,16 +6,19 @@ import { inspectRedis, RedisSettingsError } from './inspect-redis.ts';
 
 const EVERY_MS = 15_000;
 const AGAIN_MS = 1_000;
-/** Between two lines about the same trouble, in ms. */
+/** Minimum ms between two log lines about the same problem. */
 const REPEAT_MS = 60_000;
 
 export interface RedisWatch {
-  /** Whether Redis took everything the last time it was tried. */
+  /** Whether Redis accepted everything at the last check. */
   readonly isUsable: boolean;
   close(): Promise<void>;
 }
 
-/** Tries Redis every 15 seconds, and says with place and reason when it cannot be used, once a minute, and when it can again. */
+/**
+ * Checks Redis every 15 seconds. Logs address and reason while it cannot be used, at most once a minute, and logs when it can be
+ * used again.
+ */
 export function watchRedis(url: string, prefix: string, log: Logger): RedisWatch {
   const place = redisPlace(redisAddress(url));
   let isUsable = false;
@@ -46,8 +49,8 @@ export function watchRedis(url: string, prefix: string, log: Logger): RedisWatch
 }
 
 /**
- * Resolves when Redis takes everything that a worker does; while it is away, loading or a replica, it is tried again. Throws
- * RedisSettingsError for what waiting does not change.
+ * Resolves when Redis accepts everything that a worker does. Retries while it is away, loading or a replica. Throws
+ * RedisSettingsError for a problem that waiting does not solve.
  */
 export async function untilRedisWorks(url: string, prefix: string, log: Logger): Promise<void> {
   const place = redisPlace(redisAddress(url));
@@ -58,7 +61,7 @@ export async function untilRedisWorks(url: string, prefix: string, log: Logger):
       if (error instanceof RedisSettingsError) {
         throw error;
       }
-      // a full Redis gives out what it has, and takes more once jobs are done
+      // a full Redis still serves reads, and accepts more once jobs are done
       if (/\bOOM\b/.test(reasonOf(error))) {
         return log.warn({ redis: place, reason: reasonOf(error) }, 'Redis is full');
       }

@@ -3,20 +3,20 @@ import type { Producer } from './producer.ts';
 import type { RelayFeed } from './relay-feed.ts';
 
 export interface RelayTiming {
-  /** Ms between looks when nothing calls: the net below the notifications. */
+  /** Ms between looks when nothing wakes the runner: the safety net behind the notifications. */
   readonly sweepMs: number;
   /** Ms after which a dispatched row that still waits is dispatched again. */
   readonly lostAfterMs: number;
-  /** The same when the queue is empty, which shows that Redis has forgotten its jobs. */
+  /** The same for an empty queue, which shows that Redis has lost its jobs. */
   readonly lostFromEmptyQueueAfterMs: number;
-  /** Rows per statement and per pipeline to Redis. */
+  /** Rows per statement and per Redis pipeline. */
   readonly batch: number;
 }
 
-/** Ms before a full queue is looked at again; doubles while no worker takes from it. */
+/** Ms before a full queue is checked again; doubles while no worker takes from it. */
 const FULL_QUEUE_MS = 20;
 const FULL_QUEUE_MS_MAX = 320;
-/** Ms between two looks: rows that arrive one by one are called for one by one, and are taken together. */
+/** Minimum ms between two looks: rows that arrive one by one each wake the runner, and this pause lets it take them together. */
 const LOOK_PACE_MS = 15;
 const FAILURE_MS = 50;
 const FAILURE_MS_MAX = 1_000;
@@ -52,13 +52,13 @@ export class RelayRunner {
     this.#stopped = this.#run();
   }
 
-  /** Looks for rows now, or right after the look that is under way. */
+  /** Looks for rows now, or right after the look in progress. */
   wake(): void {
     this.#woken = true;
     this.#interrupt?.();
   }
 
-  /** Stops after the batch that is under way. */
+  /** Stops after the batch in progress. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#interrupt?.();

@@ -4,16 +4,16 @@ import type { RelayFeed } from './relay-feed.ts';
 import { RelayRunner, type RelayTiming } from './relay-runner.ts';
 
 export interface RelaySettings extends Partial<RelayTiming> {
-  /** Jobs kept waiting per live slot. Shallow: what stays in the database stays fair and can still be canceled. */
+  /** Jobs kept waiting per live slot. Few, because rows in the database are still scheduled fairly and can be canceled. */
   readonly waitingPerSlot?: number;
-  /** Jobs kept waiting where no worker has said how much it can run. */
+  /** Jobs kept waiting when no worker has reported its slots. */
   readonly waitingMinimum?: number;
 }
 
 export interface RelayDependencies {
   readonly producer: Producer;
   readonly feeds: readonly RelayFeed[];
-  /** How many jobs all live workers of a queue can run at once, by queue. */
+  /** Returns how many jobs all live workers of a queue can run at once, by queue. */
   readonly liveSlots: () => Promise<ReadonlyMap<string, number>>;
   readonly onError: (error: unknown, queue: string) => void;
   readonly settings?: RelaySettings;
@@ -30,8 +30,8 @@ const DEFAULTS = {
 } as const satisfies Required<RelaySettings>;
 
 /**
- * Turns rows that wait in the database into jobs. Postgres is the outbox, so a job is only a wake-up call: a lost one is
- * sent again, a double one finds nothing to do, and several relays share the rows among them.
+ * Turns rows waiting in the database into jobs. Postgres is the outbox, so a job is only a wake-up call: a lost one is sent again,
+ * a duplicate finds nothing to do, and several relays share the rows.
  */
 export class Relay {
   readonly #runners: readonly RelayRunner[];
@@ -58,7 +58,7 @@ export class Relay {
     void this.#refresh.runNow();
   }
 
-  /** Looks for waiting rows now. Without a queue's name: everywhere. */
+  /** Looks for waiting rows now, in the given queue or in all. */
   wake(queue?: string): void {
     for (const [index, feed] of this.#dependencies.feeds.entries()) {
       if (queue === undefined || feed.queue === queue) {
@@ -67,7 +67,7 @@ export class Relay {
     }
   }
 
-  /** Stops after the batches under way. The producer stays open. */
+  /** Stops after the batches in progress. The producer stays open. */
   async close(): Promise<void> {
     await Promise.all([this.#refresh.close(), ...this.#runners.map((runner) => runner.close())]);
   }

@@ -7,14 +7,14 @@ import type { JobObserver } from './job-metrics.ts';
 import { type Processors, runJob } from './run-job.ts';
 import type { ThrottledLog } from './throttled-log.ts';
 
-/** More errors than that within a second mean that the worker asks again without a pause. */
+/** More errors per second than this mean that the worker retries without a pause. */
 const ERRORS_PER_SECOND_MAX = 20;
 const REST_MS = 1_000;
-/** A worker that can do nothing else for that long, in ms, needs a new process. */
+/** Ms of spinning after which a worker needs a new process. */
 const GIVE_UP_MS = 30_000;
 
 export interface WorkerSettings {
-  /** What every name in Redis begins with. */
+  /** Prefix of every name in Redis. */
   readonly prefix: string;
   /** Shown on the operator's board. */
   readonly workerName: string;
@@ -22,12 +22,12 @@ export interface WorkerSettings {
 
 const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 30_000;
-/** A job of a dead worker is run again once; the claim makes that safe, and the task's own lease is faster anyway. */
+/** How often a dead worker's job is run again. The task's claim makes that safe, and its lease usually acts sooner anyway. */
 const STALLED_MAX = 1;
-/** Ms after which a worker whose fetch failed fetches again. The library's own 15 s would be added to every outage of Redis. */
+/** Ms before a worker retries a failed fetch. BullMQ's default of 15 s would prolong every outage of Redis. */
 const FETCH_AGAIN_MS = 1_000;
 
-/** One BullMQ worker per queue, with that many slots. They run until closed; the connection stays the caller's. */
+/** Builds one BullMQ worker per queue with the given number of slots. Workers run until closed; the caller owns the connection. */
 export function buildWorkers(
   slots: ReadonlyMap<string, number>,
   processors: Processors,
@@ -37,7 +37,7 @@ export function buildWorkers(
     readonly log: Logger;
     readonly throttledLog: ThrottledLog;
     readonly observer?: JobObserver | undefined;
-    /** The worker of this queue cannot be used any more. */
+    /** Called when the worker of this queue has become unusable. */
     readonly onDeaf: (queue: string) => void;
   },
 ): Worker[] {
@@ -64,9 +64,9 @@ export function buildWorkers(
 }
 
 /**
- * Lets a worker rest that meets an error at every turn. The library repeats at once what failed for another reason than the
- * connection; a turn without I/O then leaves no room for anything, not even for a signal that ends the process. `onLost` is called when
- * resting did not help.
+ * Pauses a worker that hits an error in every iteration. BullMQ retries at once after any error that is not a connection error.
+ * Iterations without I/O then starve the event loop, even of the signal that should end the process. Calls `onLost` when pausing
+ * did not help.
  */
 export function guardAgainstSpin(worker: Worker, onLost: () => void): void {
   let windowStart = 0;
@@ -86,7 +86,7 @@ export function guardAgainstSpin(worker: Worker, onLost: () => void): void {
       return;
     }
     spinningSince ??= now;
-    // its loop looks at this mark at every turn, and ends
+    // the worker's loop checks this flag in every iteration, and ends
     worker.pause(true).catch(() => undefined);
     if (now - spinningSince > GIVE_UP_MS) {
       onLost();

@@ -1,7 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { JobName } from '../queues/catalog.ts';
 
-/** How a job's run ended: what its processor says, `done` for counts, `error` for anything thrown. */
+/**
+ * The end of a job's run. `outcome` is what its processor returned, `done` for counts, `failed` for a failed task, `error` for any
+ * other error.
+ */
 export interface JobEnd {
   readonly job: JobName;
   readonly queue: string;
@@ -11,7 +14,7 @@ export interface JobEnd {
   readonly durationMs: number;
 }
 
-/** Called after each job run. */
+/** Called around each job run. */
 export interface JobObserver {
   started(queue: string): void;
   ended(end: JobEnd): void;
@@ -22,38 +25,38 @@ export const SILENT_OBSERVER: JobObserver = { started: () => undefined, ended: (
 const WAIT_SECONDS = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
 const RUN_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 1_800, 7_200];
 
-/** Counts and times of the jobs of this process. Every label's values are bounded by the catalog of jobs and queues. */
+/** Counts and durations of this process's jobs. The catalog of jobs and queues bounds the values of every label. */
 export function createJobMetrics(registry: Registry): JobObserver {
   const registers = [registry];
   const jobs = new Counter({
     name: 'tollgate_jobs_total',
-    help: 'Ended runs of jobs by outcome',
+    help: 'Finished job runs by outcome',
     labelNames: ['job', 'outcome'],
     registers,
   });
   const duration = new Histogram({
     name: 'tollgate_job_duration_seconds',
-    help: 'Time of one run of a job',
+    help: 'Duration of one job run',
     labelNames: ['job'],
     buckets: RUN_SECONDS,
     registers,
   });
   const wait = new Histogram({
     name: 'tollgate_job_wait_seconds',
-    help: 'Time a job waited in its queue; queues are kept short, so most waiting is in the database',
+    help: 'Time a job waited in its queue; queues are kept short, so most waiting happens in the database',
     labelNames: ['queue'],
     buckets: WAIT_SECONDS,
     registers,
   });
   const active = new Gauge({
     name: 'tollgate_jobs_active',
-    help: 'Jobs that run in this process',
+    help: 'Jobs running in this process',
     labelNames: ['queue'],
     registers,
   });
   const success = new Gauge({
     name: 'tollgate_chore_last_success_timestamp_seconds',
-    help: 'When this process last carried out a chore; the newest of all workers counts',
+    help: 'When this process last completed a chore; the newest across all workers counts',
     labelNames: ['chore'],
     registers,
   });

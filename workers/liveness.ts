@@ -3,7 +3,7 @@ import type { Producer } from '../queues/producer.ts';
 import { every, type Loop } from '../src/lib/every.ts';
 
 export interface LivenessSettings {
-  /** Ms that jobs may wait beside a free slot before the worker counts as deaf. */
+  /** Ms that jobs may wait beside a free slot before the worker counts as deaf: connected, but fetching nothing. */
   readonly deafAfterMs: number;
   readonly checkMs: number;
 }
@@ -13,13 +13,13 @@ export const LIVENESS_SETTINGS: LivenessSettings = { deafAfterMs: 60_000, checkM
 interface Ear {
   readonly worker: Worker;
   active: number;
-  /** Since when jobs have waited here with a slot free and none taken; undefined: all is well. */
+  /** Since when jobs have been waiting here although a slot is free; undefined while all is well. */
   deafSince: number | undefined;
 }
 
 /**
- * Notices workers that are connected but fetch nothing, as has happened after reconnects (bullmq #2964, #3185): the cure is
- * a new process, so `onDeaf` should end this one.
+ * Detects workers that are connected but fetch nothing, as has happened after reconnects (bullmq #2964, #3185). Only a new process
+ * helps, so `onDeaf` should end this one.
  */
 export class Liveness {
   readonly #producer: Producer;
@@ -50,7 +50,7 @@ export class Liveness {
       try {
         await this.#listen(ear);
       } catch {
-        // Redis is away: nobody can fetch, and the connections come back by themselves.
+        // Redis is away: no worker can fetch, and the connections recover by themselves.
         ear.deafSince = undefined;
       }
     }

@@ -14,7 +14,7 @@ import { parseQueueSelection, QueueSelectionError, servesPool } from './queue-se
 import { runRemoteWorker } from './remote-worker.ts';
 import { queuesServing, serveWithPage } from './worker-process.ts';
 
-/** Entry of a worker process: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. With WORKER_API it has no database. */
+/** Entry point of a worker: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. With WORKER_API it uses no database. */
 async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
   const hangUp = followHangUp();
   const selection = parseQueueSelection(args);
@@ -31,7 +31,7 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   const { registry, log } = foundation;
   const page = { host: config.metricsHost ?? config.host, port: config.workerPort, registry, log };
   const serving = await serveWithPage(page, async () => {
-    // nothing runs yet that would have to be given back when the parent goes
+    // nothing runs yet that would have to be given back when the parent exits
     const leave = () => process.exit(0);
     process.once('disconnect', leave);
     await untilRedisWorks(config.redisUrl, config.redisPrefix, log);

@@ -7,10 +7,10 @@ import { VERSION } from '../src/lib/version.ts';
 
 export interface MetricsServerOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0 picks any free port. */
   readonly port: number;
   readonly registry: Registry;
-  /** Whether it takes work. */
+  /** Whether the process takes work. */
   readonly isReady: () => boolean;
   readonly log: Logger;
 }
@@ -24,8 +24,8 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 50;
 
 /**
- * `/healthz`, `/readyz` and `/metrics` of a worker process, the last for the private network only. A draining worker is healthy, but not
- * ready: it must not be killed for being on its way out. Rejects when the port is taken.
+ * Serves `/healthz`, `/readyz` and `/metrics` of a worker process, the last only to private networks. A draining worker is healthy
+ * but not ready, so that it is not killed while it shuts down. Rejects when the port is taken.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host, log } = options;

@@ -4,21 +4,21 @@ import { every, type Loop } from '../src/lib/every.ts';
 import type { Logger } from '../src/lib/logger.ts';
 
 export interface NoticeSettings {
-  /** There is a notice while this file is there. */
+  /** A notice is in force while this file exists. */
   readonly file: string | null;
-  /** There is a notice while this address answers 200 with another word than FALSE or NONE. */
+  /** A notice is in force while this address answers 200 with a word other than FALSE or NONE. */
   readonly url: string | null;
 }
 
 const LOOK_EVERY_MS = 1_000;
 const ANSWER_MS = 2_000;
 const BODY_CHARACTERS_MAX = 4_096;
-/** How Google's metadata server says that nothing is planned. */
+/** Answers by which Google's metadata server says that nothing is planned. */
 const NOTHING = new Set(['', 'FALSE', 'NONE']);
 
 /**
- * Whether the host is about to be taken away: told by SIGUSR2, by a file, or by the metadata server of a cloud. Who hears of it takes
- * no more work; it ends with the file or the answer, after SIGUSR2 with the process.
+ * Whether the host is about to be taken away, as announced by SIGUSR2, a file, or a cloud's metadata server. Meanwhile the process
+ * takes no new work. The notice ends with the file or the answer; after SIGUSR2 it lasts until the process ends.
  */
 export class PreemptionNotice {
   readonly #settings: NoticeSettings;
@@ -33,7 +33,7 @@ export class PreemptionNotice {
   #isSeen = false;
   #isGiven = false;
 
-  /** Looks at once and then every second. */
+  /** Checks at once and then every second. */
   constructor(settings: NoticeSettings, log: Logger) {
     this.#settings = settings;
     this.#log = log;
@@ -48,7 +48,7 @@ export class PreemptionNotice {
     return this.#isGiven;
   }
 
-  /** Calls the listener at each change until the returned function is called. */
+  /** Calls the listener on each change until the returned function is called. */
   onChange(listener: (isGiven: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -74,9 +74,12 @@ export class PreemptionNotice {
     }
     this.#isGiven = isGiven;
     if (isGiven) {
-      this.#log.warn({ source }, 'this host is about to go: no more work is taken, what runs goes on');
+      this.#log.warn(
+        { source },
+        'this host is about to be taken away: taking no new work, running tasks continue',
+      );
     } else {
-      this.#log.info('the notice is over: work is taken again');
+      this.#log.info('the preemption notice has ended: taking work again');
     }
     for (const listener of this.#listeners) {
       listener(isGiven);
@@ -91,7 +94,7 @@ async function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** 404 is how Amazon's says that nothing is planned; one that cannot be asked says nothing. */
+/** Amazon's metadata server answers 404 when nothing is planned. A server that cannot be reached counts as no notice. */
 async function isTold(url: string): Promise<boolean> {
   try {
     const answer = await request(url, {

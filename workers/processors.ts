@@ -9,7 +9,7 @@ import type { WorkerServices } from './worker-services.ts';
 
 const PAYMENTS_PER_RUN = 200;
 
-/** The processor of every job. Each calls one service, which does all the work, and returns what became of it. */
+/** Creates the processors of all jobs. Each calls one service, which does all the work, and returns the outcome. */
 export function createProcessors(services: WorkerServices, producer: Pick<Producer, 'pauseFor'>): Processors {
   return {
     'tasks.generate': generateTask(services, producer),
@@ -22,7 +22,7 @@ export function createProcessors(services: WorkerServices, producer: Pick<Produc
   };
 }
 
-/** Runs a task on its engine; a pool that is busy for several accounts, or has no room to write, rests. */
+/** Runs a task on its engine. Pauses a pool that is busy for several accounts or cannot write. */
 function generateTask(
   services: Pick<WorkerServices, 'generate'>,
   producer: Pick<Producer, 'pauseFor'>,
@@ -31,7 +31,7 @@ function generateTask(
     const { ranInstead, ...outcome } = await services.generate.run(taskId, signal, poolOf(queue));
     const { pausePoolMs } = outcome;
     if (pausePoolMs !== undefined) {
-      log.warn({ pausePoolMs }, 'the pool rests');
+      log.warn({ pausePoolMs }, 'the pool is paused');
       // Without Redis no worker takes jobs anyway.
       await producer.pauseFor(queue, pausePoolMs).catch(() => undefined);
     }
@@ -41,14 +41,14 @@ function generateTask(
     const { result, code } = outcome;
     log.info(
       { ranInstead: publicId('generation', ranInstead), outcome: result, ...(code && { code }) },
-      'the turn went to a task whose model is loaded here',
+      'ran another task instead: its model is already loaded here',
     );
-    // how that task ended says nothing of the one that the job names
+    // the outcome of that task says nothing about the one that the job names
     return result;
   };
 }
 
-/** The outcome of a job by what became of its task. Throws TaskFailedError for one that failed for good. */
+/** Returns a job's outcome from that of its task. Throws TaskFailedError when the task failed for good. */
 function outcomeOf({ result, code = 'internal_error' }: AttemptOutcome): string {
   if (result === 'failed') {
     throw new TaskFailedError(code);
@@ -56,7 +56,7 @@ function outcomeOf({ result, code = 'internal_error' }: AttemptOutcome): string 
   return result;
 }
 
-/** Chores of tasks: what died is repaired, what waits in vain moves on, what is past its retention goes. */
+/** Chores for tasks: repair after dead workers, moves of tasks that wait in vain, deletion after retention. */
 function taskChores(services: WorkerServices) {
   return {
     'maintenance.sweep-tasks': async () => ({ ...(await services.sweeps.sweep()) }),
@@ -72,7 +72,7 @@ function taskChores(services: WorkerServices) {
   } satisfies Partial<Processors>;
 }
 
-/** Chores of the books. A proof that finds them wrong calls a human. */
+/** Chores for the books. A proof that finds a violation logs an error, which alerts a human. */
 function ledgerChores(services: WorkerServices) {
   return {
     'maintenance.reap-holds': async () => ({ holds: await services.reaper.reap() }),
@@ -90,7 +90,7 @@ function ledgerChores(services: WorkerServices) {
     },
     'maintenance.verify-new-entries': async (_, { log }) => {
       const violations = reported((await services.verifier.verifyIncrement()).violations, log);
-      // what is sealed is also kept outside of the database
+      // keep sealed entries outside the database as well
       const roots = await services.bookRoots?.writeDue();
       return { violations, roots: roots ?? 0 };
     },
@@ -104,7 +104,7 @@ function reported(violations: readonly Violation[], log: Logger): number {
   return violations.length;
 }
 
-/** Chores of accounts: payments whose news did not come, keys and days that are over, alerts that are due. */
+/** Chores for accounts: payments without news, expired keys and idempotency keys, due alerts. */
 function accountChores(services: WorkerServices) {
   return {
     'maintenance.follow-payments': async () => ({
@@ -113,7 +113,7 @@ function accountChores(services: WorkerServices) {
     // fees, dates and payouts
     'maintenance.follow-payment-moves': async () => ({ moves: await services.payments.followMoves() }),
     'maintenance.expire-idempotency-keys': async () => ({ keys: await services.idempotencyKeys.expire() }),
-    // those that were deleted or expired long ago and never used
+    // those that were deleted or expired long ago and were never used
     'maintenance.forget-keys': async (_, { signal }) => ({ keys: await services.keys.forget(signal) }),
     'maintenance.tell-alerts': async (_, { signal }) => ({ accounts: await services.alerts.tell(signal) }),
   } satisfies Partial<Processors>;

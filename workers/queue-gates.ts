@@ -1,15 +1,18 @@
 import type { Worker } from 'bullmq';
 
 /**
- * Why the jobs of a queue are left alone: its engine is away, an operator drains the host, the host is about to go, or another pool has the
- * memory of the GPU just now.
+ * Why a queue's jobs are left alone: its engine is away, an operator drains the host, the host is about to be taken away, or
+ * another pool currently has the memory of the GPU.
  */
 export type ClosedBy = 'engine' | 'operator' | 'notice' | 'memory';
 
-/** What takes the jobs of a queue. */
+/** The consumer of a queue's jobs. */
 export type GatedQueue = Pick<Worker, 'name' | 'pause' | 'resume'>;
 
-/** Which queues a process takes jobs of. A queue is open while nothing keeps it closed; jobs that run go on. */
+/**
+ * Decides which queues a process takes jobs from. A queue is open while nothing keeps it closed; closing it does not stop running
+ * jobs.
+ */
 export class QueueGates {
   readonly #workers: ReadonlyMap<string, GatedQueue>;
   readonly #closedBy = new Map<string, Set<ClosedBy>>();
@@ -24,12 +27,12 @@ export class QueueGates {
     return (this.#closedBy.get(queue)?.size ?? 0) === 0;
   }
 
-  /** Whether its jobs are taken here, at once or in turn with those of others. */
+  /** Whether the queue's jobs are taken here, at once or in turn with those of other pools. */
   isServed(queue: string): boolean {
     return [...(this.#closedBy.get(queue) ?? [])].every((reason) => reason === 'memory');
   }
 
-  /** Whether this keeps all queues closed. */
+  /** Whether this reason keeps all queues closed. */
   isClosedBy(reason: ClosedBy): boolean {
     return (
       this.#workers.size > 0 &&
@@ -58,7 +61,7 @@ export class QueueGates {
     }
   }
 
-  /** The same for every queue of the process. */
+  /** Does the same for every queue of the process. */
   setAll(reason: ClosedBy, isClosed: boolean): void {
     for (const queue of this.#workers.keys()) {
       this.set(queue, reason, isClosed);

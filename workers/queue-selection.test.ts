@@ -20,6 +20,6 @@ test.each([
   '--queues=generate:a b',
   '--queue=x',
   'generate',
-])('%s is refused with one line', (arg) => {
+])('rejects %s with a one-line message', (arg) => {
   expect(() => parseQueueSelection([arg])).toThrow(QueueSelectionError);
 });

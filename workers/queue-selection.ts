@@ -3,25 +3,25 @@ import { isPoolName } from '../queues/queue-name.ts';
 
 /** Which queues a worker process serves. */
 export interface QueueSelection {
-  /** Engine pools; `all` = every one that is configured. */
+  /** Engine pools; `all` means every configured one. */
   readonly pools: 'all' | readonly string[];
   readonly families: ReadonlySet<QueueFamily>;
 }
 
-/** `--queues` cannot be understood. The message is one line for the operator. */
+/** `--queues` is invalid. The message is one line for the operator. */
 export class QueueSelectionError extends Error {
   override readonly name = 'QueueSelectionError';
 }
 
 /**
- * Reads `--queues=generate:gpu,postprocess,webhooks,maintenance` out of the command line; without it a process serves everything.
+ * Parses `--queues=generate:gpu,postprocess,webhooks,maintenance` from the command line; without it a process serves everything.
  * `generate` alone means every pool. The relay runs where `maintenance` does. Throws QueueSelectionError.
  */
 export function parseQueueSelection(args: readonly string[]): QueueSelection {
   const option = args.find((arg) => arg.startsWith('--queues='));
   const unknown = args.find((arg) => arg !== option);
   if (unknown !== undefined) {
-    throw new QueueSelectionError(`unknown argument ${unknown}; the only one is --queues=…`);
+    throw new QueueSelectionError(`unknown argument ${unknown}; the only supported one is --queues=…`);
   }
   if (option === undefined) {
     return { pools: 'all', families: new Set(QUEUE_FAMILIES) };
@@ -47,7 +47,7 @@ export function parseQueueSelection(args: readonly string[]): QueueSelection {
   return { pools: allPools ? 'all' : pools, families };
 }
 
-/** Whether the work of an engine pool is among the selected queues. */
+/** Returns whether an engine pool's queue is selected. */
 export function servesPool({ families, pools }: QueueSelection, pool: string): boolean {
   return families.has('generate') && (pools === 'all' || pools.includes(pool));
 }

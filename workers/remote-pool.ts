@@ -5,30 +5,30 @@ import type { AttemptOutcome } from '../src/tasks/generate.types.ts';
 import { taskFields } from '../src/tasks/task-fields.ts';
 
 export interface RemotePoolParts {
-  /** Name of the pool's queue, as in-network workers know it. */
+  /** Name of the pool's queue, the same as for in-network workers. */
   readonly name: string;
-  /** Runs at once. */
+  /** Maximum number of tasks that run at once. */
   readonly slots: number;
-  /** Waits for a task; undefined when none came. Rejects when the API is away, and when the signal aborts. */
+  /** Waits for a task; undefined when none came. Rejects when the API is away or the signal aborts. */
   readonly next: (signal: AbortSignal) => Promise<RemoteRun | undefined>;
   readonly run: (task: RemoteRun, signal: AbortSignal) => Promise<AttemptOutcome>;
   readonly onError: (error: Error) => void;
   readonly log: Logger;
 }
 
-/** Ms before the API is asked again after it could not be; doubled each time. */
+/** Ms before the API is asked again after a failed request; doubles each time. */
 const AGAIN_MS = { first: 500, most: 10_000 };
 
-/** Takes the tasks of one pool from the API, one question at a time while a slot is free. Runs until closed. */
+/** Takes the tasks of one pool from the API, with one request at a time while a slot is free. Runs until closed. */
 export class RemotePool {
   readonly #parts: RemotePoolParts;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<void>>();
   readonly #serving: Promise<void>;
-  /** Ends the question under way. */
+  /** Aborts the request in progress. */
   #asking = new AbortController();
   #isPaused = false;
-  /** In ms of the process. */
+  /** On the clock of `performance.now()`, in ms. */
   #restsUntil = 0;
   #wake: () => void = () => undefined;
 
@@ -41,7 +41,7 @@ export class RemotePool {
     return this.#parts.name;
   }
 
-  /** Takes nothing more; what runs goes on. */
+  /** Takes no more tasks; running ones continue. */
   async pause(): Promise<void> {
     this.#isPaused = true;
     this.#asking.abort();
@@ -52,7 +52,7 @@ export class RemotePool {
     this.#wake();
   }
 
-  /** Takes nothing more, and resolves when what runs has ended. */
+  /** Takes no more tasks, and resolves when the running ones have ended. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#asking.abort();
@@ -109,11 +109,11 @@ export class RemotePool {
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ ...fields, outcome: result, ...(code && { code }), durationMs }, 'run');
       if (pausePoolMs !== undefined) {
-        log.warn({ queue, pausePoolMs }, 'the pool rests');
+        log.warn({ queue, pausePoolMs }, 'the pool is paused');
         this.#restsUntil = Math.max(this.#restsUntil, performance.now() + pausePoolMs);
       }
     } catch (error) {
-      log.error({ error, ...fields }, 'a run broke: its lease will lapse');
+      log.error({ error, ...fields }, 'a run failed unexpectedly: its lease will expire');
     }
   }
 }

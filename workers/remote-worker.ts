@@ -11,12 +11,12 @@ import { drain, followAbsences, type RunningWorker, register } from './start-wor
 import { ThrottledLog } from './throttled-log.ts';
 import { serveWithPage } from './worker-process.ts';
 
-/** Seconds that a question for a task may stay open: below what proxies and routers on the way allow. */
+/** Seconds that a request for a task may stay open: less than proxies and routers along the way allow. */
 const CLAIM_WAIT_SECONDS = 25;
 
 type RemoteParts = Awaited<ReturnType<typeof composeRemoteWorker>> & { readonly notice: PreemptionNotice };
 
-/** A worker process without database and Redis. Throws ConfigError, CatalogError, EngineSettingsError, QueueSelectionError. */
+/** Runs a worker process without database and Redis. Throws ConfigError, CatalogError, EngineSettingsError, QueueSelectionError. */
 export async function runRemoteWorker(
   environment: NodeJS.ProcessEnv,
   selection: QueueSelection,
@@ -63,7 +63,7 @@ function startRemoteWorker(parts: RemoteParts, selection: QueueSelection, drainM
   const registration = register(
     {
       ...parts,
-      // one call tells both: how the worker is, and what it can run
+      // one call reports both the state of the worker and its slots
       workers: {
         report: ({ resting, misconfigured, running, draining }) =>
           api.report({
@@ -98,7 +98,7 @@ function openSlots(gates: QueueGates, slots: ReadonlyMap<string, number>, pool: 
   return gates.isServed(queue) ? (slots.get(queue) ?? 0) : 0;
 }
 
-/** Which pools it serves: it has nothing to post-process, deliver or maintain. */
+/** Returns the pools to serve. A remote worker has nothing to post-process, deliver or maintain. Throws QueueSelectionError. */
 function poolsOf({ engines }: RemoteParts, { families, pools }: QueueSelection): readonly string[] {
   if (!families.has('generate')) {
     throw new QueueSelectionError('--queues: a worker with WORKER_API serves generate[:pool] only');

@@ -7,17 +7,17 @@ import type { Logger } from '../src/lib/logger.ts';
 import { taskFields } from '../src/tasks/task-fields.ts';
 import { type JobObserver, SILENT_OBSERVER } from './job-metrics.ts';
 
-/** What a processor gets beside its payload. */
+/** The arguments of a processor besides its payload. */
 export interface JobContext {
   /** The queue the job came from. */
   readonly queue: string;
-  /** Aborts when the job's time is over. */
+  /** Aborts when the job's time is up. */
   readonly signal: AbortSignal;
-  /** Names the job and its ids in every line. */
+  /** Adds the job and its ids to every line. */
   readonly log: Logger;
 }
 
-/** Thrown for a job whose task has failed for good: the job is a failed one on the board, by the task's code, and is not run again. */
+/** Thrown when a job's task has failed for good: the board shows the job as failed with the task's code, and it is not run again. */
 export class TaskFailedError extends Error {
   override readonly name = 'TaskFailedError';
   readonly code: string;
@@ -28,7 +28,7 @@ export class TaskFailedError extends Error {
   }
 }
 
-/** Does one kind of job. What it returns is kept in Redis for an hour: an outcome's name or counts, nothing of a customer's. */
+/** Does one kind of job. The result is kept in Redis for an hour, so it is only an outcome's name or counts, never customer data. */
 export type Processor<Name extends JobName> = (
   payload: PayloadOf<Name>,
   context: JobContext,
@@ -37,12 +37,12 @@ export type Processor<Name extends JobName> = (
 /** A processor for every job of the catalog: a missing one does not compile. */
 export type Processors = { readonly [Name in JobName]: Processor<Name> };
 
-/** Ms a processor has to stop after its signal aborted; then its slot is taken from it. */
+/** Ms that a processor has to stop after its signal aborts; after that its slot is freed anyway. */
 const STOP_MS = 30_000;
 
 /**
- * Runs a job's processor under its time limit, and writes the one line that says how it went. What it throws is logged here and
- * reaches Redis as a name only: an error's text may quote what it failed on.
+ * Runs a job's processor within its time limit and logs one line with the outcome. Errors are logged here, and only their names
+ * reach Redis: an error's text may quote the data it failed on.
  */
 export async function runJob(
   job: Job,
@@ -57,7 +57,7 @@ export async function runJob(
   const contract: JobContract<string, unknown> = JOBS[name];
   const payload = contract.payload.safeParse(job.data);
   if (!payload.success) {
-    throw new UnrecoverableError(`payload of ${name} is not of this version`);
+    throw new UnrecoverableError(`the payload of ${name} was sent by another version`);
   }
   const log = logger.child({ job: name, jobId, ...idsOf(payload.data) });
   const startedAt = performance.now();
@@ -86,7 +86,7 @@ export async function runJob(
   }
 }
 
-/** The ids of a payload, as they stand in every other line and answer. */
+/** Returns the ids of a payload in the form that all other log lines and answers use. */
 function idsOf(payload: unknown): Readonly<Record<string, string | number>> {
   const { taskId, deliveryId, requestId } = payload as Readonly<Record<string, unknown>>;
   return {

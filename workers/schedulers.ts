@@ -10,7 +10,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Ms between two runs of each chore, over all workers together. */
+/** Ms between two runs of each chore, across all workers. */
 const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.sweep-tasks': 5 * SECOND_MS,
   'maintenance.tell-alerts': 5 * SECOND_MS,
@@ -29,7 +29,7 @@ const CADENCE_MS: Readonly<Record<ChoreName, number>> = {
   'maintenance.forget-keys': HOUR_MS,
   'maintenance.verify-ledger': 24 * HOUR_MS,
 };
-/** Ms between looks whether the schedule is still there: Redis may have forgotten it. */
+/** Ms between checks that the schedule still exists: Redis may have lost it. */
 const CHECK_MS = 2 * SECOND_MS;
 
 /** Keeps the schedule of chores in Redis for as long as the process runs. */
@@ -46,7 +46,7 @@ export class ChoreSchedule {
     void this.#loop.runNow();
   }
 
-  /** Stops looking; the schedule stays for the other workers. */
+  /** Stops checking; the schedule stays for the other workers. */
   async close(): Promise<void> {
     await this.#loop.close();
   }
@@ -66,7 +66,7 @@ export class ChoreSchedule {
   }
 }
 
-/** Written by every worker that misses it: the same id makes it one schedule. */
+/** Writes a schedule. Every worker that finds it missing does so; the shared id keeps it a single one. */
 async function schedule(queue: Queue, name: ChoreName, every: number): Promise<void> {
   const { keepCompleted, keepFailed } = JOBS[name];
   await queue.upsertJobScheduler(
@@ -76,7 +76,7 @@ async function schedule(queue: Queue, name: ChoreName, every: number): Promise<v
       name,
       data: {},
       opts: {
-        // chores that start together may meet at a lock: the next regular run can be a day away
+        // chores that start together may contend for a lock, and the next regular run can be a day away
         attempts: 3,
         backoff: { type: 'exponential', delay: 2_000 },
         removeOnComplete: { age: keepCompleted.ageSeconds, count: keepCompleted.count },

@@ -7,18 +7,18 @@ const HEARTBEAT_MS = 5_000;
 export interface RegistrationParts {
   readonly dispatch: Pick<TaskDispatchStore, 'registerSlots' | 'forgetWorker'>;
   readonly workers: Pick<WorkersStore, 'report' | 'remove'>;
-  /** What the process says of itself now. */
+  /** Returns the current state of the process. */
   readonly report: () => WorkerReport;
-  /** What it can run at once now, by queue. */
+  /** Returns how many jobs it can run at once now, by queue. */
   readonly slots: () => ReadonlyMap<string, number>;
-  /** Hears, before the slots are told, whether an operator has drained the host. Says whether that is news. */
+  /** Called before the slots are reported, with whether an operator has drained the host. Returns whether that is a change. */
   readonly onDrained: (isDrained: boolean) => boolean;
   readonly onError: (error: unknown) => void;
   /** Ms between two reports. */
   readonly heartbeatMs?: number | undefined;
 }
 
-/** Tells operators that the process lives, and the relays how much it can run. */
+/** Reports to operators that the process is alive, and to the relays how many jobs it can run. */
 export class SlotRegistration {
   readonly #parts: RegistrationParts;
   readonly #worker: string;
@@ -32,7 +32,7 @@ export class SlotRegistration {
     void this.#heartbeat.runNow();
   }
 
-  /** Tells at once what has changed. */
+  /** Reports a change at once. */
   renew(): void {
     void this.#heartbeat.runNow();
   }

@@ -6,7 +6,7 @@ import { defineFeed, type RelayFeed } from '../queues/relay-feed.ts';
 import { ThrottledLog } from './throttled-log.ts';
 import type { WorkerParts } from './worker-parts.ts';
 
-/** The relay of this installation: a feed per engine pool, one for post-processing, one for webhooks. */
+/** Starts the relay of this installation: one feed per engine pool, one for post-processing, one for webhooks. */
 export function startRelay(
   parts: Pick<WorkerParts, 'engines' | 'dispatch' | 'deliveries' | 'log'>,
   producer: Producer,

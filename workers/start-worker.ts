@@ -19,38 +19,38 @@ import type { WorkerParts } from './worker-parts.ts';
 
 export interface WorkerOptions {
   readonly redisUrl: string;
-  /** What every name in Redis begins with. */
+  /** Prefix of every name in Redis. */
   readonly prefix: string;
   /** Unique per process: host and process id. */
   readonly workerName: string;
   readonly selection: QueueSelection;
-  /** Jobs at once; engine pools have their own slots. */
+  /** Maximum concurrent jobs per family; engine pools have their own slots. */
   readonly concurrency: {
     readonly postprocess: number;
     readonly webhooks: number;
     readonly maintenance: number;
   };
-  /** Ms that running jobs get to finish when the process leaves; then they are given back. */
+  /** Ms that running jobs get to finish when the process shuts down; then their tasks are given back. */
   readonly drainMs: number;
   readonly relay?: RelaySettings;
   /** Ms between two reports of this process. */
   readonly heartbeatMs?: number;
   readonly liveness?: LivenessSettings;
-  /** Jobs wait and a worker of this process does not take them: it should be replaced. */
+  /** Called when jobs wait and a worker of this process does not take them: the process should be replaced. */
   readonly onDeaf: (queue: string) => void;
 }
 
 export interface RunningWorker {
-  /** Jobs at once, by queue. */
+  /** Maximum concurrent jobs, by queue. */
   readonly slots: ReadonlyMap<string, number>;
-  /** Takes no more jobs, finishes what runs within `drainMs`, gives the rest back. Never throws. */
+  /** Takes no more jobs, lets running ones finish within `drainMs` and gives the rest back. Never throws. */
   close(): Promise<void>;
 }
 
-/** Ms that aborted attempts get to write that they gave up. */
+/** Ms that aborted runs get to record that they gave their tasks back. */
 const GIVE_BACK_MS = 10_000;
 
-/** Starts serving the selected queues; the relay and the chores run where maintenance does. Throws QueueSelectionError. */
+/** Starts serving the selected queues; relay and chores run where maintenance does. Throws QueueSelectionError. */
 export function startWorker(parts: WorkerParts, options: WorkerOptions): RunningWorker {
   const { log, leases } = parts;
   const slots = slotsOf(parts.engines, options);
@@ -79,7 +79,7 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
     slots,
     close: async () => {
       stopFollowing();
-      // a look in flight may wait for a silent Redis: its end concerns nobody
+      // a check in progress may wait for a silent Redis, and its result no longer matters
       void liveness.close();
       await Promise.all([upkeep.close(), stopCancels(), registration.close()]);
       await drain(workers, parts, options.drainMs);
@@ -89,7 +89,7 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
   };
 }
 
-/** Which queues, with how many jobs at once. */
+/** Returns the queues to serve, each with its maximum number of concurrent jobs. Throws QueueSelectionError. */
 function slotsOf(engines: EngineRegistry, options: WorkerOptions): Map<string, number> {
   const { selection, concurrency } = options;
   const slots = new Map<string, number>();
@@ -109,7 +109,7 @@ function slotsOf(engines: EngineRegistry, options: WorkerOptions): Map<string, n
   return slots;
 }
 
-/** Tells of this process as long as it lives, and closes its queues while an operator wants its host drained. */
+/** Reports this process for as long as it lives, and closes its queues while an operator drains its host. */
 export function register(
   {
     engines,
@@ -146,7 +146,7 @@ export function register(
         gates.setAll('operator', isDrained);
         log.info(
           { tasks: leases.size },
-          isDrained ? 'an operator drains this host' : 'this host takes work again',
+          isDrained ? 'an operator is draining this host' : 'this host takes work again',
         );
       }
       return isNews;
@@ -156,7 +156,10 @@ export function register(
   });
 }
 
-/** Closes the queues of pools whose engine is away or has no memory on its GPU, and all of them while the host is about to go. Returns what ends that. */
+/**
+ * Closes the queues of pools whose engine is away or has no GPU memory, and all of them while the host is about to be taken away.
+ * Returns the function that stops this.
+ */
 export function followAbsences(
   { rests, rooms, notice, engines }: Pick<WorkerParts, 'rests' | 'rooms' | 'notice' | 'engines'>,
   slots: ReadonlyMap<string, number>,
@@ -193,7 +196,7 @@ export function followAbsences(
   };
 }
 
-/** Relay and chores, where this process has them. */
+/** Starts the relay and the chores if this process serves maintenance. */
 function startUpkeep(
   parts: WorkerParts,
   options: WorkerOptions,
@@ -214,7 +217,7 @@ function startUpkeep(
   };
 }
 
-/** Lets jobs finish, then tells them to give their tasks back. */
+/** Lets jobs finish; when `drainMs` is over, tells them to give their tasks back. */
 export async function drain(
   workers: readonly { close(): Promise<void> }[],
   { leases, inPlace, log }: Pick<WorkerParts, 'leases' | 'inPlace' | 'log'>,
@@ -227,11 +230,11 @@ export async function drain(
   log.warn({ tasks: leases.size }, 'giving running tasks back');
   leases.abortAll('shutdown');
   if (!(await endsWithin(closed, GIVE_BACK_MS))) {
-    log.warn('jobs did not stop; their leases will lapse');
+    log.warn('jobs did not stop; their leases will expire');
   }
 }
 
-/** Whether the promise was fulfilled in time. */
+/** Returns whether the promise was fulfilled in time. */
 function endsWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   return withDeadline(
     promise.then(() => true),
@@ -242,7 +245,7 @@ function endsWithin(promise: Promise<unknown>, milliseconds: number): Promise<bo
 
 function disconnect(connections: readonly Redis[]): void {
   for (const connection of connections) {
-    // told twice, ioredis waits two seconds for the end of a stream that has ended, and the process with it
+    // a second disconnect makes ioredis, and with it the process, wait two seconds for a stream that has already ended
     if (connection.status !== 'end') {
       connection.disconnect();
     }

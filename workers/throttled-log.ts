@@ -1,10 +1,10 @@
 import { QueueUnavailableError } from '../queues/producer.ts';
 import type { Logger } from '../src/lib/logger.ts';
 
-/** Ms between two lines about the same trouble. */
+/** Minimum ms between two lines about the same problem. */
 const REPEAT_MS = 30_000;
 
-/** Logs what fails and is tried again by itself: once per subject and half minute, not once per try. */
+/** Logs failures that are retried anyway: once per subject and half minute, not once per attempt. */
 export class ThrottledLog {
   readonly #log: Logger;
   readonly #lastAt = new Map<string, number>();
@@ -13,7 +13,7 @@ export class ThrottledLog {
     this.#log = log;
   }
 
-  /** Something that will be tried again failed. `subject` names it among few. */
+  /** Logs a failure that will be retried. `subject` is one of a few fixed names. */
   warn(error: unknown, subject: string): void {
     // Redis being away is logged by its own connection.
     if (error instanceof QueueUnavailableError) {
@@ -22,7 +22,7 @@ export class ThrottledLog {
     const now = performance.now();
     if (now - (this.#lastAt.get(subject) ?? Number.NEGATIVE_INFINITY) >= REPEAT_MS) {
       this.#lastAt.set(subject, now);
-      this.#log.warn({ error, subject }, 'failed, and will be tried again');
+      this.#log.warn({ error, subject }, 'failed, will be retried');
     }
   }
 }

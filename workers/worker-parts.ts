@@ -11,25 +11,25 @@ import type { JobObserver } from './job-metrics.ts';
 import type { PreemptionNotice } from './preemption-notice.ts';
 import type { WorkerServices } from './worker-services.ts';
 
-/** What a worker process is made of before it is told which queues to serve. */
+/** The parts of a worker process, before it knows which queues to serve. */
 export interface WorkerParts {
   readonly services: WorkerServices;
   readonly engines: EngineRegistry;
   /** Pools whose engine is away from this process. */
   readonly rests: EngineRests;
-  /** Who may use the memory of this host's GPUs. Absent: none is shared. */
+  /** Decides who may use the memory of this host's GPUs. Absent when no GPU is shared. */
   readonly rooms?: Pick<GpuRooms, 'hasRoom' | 'onChange'>;
   readonly leases: LeaseKeeper;
-  /** Whether the host is about to go. Absent: nobody would tell. */
+  /** Whether the host is about to be taken away. Absent when nothing announces it. */
   readonly notice?: Pick<PreemptionNotice, 'isGiven' | 'onChange'>;
   readonly workers: WorkersStore;
-  /** What goes on after its job has ended. Absent where every task takes the way through the queue. */
+  /** Work that continues after its job has ended. Absent when every task goes through the queue. */
   readonly inPlace?: Pick<InPlaceService, 'idle'>;
   readonly dispatch: TaskDispatchStore;
   readonly deliveries: Pick<WebhookDeliveriesStore, 'due'>;
-  /** Hears which queue has rows waiting, undefined: any of them, until closed. */
+  /** Subscribes to wake-ups until closed. The argument is the queue that has waiting rows, or undefined for any. */
   readonly listenSignals: (onWaiting: (queue: string | undefined) => void) => { close(): Promise<void> };
   readonly log: Logger;
-  /** Called after each job run. */
+  /** Called around each job run. */
   readonly observer?: JobObserver;
 }

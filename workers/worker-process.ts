@@ -7,35 +7,35 @@ import type { WorkerParts } from './worker-parts.ts';
 
 export interface WorkerProcessSettings {
   readonly redisUrl: string;
-  /** What every name in Redis begins with. */
+  /** Prefix of every name in Redis. */
   readonly prefix: string;
-  /** Ms that running jobs get when the process is asked to stop. */
+  /** Ms that running jobs get to finish when the process is asked to stop. */
   readonly drainMs: number;
   readonly selection: QueueSelection;
-  /** Names this process in leases, jobs and the board. */
+  /** Name of this process in leases, jobs and on the board. */
   readonly workerName: string;
 }
 
 const POSTPROCESS_SLOTS_PER_CORE = 4;
 const WEBHOOK_SLOTS = 20;
 const MAINTENANCE_SLOTS = 4;
-/** Ms beyond the drain after which the process ends whatever still runs: leases and holds repair the rest. */
+/** Ms after the drain at which the process exits no matter what still runs: leases and holds repair the rest. */
 const EXIT_GRACE_MS = 15_000;
 const EXIT_DEAF = 1;
 
-/** Ends the process, with that exit code. */
+/** Ends the process with the given exit code. */
 type StopProcess = (reason: string, exitCode: number) => void;
 
-/** What a process serves by. */
+/** How a process starts, drains and releases what it serves. */
 export interface Serving {
   start(stop: StopProcess): RunningWorker;
-  /** Ms that running jobs get when the process is asked to stop. */
+  /** Ms that running jobs get to finish when the process is asked to stop. */
   readonly drainMs: number;
-  /** Closes what the parts were made from. */
+  /** Closes what the parts were built from. */
   release(): Promise<void>;
 }
 
-/** Serves the selected queues by these parts. */
+/** Returns how to serve the selected queues with these parts. */
 export function queuesServing(
   parts: WorkerParts,
   settings: WorkerProcessSettings,
@@ -50,7 +50,7 @@ export function queuesServing(
         maintenance: MAINTENANCE_SLOTS,
       },
       onDeaf: (queue) => {
-        parts.log.fatal({ queue }, 'jobs wait but none is fetched; a new process is needed');
+        parts.log.fatal({ queue }, 'jobs are waiting but none is fetched; this process must be replaced');
         stop('deaf', EXIT_DEAF);
       },
     });
@@ -58,16 +58,16 @@ export function queuesServing(
 }
 
 export interface ServingProcess {
-  /** Whether it takes work: not while it stops or changes its engines. */
+  /** Whether the process takes work: not while it stops or changes its engines. */
   isReady(): boolean;
-  /** Lets jobs end, prepares, and serves anew. */
+  /** Lets running jobs end, calls `prepare`, and starts serving again. */
   restart(prepare: () => Promise<void>): void;
 }
 
 /**
- * Opens the page of the process before it prepares, so that probes find it alive, and serves until stopped, see {@link serveUntilStopped}. The
- * page says `ready` while the process takes work, and closes with what else is released. Throws what `prepare` throws, and when the page's
- * port is taken.
+ * Opens the status page of the process before `prepare`, so that probes find it alive, then serves until stopped, see {@link
+ * serveUntilStopped}. The page reports `ready` while the process takes work, and closes with the rest. Rethrows errors of
+ * `prepare`, and throws when the page's port is taken.
  */
 export async function serveWithPage(
   options: Omit<MetricsServerOptions, 'isReady'>,
@@ -84,7 +84,7 @@ export async function serveWithPage(
   return served;
 }
 
-/** Serves until the process is told to stop: SIGTERM, SIGINT, or a parent that has gone. Says `ready` to a parent and ends the process itself. */
+/** Serves until SIGTERM, SIGINT, or the exit of the parent process. Sends `ready` to a parent, and ends the process itself. */
 export function serveUntilStopped({ start, drainMs, release }: Serving, log: Logger): ServingProcess {
   let stopping = false;
   let changing = false;
@@ -107,7 +107,7 @@ export function serveUntilStopped({ start, drainMs, release }: Serving, log: Log
     if (stopping) {
       return;
     }
-    log.info('the engines have changed: running jobs end, then the worker serves by the new ones');
+    log.info('the engines have changed: the worker restarts with the new ones once running jobs end');
     changing = true;
     await running.close();
     running = { slots: new Map(), close: async () => undefined };
@@ -130,7 +130,7 @@ export function serveUntilStopped({ start, drainMs, release }: Serving, log: Log
         .then(() => restart(prepare))
         .catch((error: unknown) => {
           log.fatal({ error }, 'the worker could not start again');
-          // not awaited by `stop`, which waits for this very promise
+          // not awaited here, because `stop` waits for this very promise
           setImmediate(() => stop('restart failed', EXIT_DEAF));
         });
     },

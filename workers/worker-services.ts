@@ -16,7 +16,7 @@ import type { UsageDays } from '../src/usage/usage-days.store.ts';
 import type { AlertsStore } from '../src/webhooks/alerts.store.ts';
 import type { DeliverWebhookService } from '../src/webhooks/deliver-webhook.service.ts';
 
-/** What the processors call. Each does all its work in one method. */
+/** The services that the processors call. Each does all its work in one method. */
 export interface WorkerServices {
   readonly generate: Pick<QueuedRuns, 'run'>;
   readonly postprocess: Pick<PostprocessService, 'run'>;
@@ -31,10 +31,10 @@ export interface WorkerServices {
   readonly writeOffs: Pick<WriteOffTotals, 'rollUp'>;
   readonly verifier: Pick<LedgerVerifier, 'verifyIncrement'>;
   readonly nightlyProof: Pick<NightlyProof, 'prove'>;
-  /** Undefined: none are kept. */
+  /** Undefined when none are kept. */
   readonly bookRoots: Pick<BookRoots, 'writeDue'> | undefined;
   readonly payments: Pick<BillingSurface, 'sweep' | 'followMoves'>;
-  /** Deletes idempotency keys past their day. Returns how many. */
+  /** Deletes idempotency keys older than a day. Returns how many. */
   readonly idempotencyKeys: { expire(): Promise<number> };
   readonly keys: Pick<KeysStore, 'forget'>;
   readonly alerts: Pick<AlertsStore, 'tell'>;

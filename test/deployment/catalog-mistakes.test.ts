@@ -128,7 +128,7 @@ test('a worker serves by a catalog that has changed, and keeps the old one where
   await writeFile(workflow, '{}');
   await says('is no workflow in API format');
   worker.child.kill('SIGUSR2');
-  await says('this host is about to go');
+  await says('this host is about to be taken away');
   worker.child.kill('SIGTERM');
   expect(await worker.code).toBe(0);
 }, 60_000);
