@@ -10,7 +10,7 @@ export const KEY_LIMIT_NEAR_EVENT = 'key.limit_near';
 const at = z.string().transform((text) => new Date(text).toISOString());
 const amount = z.string().transform(nanoUsd);
 
-/** What `tell_alerts` wrote down, amounts in nano-USD. */
+/** The facts that `tell_alerts` recorded, with amounts in nano-USD. */
 const FACTS = z.discriminatedUnion('event', [
   z.object({
     event: z.literal(CREDITS_LOW_EVENT),
@@ -38,7 +38,7 @@ export function presentAlerts({ url, creditsLow, keyLimitNear }: Alerts): z.outp
   };
 }
 
-/** The payload of an alert, from what was written down when it was due. Throws ZodError for facts of an event that this version does not know. */
+/** Returns the payload of an alert from the facts recorded when it was due. Throws ZodError for the facts of an unknown event. */
 export function presentAlert(
   event: string,
   written: unknown,

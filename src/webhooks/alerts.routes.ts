@@ -4,7 +4,7 @@ import { presentAlerts } from './alerts.presenter.ts';
 import { ALERTS_RESPONSE, CHANGE_ALERTS_BODY } from './alerts.schema.ts';
 import type { AlertsStore } from './alerts.store.ts';
 
-/** `/api/v1/webhooks/alerts`: what an account wants to be told of its credits and keys. */
+/** `/api/v1/webhooks/alerts`: the alerts that an account wants about its credits and keys. */
 export function alertRoutes(alerts: Pick<AlertsStore, 'find' | 'change'>): Route[] {
   return [
     defineRoute({
@@ -25,9 +25,9 @@ export function alertRoutes(alerts: Pick<AlertsStore, 'find' | 'change'>): Route
       method: 'patch',
       path: '/api/v1/webhooks/alerts',
       operationId: 'changeAlerts',
-      summary: "Change the account's alerts; members left out stay as they are",
+      summary: "Change the account's alerts; omitted members keep their values",
       description:
-        '`credits.low` is sent once when remaining_credits fall below `credits_low`, and again after they were above it. `key.limit_near` is sent once per limit and period of a key. Both within some seconds of the call that did it.',
+        '`credits.low` is sent once when remaining_credits fall below `credits_low`, and again only after they have been above it. `key.limit_near` is sent once per limit and period of a key. Both are sent within a few seconds of the call that caused them.',
       tag: 'Webhooks',
       access: 'owner',
       envelope: 'data',

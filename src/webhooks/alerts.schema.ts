@@ -4,7 +4,7 @@ import { usdString } from '../http/input/wire-shapes.ts';
 import { parseUsdNumber } from '../lib/money.ts';
 
 const url = httpUrl.nullable().meta({
-  description: 'Where the events are posted; null = nowhere. It must be https at a public address',
+  description: 'Where the events are posted: an https URL at a public address; null = nowhere',
 });
 const creditsLow = z
   .number()
@@ -12,9 +12,12 @@ const creditsLow = z
   .max(10_000_000)
   .refine((value) => parseUsdNumber(value) !== undefined, 'must be at least 1e-9 USD')
   .nullable()
-  .meta({ description: '`credits.low` is sent when remaining_credits fall below this; USD; null = never' });
+  .meta({
+    description: '`credits.low` is sent when remaining_credits fall below this amount, in USD; null = never',
+  });
 const keyLimitNear = z.int().min(1).max(100).nullable().meta({
-  description: '`key.limit_near` is sent when a key has spent this share of its limit; percent; null = never',
+  description:
+    '`key.limit_near` is sent when a key has spent this share of its limit, in percent; null = never',
 });
 
 export const CHANGE_ALERTS_BODY = z
@@ -36,11 +39,11 @@ export const CREDITS_LOW = z
     remaining_credits: usdString,
     threshold: usdString.meta({ description: '`credits_low` of the settings' }),
     currency: z.literal('USD').meta({ description: 'Always USD' }),
-    at: z.iso.datetime().meta({ description: 'When it was noticed, UTC' }),
+    at: z.iso.datetime().meta({ description: 'When this was detected, UTC' }),
   })
   .meta({ id: 'CreditsLow' });
 
-/** The payload of `key.limit_near`; amounts as `GET /api/v1/keys/{hash}` has them. */
+/** The payload of `key.limit_near`. Amounts have the form of `GET /api/v1/keys/{hash}`. */
 export const KEY_LIMIT_NEAR = z
   .object({
     key: z
@@ -56,6 +59,6 @@ export const KEY_LIMIT_NEAR = z
       .nullable()
       .meta({ description: 'When the limit renews, at 00:00 UTC; null = never' }),
     percent: z.int().meta({ description: '`key_limit_near` of the settings' }),
-    at: z.iso.datetime().meta({ description: 'When it was noticed, UTC' }),
+    at: z.iso.datetime().meta({ description: 'When this was detected, UTC' }),
   })
   .meta({ id: 'KeyLimitNear' });

@@ -9,8 +9,8 @@ export const findAlerts: SqlStatement = {
 };
 
 /**
- * $1 account, $2 changes: any of url, credits_low, key_limit_near; absent is not null. What was told by another sum is told by the new
- * one, too.
+ * $1 account, $2 changes: any of url, credits_low, key_limit_near; an absent one stays, null clears it. A changed threshold alerts
+ * again, even if the old one already has.
  */
 export const changeAlerts: SqlStatement = {
   name: 'alerts_change',
@@ -26,7 +26,7 @@ export const changeAlerts: SqlStatement = {
     RETURNING ${ALERTS}`,
 };
 
-/** $1 accounts at most. → how many were looked at */
+/** $1 maximum number of accounts. → how many were checked */
 export const tellAlerts: SqlStatement = {
   name: 'alerts_tell',
   text: 'SELECT tell_alerts($1) AS looked',

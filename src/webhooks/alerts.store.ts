@@ -4,13 +4,13 @@ import type { Database } from '../store/database.ts';
 import { run } from '../store/statement.ts';
 import { changeAlerts, findAlerts, tellAlerts } from './alerts.sql.ts';
 
-/** What an account wants to be told, and where. */
+/** The alerts an account wants, and where they are sent. */
 export interface Alerts {
-  /** Null: nothing is told. */
+  /** Null when no alerts are sent. */
   readonly url: string | null;
-  /** Told when the credits fall below it. */
+  /** An alert is sent when the credits fall below this. */
   readonly creditsLow: NanoUsd | null;
-  /** Told when a key has used up that share of its limit, in percent. */
+  /** An alert is sent when a key has used this share of its limit, in percent. */
   readonly keyLimitNear: number | null;
 }
 
@@ -23,7 +23,7 @@ interface AlertsRow {
 const ACCOUNTS_PER_STATEMENT = 500;
 const NONE: Alerts = { url: null, creditsLow: null, keyLimitNear: null };
 
-/** Settings of alerts, and the chore that finds out what is to be told. */
+/** Alert settings, and the chore that finds due alerts. */
 export class AlertsStore {
   readonly #cells: Cells;
 
@@ -36,7 +36,7 @@ export class AlertsStore {
     return row ? alertsOf(row) : NONE;
   }
 
-  /** Changes the members that are there. */
+  /** Changes the given members. */
   async change(accountId: string, changes: Partial<Alerts>): Promise<Alerts> {
     const { url, creditsLow, keyLimitNear } = changes;
     const sent = {
@@ -51,7 +51,7 @@ export class AlertsStore {
     return row ? alertsOf(row) : NONE;
   }
 
-  /** Writes what is to be told now into the outbox, each once. Returns how many accounts had moved. */
+  /** Writes due alerts to the outbox, each once. Returns how many accounts with new entries it checked. */
   async tell(signal: AbortSignal): Promise<number> {
     let looked = 0;
     for (const cell of this.#cells.all()) {

@@ -9,7 +9,7 @@ import type { WebhookSecretsService } from './webhook-secrets.service.ts';
 import type { TryResult, WebhookSender } from './webhook-sender.ts';
 import { webhookSignatureHeaders } from './webhook-signature.ts';
 
-/** The task-result body of a task as of now, with fresh URLs. Throws AppError task_not_found when the task is gone. */
+/** Builds the task-result body of a task as it is now, with fresh URLs. Throws AppError task_not_found when the task is gone. */
 export type BuildEventPayload = (taskId: string) => Promise<object>;
 
 export interface DeliverWebhookDependencies {
@@ -23,13 +23,13 @@ export interface DeliverWebhookDependencies {
 
 export type DeliverOutcome = 'skipped' | 'delivered' | 'retrying' | 'failed';
 
-/** The type of a task's event. */
+/** The event type for tasks. */
 export const TASK_EVENT = 'ASYNC_TASK_RESULT';
-/** Ms a try is its worker's: longer than a try can take. */
+/** Ms for which a try belongs to its worker: longer than a try can take. */
 const LEASE_MS = 30_000;
 const GONE: TryResult = { status: null, error: 'task_deleted', retryable: false, durationMs: 0 };
 
-/** Tells customers' endpoints what has happened: at least once, signed, on a schedule that outlives a bad night. */
+/** Delivers events to customers' endpoints: at least once, signed, with retries that outlast an outage of several hours. */
 export class DeliverWebhookService {
   readonly #dependencies: DeliverWebhookDependencies;
 
@@ -37,7 +37,7 @@ export class DeliverWebhookService {
     this.#dependencies = dependencies;
   }
 
-  /** One try. Any number of calls for a delivery is harmless. */
+  /** Makes one try. Repeated calls for the same delivery are harmless. */
   async deliver(deliveryId: string): Promise<DeliverOutcome> {
     const { deliveries, log } = this.#dependencies;
     const delivery = await deliveries.claim(deliveryId, LEASE_MS);
@@ -59,11 +59,11 @@ export class DeliverWebhookService {
     };
     if (waitMs === undefined) {
       await deliveries.recordTry(delivery, result, 'failed', 0);
-      log.warn(ids, 'a webhook was given up');
+      log.warn(ids, 'giving up on a webhook delivery');
       return 'failed';
     }
     await deliveries.recordTry(delivery, result, 'pending', waitMs);
-    log.info(ids, 'a webhook will be tried again');
+    log.info(ids, 'a webhook delivery failed and will be retried');
     return 'retrying';
   }
 

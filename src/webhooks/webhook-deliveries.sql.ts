@@ -1,8 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * $1 limit, $2 lost after ms, $3 in-flight cap per account. One customer's slow endpoint must not hold up another's events: an
- * account's tries under way count as turns taken.
+ * $1 limit, $2 ms after which a dispatch counts as lost, $3 maximum tries in flight per account. A slow endpoint of one customer
+ * must not hold up the events of others, so an account's tries in flight count as turns taken.
  */
 export const takeDeliveries: SqlStatement = {
   name: 'webhook_take',
@@ -39,7 +39,7 @@ export const putBackDeliveries: SqlStatement = {
   text: `UPDATE webhook_deliveries SET dispatched_at = NULL WHERE id = ANY ($1::uuid[]) AND state = 'pending'`,
 };
 
-/** $1 id, $2 lease in ms. The number of the try is its fence. */
+/** $1 id, $2 lease in ms. The try number is the fence. */
 export const claimDelivery: SqlStatement = {
   name: 'webhook_claim',
   text: `UPDATE webhook_deliveries
@@ -64,7 +64,7 @@ export const recordTry: SqlStatement = {
       SELECT id, account_id, $2, $4, $5, $7 FROM recorded`,
 };
 
-/** $1 id, $2 account. One more try, now. */
+/** $1 id, $2 account. Schedules one more try, now. */
 export const redeliver: SqlStatement = {
   name: 'webhook_redeliver',
   text: `UPDATE webhook_deliveries SET state = 'pending', next_try_at = statement_timestamp(), dispatched_at = NULL
@@ -80,7 +80,7 @@ export const listDeliveries: SqlStatement = {
   text: `${DELIVERY} WHERE account_id = $1 AND task_id = $2 ORDER BY id`,
 };
 
-/** $1 account, $2 limit. Of the account itself, newest first. */
+/** $1 account, $2 limit. Events of the account itself, newest first. */
 export const listAlertDeliveries: SqlStatement = {
   name: 'webhook_list_alerts',
   text: `${DELIVERY} WHERE account_id = $1 AND task_id IS NULL ORDER BY created_at DESC LIMIT $2`,

@@ -14,17 +14,17 @@ import {
   takeDeliveries,
 } from './webhook-deliveries.sql.ts';
 
-/** What an event is of: a task, whose result is read at each try, or what was written down when it happened. */
+/** The subject of an event: a task, whose result is read at each try, or the facts recorded when the event happened. */
 export type EventSubject = { readonly taskId: string } | { readonly taskId: null; readonly facts: unknown };
 
-/** A delivery in a worker's hands. */
+/** A delivery claimed by a worker. */
 export interface ClaimedDelivery {
   readonly id: string;
   readonly accountId: string;
   readonly event: string;
   readonly subject: EventSubject;
   readonly url: string;
-  /** Which try this is, from 1: the fence of its record. */
+  /** The number of this try, from 1: the fence of its record. */
   readonly tries: number;
 }
 
@@ -38,7 +38,7 @@ export interface DeliveryTry {
 
 export interface DeliveryView {
   readonly id: string;
-  /** Null: of the account itself. */
+  /** Null for events of the account itself. */
   readonly taskId: string | null;
   readonly event: string;
   readonly url: string;
@@ -49,7 +49,7 @@ export interface DeliveryView {
   readonly log: readonly DeliveryTry[];
 }
 
-/** Tries of one account under way at once. */
+/** Maximum tries in flight per account. */
 const ACCOUNT_IN_FLIGHT_MAX = 8;
 const ALERTS_LISTED_MAX = 100;
 
@@ -57,7 +57,7 @@ interface DueRow {
   readonly id: string;
   readonly dispatch: string;
   readonly request_id: string | null;
-  /** The generation that it tells of; null where it tells of something else. */
+  /** The generation that the event reports; null for other events. */
   readonly call_id: string | null;
 }
 
@@ -69,7 +69,7 @@ export class WebhookDeliveriesStore {
     this.#cells = cells;
   }
 
-  /** Due deliveries, for the relay. */
+  /** Returns the source of due deliveries, for the relay. */
   due(): RelaySource {
     return {
       take: async (limit, lostAfterMs) => {
@@ -87,7 +87,7 @@ export class WebhookDeliveriesStore {
     };
   }
 
-  /** Begins a try; undefined when it is delivered, given up, not due or under way. */
+  /** Starts a try. Undefined when the delivery is done, given up, not due or already in progress. */
   async claim(deliveryId: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
     const [row] = await run<ClaimedRow>(this.#cells.ofOwned(deliveryId).money, claimDelivery, [
       deliveryId,
@@ -105,7 +105,7 @@ export class WebhookDeliveriesStore {
     );
   }
 
-  /** Logs a try and what follows: the next one in `nextTryMs`, or the end. */
+  /** Logs a try and its consequence: the next one in `nextTryMs`, or the end. */
   async recordTry(
     delivery: ClaimedDelivery,
     result: { status: number | null; error: string | null; durationMs: number },
@@ -117,18 +117,18 @@ export class WebhookDeliveriesStore {
     await run(this.#cells.of(delivery.accountId).money, recordTry, values);
   }
 
-  /** Gives a delivery one more try, now; false when the account has no such delivery. */
+  /** Schedules one more try, now. Returns false when the account has no such delivery. */
   async redeliver(deliveryId: string, accountId: string): Promise<boolean> {
     return (await run(this.#cells.of(accountId).money, redeliver, [deliveryId, accountId])).length === 1;
   }
 
-  /** The deliveries of a task with their logs. */
+  /** Returns the deliveries of a task with their logs. */
   async list(accountId: string, taskId: string): Promise<DeliveryView[]> {
     const { money } = this.#cells.of(accountId);
     return await withTries(money, await run<DeliveryRow>(money, listDeliveries, [accountId, taskId]));
   }
 
-  /** The latest deliveries of the account's own events with their logs, newest first. */
+  /** Returns the latest deliveries of the account's own events with their logs, newest first. */
   async listAlerts(accountId: string): Promise<DeliveryView[]> {
     const values = [accountId, ALERTS_LISTED_MAX];
     const { money } = this.#cells.of(accountId);

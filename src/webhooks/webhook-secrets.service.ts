@@ -3,27 +3,27 @@ import { InvariantError } from '../lib/invariant.ts';
 import type { WebhookSecretsStore } from './webhook-secrets.store.ts';
 import { newWebhookSecret } from './webhook-signature.ts';
 
-/** Seals secrets for storage, bound to what they belong to. */
+/** Encrypts secrets for storage, bound to their owner. */
 export interface SecretCipher {
   seal(plain: string, binding: string): Buffer;
-  /** Undefined when the bytes were sealed under another installation's secret or for something else. */
+  /** Undefined when the bytes were sealed with another installation's secret or for another owner. */
   open(sealed: Buffer, binding: string): string | undefined;
 }
 
 export interface WebhookSecrets {
   /** `whsec_…` */
   readonly secret: string;
-  /** The one before, while it still signs beside the new one. */
+  /** The previous secret, while it still signs alongside the new one. */
   readonly previousSecret: string | null;
   readonly previousExpiresAt: Date | null;
 }
 
-/** Ms that the secret before a rotation still signs. */
+/** Ms for which the previous secret still signs after a rotation. */
 const ROTATION_OVERLAP_MS = 24 * 3_600_000;
 const RESEAL_PAGE = 500;
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
 
-/** Signing secrets of accounts, made when first needed. */
+/** Signing secrets of accounts, created when first needed. */
 export class WebhookSecretsService {
   readonly #store: WebhookSecretsStore;
   readonly #cipher: SecretCipher;
@@ -33,7 +33,7 @@ export class WebhookSecretsService {
     this.#cipher = cipher;
   }
 
-  /** The account's secrets. */
+  /** Returns the account's secrets, and creates them if it has none. */
   async get(accountId: string): Promise<WebhookSecrets> {
     let sealed = await this.#store.find(accountId);
     if (!sealed) {
@@ -41,7 +41,7 @@ export class WebhookSecretsService {
       sealed = await this.#store.find(accountId);
     }
     if (!sealed) {
-      throw new InvariantError(`webhook secret of account ${accountId} is gone right after it was stored`);
+      throw new InvariantError(`webhook secret of account ${accountId} is missing right after it was stored`);
     }
     const previousExpiresAt = new Date(sealed.rotatedAt.getTime() + ROTATION_OVERLAP_MS);
     const overlaps = sealed.previousSecret !== null && previousExpiresAt.getTime() > systemClock.now();
@@ -52,13 +52,13 @@ export class WebhookSecretsService {
     };
   }
 
-  /** Makes a new secret; the old one signs beside it for a day. */
+  /** Creates a new secret. The old one also signs for another day. */
   async rotate(accountId: string): Promise<WebhookSecrets> {
     await this.#store.rotate(accountId, this.#cipher.seal(newWebhookSecret(), accountId));
     return await this.get(accountId);
   }
 
-  /** Reseals every account's secrets, so that a previous TOLLGATE_SECRET is no longer needed. Returns how many accounts. */
+  /** Reseals every account's secrets, so that a previous TOLLGATE_SECRET is no longer needed. Returns the number of accounts. */
   async resealAll(): Promise<number> {
     let resealed = 0;
     for (let after = FIRST_UUID; ; ) {
@@ -82,7 +82,7 @@ export class WebhookSecretsService {
     const secret = this.#cipher.open(sealed, accountId);
     if (secret === undefined) {
       throw new InvariantError(
-        `webhook secret of account ${accountId} was sealed under another TOLLGATE_SECRET`,
+        `webhook secret of account ${accountId} was sealed with another TOLLGATE_SECRET`,
       );
     }
     return secret;

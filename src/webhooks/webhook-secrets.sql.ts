@@ -6,19 +6,19 @@ export const findSecret: SqlStatement = {
   text: 'SELECT secret, previous_secret, rotated_at FROM webhook_secrets WHERE account_id = $1',
 };
 
-/** $1 account to begin after, $2 limit. */
+/** $1 account after which to start, $2 limit. */
 export const listSecrets: SqlStatement = {
   name: 'webhook_list_secrets',
   text: `SELECT account_id, secret, previous_secret FROM webhook_secrets WHERE account_id > $1 ORDER BY account_id LIMIT $2`,
 };
 
-/** $1 account, $2 sealed secret as read, $3 and $4 secret and previous secret, resealed. Nothing if it was rotated meanwhile. */
+/** $1 account, $2 sealed secret as read, $3 and $4 secret and previous secret, resealed. Changes nothing if it was rotated meanwhile. */
 export const resealSecret: SqlStatement = {
   name: 'webhook_reseal_secret',
   text: 'UPDATE webhook_secrets SET secret = $3, previous_secret = $4 WHERE account_id = $1 AND secret = $2',
 };
 
-/** $1 account, $2 sealed secret. Of two that come at once, the first stays. */
+/** $1 account, $2 sealed secret. Of two concurrent inserts, the first wins. */
 export const insertSecret: SqlStatement = {
   name: 'webhook_insert_secret',
   text: `INSERT INTO webhook_secrets (account_id, secret) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING`,

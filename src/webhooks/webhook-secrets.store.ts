@@ -28,12 +28,12 @@ export class WebhookSecretsStore {
     return row && { secret: row.secret, previousSecret: row.previous_secret, rotatedAt: row.rotated_at };
   }
 
-  /** Stores the first secret of an account, unless it has one by now. */
+  /** Stores an account's first secret, unless it already has one. */
   async insert(accountId: string, sealed: Buffer): Promise<void> {
     await run(this.#cells.of(accountId).money, insertSecret, [accountId, sealed]);
   }
 
-  /** Up to `limit` accounts' secrets, in order of their ids. */
+  /** Returns the secrets of up to `limit` accounts after the given one, in order of their ids. */
   async listAfter(
     accountId: string,
     limit: number,
@@ -50,7 +50,7 @@ export class WebhookSecretsStore {
     }));
   }
 
-  /** Replaces what was read as `from`, unless it has been rotated meanwhile. */
+  /** Replaces the secrets read as `from`, unless they were rotated meanwhile. */
   async reseal(accountId: string, from: SealedPair, to: SealedPair): Promise<void> {
     await run(this.#cells.of(accountId).money, resealSecret, [
       accountId,

@@ -16,7 +16,7 @@ async function send(resolve: ResolveAll, url = 'https://hooks.example/') {
   return result;
 }
 
-test('a name that resolves to a private address, also among public ones, is refused', async () => {
+test('rejects a name that resolves to a private address, even among public ones', async () => {
   const loopback = { address: '127.0.0.1', family: 4 };
   const open = { address: '1.1.1.1', family: 4 };
   for (const addresses of [[loopback], [open, loopback], [{ address: '::ffff:10.0.0.1', family: 6 }], []]) {
@@ -24,7 +24,7 @@ test('a name that resolves to a private address, also among public ones, is refu
   }
 });
 
-test('a private address, and anything but https, is refused before anything connects', async () => {
+test('rejects private addresses and anything but https before connecting', async () => {
   const never: ResolveAll = () => {
     throw new Error('nothing to resolve');
   };
@@ -33,13 +33,13 @@ test('a private address, and anything but https, is refused before anything conn
   }
 });
 
-test('a name that does not resolve may resolve later', async () => {
+test('retries a name that does not resolve', async () => {
   const failing: ResolveAll = (_hostname, callback) =>
     callback(Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' }), []);
   expect(await send(failing)).toMatchObject({ error: 'name_not_resolved', retryable: true });
 });
 
-test('an endpoint that never answers costs its time limit and no more', async () => {
+test('gives up on an endpoint that never answers when its time limit is over', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const sender = new WebhookSender({ allowPrivateTargets: true, timeoutMs: 150 });

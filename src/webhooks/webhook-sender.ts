@@ -4,20 +4,20 @@ import { HttpClient } from '../upstream/http-client.ts';
 import { transportErrorOf } from '../upstream/transport-error.ts';
 
 export interface WebhookSenderSettings {
-  /** Plain http and private addresses: for tests and development only. */
+  /** Allows plain http and private addresses; for tests and development only. */
   readonly allowPrivateTargets: boolean;
-  /** Ms a try may take from connect to the end of the answer. */
+  /** Maximum duration of a try in ms, from connect to the end of the response. */
   readonly timeoutMs?: number;
-  /** Resolves names; the system's resolver unless a test brings its own. */
+  /** Resolves names; defaults to the system's resolver. */
   readonly resolve?: ResolveAll;
 }
 
 export interface TryResult {
   /** HTTP status; null when there was no answer. */
   readonly status: number | null;
-  /** Stable snake_case, null when the endpoint accepted. */
+  /** Stable snake_case code; null when the endpoint accepted the event. */
   readonly error: string | null;
-  /** Another try may succeed. */
+  /** Whether another try may succeed. */
   readonly retryable: boolean;
   readonly durationMs: number;
 }
@@ -28,7 +28,10 @@ const ANSWER_BYTES_MAX = 64 * 1024;
 const CONNECTIONS_PER_HOST_MAX = 8;
 const GONE = 410;
 
-/** Posts events to customers' endpoints. Follows no redirect, reads little, connects to vetted addresses only. */
+/**
+ * Posts events to customers' endpoints. Follows no redirects, reads little of the response, connects only to public addresses
+ * unless allowed otherwise.
+ */
 export class WebhookSender {
   readonly #settings: WebhookSenderSettings;
   readonly #http: HttpClient;
@@ -43,7 +46,7 @@ export class WebhookSender {
     });
   }
 
-  /** One try. Never throws. */
+  /** Makes one try. Never throws. */
   async send(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<TryResult> {
     const startedAt = performance.now();
     const finish = (result: Omit<TryResult, 'durationMs'>): TryResult => ({
@@ -63,7 +66,7 @@ export class WebhookSender {
       const sent = { 'content-type': 'application/json', 'user-agent': 'Tollgate-Webhooks/1', ...headers };
       const call = { origin, method: 'POST', path: pathname + search, headers: sent, body } as const;
       const response = await this.#http.request(call, clocks);
-      // The answer's text is of no interest, but a connection is only reusable once it is read.
+      // The response body does not matter, but a connection can only be reused once it has been read.
       await response.body.dump({ limit: ANSWER_BYTES_MAX }).catch(() => undefined);
       const status = response.statusCode;
       if (status >= 200 && status < 300) {
@@ -77,7 +80,7 @@ export class WebhookSender {
     }
   }
 
-  /** Closes idle connections and ends tries under way. */
+  /** Closes idle connections and ends tries in progress. */
   async close(): Promise<void> {
     await this.#http.close();
   }
@@ -91,7 +94,7 @@ const CODES: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'timeout',
 };
 
-/** Codes only: an error's text could tell a customer what our network looks like from inside. */
+/** Returns codes only: an error's text could reveal our internal network to a customer. */
 function describe(error: unknown): { error: string; retryable: boolean } {
   if (error instanceof NotPublicError) {
     return REFUSED;

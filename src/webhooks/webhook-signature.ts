@@ -3,14 +3,14 @@ import { createHmac, randomBytes } from 'node:crypto';
 const SECRET_PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** A new signing secret in the text form of Standard Webhooks: `whsec_` + base64. */
+/** Creates a signing secret in the text form of Standard Webhooks: `whsec_` + base64. */
 export function newWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
 /**
- * The three headers of Standard Webhooks (spec/standard-webhooks.md). `timestampSeconds` is the time of this try; the id
- * stays the same over all tries. Several secrets give several signatures: each side of a rotation verifies.
+ * Returns the three headers of Standard Webhooks (spec/standard-webhooks.md). `timestampSeconds` is the time of this try; the id is
+ * the same for all tries. Each secret adds a signature, so both the old and the new one verify during a rotation.
  */
 export function webhookSignatureHeaders(
   id: string,

@@ -16,7 +16,7 @@ import {
 
 type Deliveries = Pick<WebhookDeliveriesStore, 'list' | 'listAlerts' | 'redeliver'>;
 
-/** `/api/v1/webhooks`: the secret that events are signed with, what was delivered, and another try. */
+/** `/api/v1/webhooks`: the secret that signs events, the deliveries, and redelivery. */
 export function webhookRoutes(secrets: WebhookSecretsService, deliveries: Deliveries): Route[] {
   return [...secretRoutes(secrets), ...deliveryRoutes(deliveries)];
 }
@@ -42,7 +42,7 @@ function secretRoutes(secrets: WebhookSecretsService): Route[] {
       method: 'post',
       path: '/api/v1/webhooks/secret/rotate',
       operationId: 'rotateWebhookSecret',
-      summary: 'Make a new secret; for a day events are signed with both',
+      summary: 'Create a new secret; for one day, events are signed with both',
       tag: 'Webhooks',
       access: 'owner',
       envelope: 'data',
@@ -62,7 +62,8 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       method: 'get',
       path: '/api/v1/webhooks/deliveries',
       operationId: 'listWebhookDeliveries',
-      summary: "The webhook deliveries of a task, or of the account's own events, with the log of every try",
+      summary:
+        "List the webhook deliveries of a task, or of the account's own events, with a log of every try",
       tag: 'Webhooks',
       access: 'owner',
       envelope: 'data',
@@ -78,7 +79,7 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       method: 'post',
       path: '/api/v1/webhooks/deliveries/{id}/redeliver',
       operationId: 'redeliverWebhook',
-      summary: 'Try a delivery once more, now',
+      summary: 'Retry a delivery now',
       tag: 'Webhooks',
       access: 'owner',
       envelope: 'data',
