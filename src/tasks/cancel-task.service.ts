@@ -6,7 +6,7 @@ import { isTerminal } from './task-state.ts';
 import type { TaskSweepStore } from './task-sweep.store.ts';
 import { taskNotFound } from './tasks.errors.ts';
 
-/** `canceled`: it is over, the hold released; `requested`: its worker has been told. */
+/** `canceled`: the task is over and its hold released; `requested`: its worker has been told to stop. */
 export type CancelOutcome = 'canceled' | 'requested';
 
 export interface CancelDependencies {
@@ -14,11 +14,11 @@ export interface CancelDependencies {
   readonly sweeps: Pick<TaskSweepStore, 'requestCancel'>;
   readonly endings: Pick<TaskEndings, 'cancel'>;
   readonly publisher: CancelPublisher;
-  /** Pools whose engine can stop a run that has begun. */
+  /** Pools whose engine can stop a run in progress. */
   readonly stoppablePools: () => readonly string[];
 }
 
-/** Cancels tasks on whichever host they are: flag in the row first, then a message; either is enough. */
+/** Cancels tasks on any host: sets the flag in the row, then sends a message. Either is enough. */
 export class CancelTaskService {
   readonly #dependencies: CancelDependencies;
 
@@ -26,7 +26,7 @@ export class CancelTaskService {
     this.#dependencies = dependencies;
   }
 
-  /** Idempotent. Throws AppError task_not_found (foreign ones too), task_not_cancelable. */
+  /** Cancels a task. Idempotent. Throws AppError task_not_found (also for other accounts' tasks), task_not_cancelable. */
   async cancel(taskId: string, scope: TaskScope): Promise<CancelOutcome> {
     const { reads, sweeps, endings, publisher, stoppablePools } = this.#dependencies;
     const task = await reads.findTask(taskId, scope);
@@ -37,7 +37,7 @@ export class CancelTaskService {
     if (!flagged) {
       return await this.#answerUncanceled(taskId, scope);
     }
-    // With the flag up no worker can claim it, so a waiting task stays waiting until this ends it.
+    // With the flag set no worker can claim the task, so a waiting one keeps waiting until this ends it.
     const outcome = await endings.cancel(flagged, { attempt: null, from: ['queued', 'generated'] });
     if (outcome === 'settled') {
       return 'canceled';
@@ -49,7 +49,7 @@ export class CancelTaskService {
     return 'requested';
   }
 
-  /** It ended meanwhile, by a cancel or otherwise, or cannot be stopped. */
+  /** Answers for a task that has ended in the meantime, by a cancel or otherwise, or that cannot be stopped. */
   async #answerUncanceled(taskId: string, scope: TaskScope): Promise<CancelOutcome> {
     const task = await this.#dependencies.reads.findTask(taskId, scope);
     if (!task) {
@@ -58,7 +58,9 @@ export class CancelTaskService {
     if (task.state === 'canceled') {
       return 'canceled';
     }
-    const why = isTerminal(task.state) ? `it has ended: ${task.state}` : 'its engine cannot stop a run';
+    const why = isTerminal(task.state)
+      ? `it has already ended (${task.state})`
+      : 'its engine cannot stop a run';
     throw new AppError('task_not_cancelable', `The task cannot be canceled: ${why}.`);
   }
 }

@@ -11,7 +11,7 @@ function restsOf(engine: Pick<Engine, 'isReady' | 'findMistakes'>) {
   return { rests, told };
 }
 
-test('what an engine lacks is told in one line as soon as it is served', async () => {
+test('logs in one line what an engine lacks, as soon as its pool is served', async () => {
   const findMistakes = async () => ['node 3: the server has no KSampler', 'node 4: no such checkpoint'];
   const { rests, told } = restsOf({ findMistakes });
   await rests.restUntilReady('comfy');
@@ -21,7 +21,7 @@ test('what an engine lacks is told in one line as soon as it is served', async (
   expect(rests.isResting('comfy')).toBe(false);
 });
 
-test('one that comes later is asked when it is there, and one that cannot say is served all the same', async () => {
+test('asks an engine that comes later once it is there, and serves one that cannot say what it lacks', async () => {
   let answers = 0;
   let isBack = (): void => undefined;
   const back = new Promise<void>((resolve) => {

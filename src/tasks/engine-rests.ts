@@ -3,26 +3,26 @@ import type { Logger } from '../lib/logger.ts';
 import { pause } from '../lib/pause.ts';
 
 export interface RestClocks {
-  /** Ms between two questions after an engine that is away. */
+  /** Ms between two checks of an engine that is away. */
   readonly probeMs: number;
-  /** Ms an engine has to answer one. */
+  /** Ms that an engine has to answer a check. */
   readonly answerMs: number;
 }
 
 export const REST_CLOCKS: RestClocks = { probeMs: 2_000, answerMs: 5_000 };
 
-/** Ms an engine has to say what it lacks. */
+/** Ms that an engine has to report what it lacks. */
 const LOOK_OVER_MS = 30_000;
 
-/** Called when a pool of this process rests or works again. */
+/** Called when a pool of this process starts to rest or works again. */
 export type RestListener = (pool: string, rests: boolean) => void;
 
-/** Why a pool rests: its engine does not answer, or refuses everything until an operator mends it. */
+/** Why a pool rests: its engine does not answer, or rejects everything until an operator fixes it. */
 type RestReason = 'away' | 'misconfigured';
 
 /**
- * The pools whose engine is of no use to this process: nothing is taken for them here until it answers again, or has been mended. Other
- * hosts go on, so the tasks that wait lose time only where no host has the engine.
+ * The pools that rest in this process because their engine is of no use to it: no tasks are taken for them here until the engine
+ * answers again or has been fixed. Other hosts continue, so waiting tasks lose time only if no host has the engine.
  */
 export class EngineRests {
   readonly #engines: EnginePools;
@@ -30,10 +30,10 @@ export class EngineRests {
   readonly #clocks: RestClocks;
   readonly #closing = new AbortController();
   readonly #resting = new Map<string, RestReason>();
-  /** Ends the pauses of engines that were misconfigured. */
+  /** Ends the rests of misconfigured engines. */
   #mended = new AbortController();
   readonly #listeners = new Set<RestListener>();
-  /** Whether their engines were asked. */
+  /** The pools served here; the value says whether their engine has been asked yet. */
   readonly #served = new Map<string, boolean>();
 
   constructor(engines: EnginePools, log: Logger, clocks: RestClocks = REST_CLOCKS) {
@@ -42,7 +42,7 @@ export class EngineRests {
     this.#clocks = clocks;
   }
 
-  /** The pools that this process serves, once their engines were asked for the first time. */
+  /** Pools that this process serves and whose engine has been asked at least once. */
   get served(): string[] {
     return [...this.#served].filter(([, wasAsked]) => wasAsked).map(([pool]) => pool);
   }
@@ -51,18 +51,18 @@ export class EngineRests {
     return this.#resting.has(pool);
   }
 
-  /** Whether it rests because an operator has something to mend. */
+  /** Whether the pool rests because an operator has to fix something. */
   isMisconfigured(pool: string): boolean {
     return this.#resting.get(pool) === 'misconfigured';
   }
 
-  /** Calls the listener at each change until the returned function is called. */
+  /** Calls the listener on each change until the returned function is called. */
   onChange(listener: RestListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Whether the pool's engine can take work, as it says just now. An engine that cannot be asked always can. */
+  /** Asks the pool's engine whether it can take work now. An engine that cannot be asked always can. */
   async isReady(pool: string): Promise<boolean> {
     const engine = this.#engines.find(pool);
     if (!engine?.isReady) {
@@ -72,7 +72,7 @@ export class EngineRests {
     return await engine.isReady(signal).catch(() => false);
   }
 
-  /** Lets the pool rest if its engine is not there yet, else looks it over: for a process that is about to serve it. */
+  /** Lets the pool rest if its engine is not there yet, else checks what it lacks. For a process that is about to serve the pool. */
   async restUntilReady(pool: string): Promise<void> {
     this.#served.set(pool, false);
     const isReady = await this.isReady(pool);
@@ -86,12 +86,12 @@ export class EngineRests {
     }
   }
 
-  /** The pool is not served here any more. */
+  /** Records that the pool is no longer served here. */
   leave(pool: string): void {
     this.#served.delete(pool);
   }
 
-  /** The pool rests until its engine answers. */
+  /** Lets the pool rest until its engine answers. */
   begin(pool: string): void {
     if (this.#rest(pool, 'away')) {
       this.#log.warn({ pool }, 'the engine is away: this worker takes no tasks for it until it answers');
@@ -99,24 +99,24 @@ export class EngineRests {
     }
   }
 
-  /** The pool rests for that long: its engine answers, but refuses everything. What is taken next tries whether it was mended. */
+  /** Lets the pool rest for that long: its engine answers, but rejects everything. The next task shows whether it has been fixed. */
   pauseMisconfigured(pool: string, milliseconds: number): void {
     if (this.#rest(pool, 'misconfigured')) {
       this.#log.error(
         { pool, pauseMs: milliseconds },
-        'the engine refuses every run until an operator mends it: this worker takes no tasks for it meanwhile',
+        'the engine rejects every run until an operator fixes it: this worker takes no tasks for it meanwhile',
       );
       void this.#awaitMended(pool, milliseconds);
     }
   }
 
-  /** The settings have changed: pools that rest for them take work again. */
+  /** Ends the rests of misconfigured pools, because the settings have changed. */
   retryMisconfigured(): void {
     this.#mended.abort();
     this.#mended = new AbortController();
   }
 
-  /** Asks no more. */
+  /** Stops all checks. */
   close(): void {
     this.#closing.abort();
     this.#listeners.clear();
@@ -136,7 +136,7 @@ export class EngineRests {
     }
   }
 
-  /** Tells the operator what the engine lacks, before an order finds out. A hint only: whether it can be had or not, orders are tried. */
+  /** Tells the operator what the engine lacks before an order runs into it. Only a hint: orders are tried in any case. */
   async #lookOver(pool: string): Promise<void> {
     const signal = AbortSignal.any([AbortSignal.timeout(LOOK_OVER_MS), this.#closing.signal]);
     try {
@@ -160,7 +160,7 @@ export class EngineRests {
     }
   }
 
-  /** False where it rests already. */
+  /** Returns false if the pool already rests. */
   #rest(pool: string, reason: RestReason): boolean {
     if (this.#resting.has(pool) || this.#closing.signal.aborted) {
       return false;

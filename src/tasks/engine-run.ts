@@ -13,14 +13,14 @@ import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
 import { readOrder } from './task-parameters.ts';
 
-/** Polls in a row that may fail before the attempt does. */
+/** Consecutive polls that may fail before the attempt does. */
 const POLL_FAILURES_MAX = 5;
-/** Ms an engine that did not answer a poll has to say that it is there. */
+/** Ms that an engine has to show it is alive after it did not answer a poll. */
 const READY_MS = 5_000;
-/** Ms an engine has to say that it stopped a run. */
+/** Ms that an engine has to confirm that it stopped a run. */
 const CANCEL_TIMEOUT_MS = 10_000;
 
-/** A failed run, and whether it is known that nothing of it goes on upstream. */
+/** A failed run. `runIsOver` says whether it is certain that nothing of it continues upstream. */
 export class RunFailureError extends Error {
   override readonly name = 'RunFailureError';
   readonly failure: EngineFailure;
@@ -41,11 +41,11 @@ export interface RunParts {
   readonly claims: Pick<TaskClaimsStore, 'markSubmitting' | 'storeReference'>;
   /** Called with the reference as soon as there is one. */
   readonly onReference: (reference: string) => void;
-  /** Called with each answer of a poll. */
+  /** Called with the answer to each poll. */
   readonly onStatus?: ((status: EngineStatus) => void) | undefined;
 }
 
-/** What a claimed task asks its engine for, with what its route adds. */
+/** Returns what a claimed task asks of its engine, including what its route adds. */
 export function requestOf(task: ClaimedRun, extra: EngineRequest['extra']): EngineRequest {
   const { prompt, width, height, steps, seconds, upstreamModel } = readOrder(task.parameters);
   return {
@@ -64,8 +64,8 @@ export function requestOf(task: ClaimedRun, extra: EngineRequest['extra']): Engi
 }
 
 /**
- * Runs the task on its engine until its outputs can be collected: goes on with what an earlier attempt began, and submits only
- * where that cannot pay twice. Throws RunFailureError, or the signal's reason.
+ * Runs the task on its engine until its outputs can be collected. Continues what an earlier attempt began, and submits only where
+ * that cannot cause a second charge. Throws RunFailureError, or the signal's reason.
  */
 export async function runOnEngine(parts: RunParts): Promise<{ reference: string; status: EngineStatus }> {
   const { task } = parts;
@@ -85,7 +85,7 @@ export async function runOnEngine(parts: RunParts): Promise<{ reference: string;
 
 async function recoverOrSubmit(parts: RunParts): Promise<string> {
   const { task, engine, request, context } = parts;
-  // A free engine is not marked before its submit; there any earlier attempt may have left a run behind.
+  // Free engines are not marked before a submit, so any earlier attempt may have left a run behind.
   const maybeSubmitted = isPaid(parts) ? task.engineSubmittedAt !== null : task.attempt > 1;
   if (maybeSubmitted && task.engineReference === null) {
     const found = await certainly(() => engine.recover(request, context), false);
@@ -110,7 +110,7 @@ async function recoverOrSubmit(parts: RunParts): Promise<string> {
   return await keepReference(parts, reference);
 }
 
-/** Stores the reference before anything else happens, so that a crash resumes instead of submitting again, where that is possible. */
+/** Stores the reference before anything else happens, so that a crash resumes the run, where possible, instead of submitting again. */
 async function keepReference(parts: RunParts, reference: string): Promise<string> {
   const { task, engine, claims, onReference } = parts;
   onReference(reference);
@@ -123,7 +123,10 @@ async function keepReference(parts: RunParts, reference: string): Promise<string
   return reference;
 }
 
-/** An EngineError is an answer of the upstream; only one that says so leaves open whether a run was begun. */
+/**
+ * Turns an EngineError into a RunFailureError. It is the upstream's answer; only SUBMIT_UNCONFIRMED leaves open whether a run was
+ * begun.
+ */
 async function certainly<T>(call: () => Promise<T>, refusalMeansOver: boolean): Promise<T> {
   try {
     return await call();
@@ -164,7 +167,7 @@ async function pollUntilDone(parts: RunParts, reference: string): Promise<Engine
   }
 }
 
-/** Whether the outputs are there. Throws RunFailureError when they never will be. */
+/** Returns whether the outputs are there. Throws RunFailureError when they never will be. */
 function isDone(status: EngineStatus, paid: boolean): boolean {
   if (status.state === 'failed' && status.failure?.code === RUN_LOST.code) {
     throw lost(status.failure, paid);
@@ -184,7 +187,7 @@ function isDone(status: EngineStatus, paid: boolean): boolean {
   return status.state === 'succeeded';
 }
 
-/** Whether the engine that did not answer a poll answers nothing at all: then more polls would only wait for it. */
+/** Returns whether an engine that did not answer a poll answers nothing at all: further polls would only wait for it. */
 async function isHung({ engine, context }: RunParts, error: unknown): Promise<boolean> {
   if (!(engine.isReady && error instanceof EngineError && error.failure.code === TIMED_OUT.code)) {
     return false;
@@ -193,7 +196,7 @@ async function isHung({ engine, context }: RunParts, error: unknown): Promise<bo
   return !(await engine.isReady(signal).catch(() => false));
 }
 
-/** Ms to wait after a failed poll, or throws: a poll that fails says nothing about the run behind it. */
+/** Returns the ms to wait after a failed poll, or throws. A failed poll says nothing about the run behind it. */
 function tolerable(error: unknown, failedPolls: number, paid: boolean): number {
   if (!(error instanceof EngineError)) {
     throw error;
@@ -208,7 +211,7 @@ function tolerable(error: unknown, failedPolls: number, paid: boolean): number {
   return failure.retryAfterMs ?? 0;
 }
 
-/** What a paid upstream has forgotten it may still bill: only a free one is asked again. */
+/** Returns the failure of a run that the upstream has lost. A paid upstream may still bill it, so only a free one is asked again. */
 function lost(failure: EngineFailure, paid: boolean): RunFailureError {
   return new RunFailureError({ ...failure, retryable: !paid }, true);
 }
@@ -219,7 +222,7 @@ function isPaid(parts: RunParts): boolean {
 
 type EngineStop = Awaited<ReturnType<Engine['cancel']>>;
 
-/** Tells an engine to stop a run; one that does not answer in time goes on. Throws nothing. */
+/** Tells an engine to stop a run; does not wait for one that is too slow to answer. Never throws. */
 export async function stopRun(
   engine: Engine,
   request: EngineRequest,

@@ -21,10 +21,10 @@ import { taskFields } from './task-fields.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
 const ROOM_WAIT_MS = 10_000;
-/** Share of the progress bar that generating takes; post-processing has the rest. */
+/** Share of the progress bar for generating; post-processing has the rest. */
 export const GENERATE_SHARE = 0.9;
 
-/** One attempt, with what is known of it so far. */
+/** An attempt and what is known about it so far. */
 interface Attempt<Task extends ClaimedRun> {
   readonly task: Task;
   readonly lease: Lease;
@@ -33,11 +33,11 @@ interface Attempt<Task extends ClaimedRun> {
   /** Unix ms. */
   beganAt: number;
   reference: string | undefined;
-  /** What the run will be billed at, where its engine says so. */
+  /** What the run will be billed at, if its engine says so. */
   cost: NanoUsd | null;
 }
 
-/** Runs claimed tasks on their engines and hands their raw output on, wherever the claims are kept. */
+/** Runs claimed tasks on their engines and hands on their raw output, wherever the claims are stored. */
 export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
   readonly #dependencies: GenerateDependencies<Task>;
   readonly #settings: GenerateSettings;
@@ -50,8 +50,8 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
   }
 
   /**
-   * One attempt at a task that was claimed for it. Resolves when the engine's slot is free; a picture that is finished in place may
-   * not be ready then. Throws only when the claims cannot be reached; the lease then lapses and the task comes back.
+   * Makes one attempt at a task that was claimed for it. Resolves when the engine's slot is free; an image that is finished in
+   * place may not be ready by then. Throws only when the claims cannot be reached; the lease then expires and the task comes back.
    */
   async run(task: Task, signal: AbortSignal): Promise<AttemptOutcome> {
     const { leases, endings, engines, inPlace, policyOf } = this.#dependencies;
@@ -108,7 +108,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     }
   }
 
-  /** Waits a little for memory on the GPU. Throws NoRoomError: another host may have it sooner. */
+  /** Waits a little for GPU memory. Throws NoRoomError when there is none: another host may have some sooner. */
   async #enterRoom({ task, lease }: Attempt<Task>): Promise<() => void> {
     const { rooms } = this.#dependencies;
     if (!rooms?.isShared(task.pool)) {
@@ -160,7 +160,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       cost: attempt.cost?.toString() ?? null,
       ...(engine.capabilities.algorithmic ? { source: 'algorithmicMedia' as const } : {}),
     };
-    // What was paid for is stored before anything else happens to it.
+    // Output that was paid for is stored before anything else happens to it.
     if (inPlace && !engine.capabilities.paid) {
       const whole = { task, lease, generated, outputs, folder };
       const result = await inPlace.finish(whole, () => leaveSlot({ result: 'advanced' }));
@@ -171,7 +171,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     return await this.#handOn(attempt, generated, outputs);
   }
 
-  /** Stores the raw output for post-processing, which any worker can do from here on. */
+  /** Stores the raw output for post-processing, which any worker can do from then on. */
   async #handOn(
     { task, lease }: Attempt<Task>,
     run: Omit<GeneratedRun, 'outputs'>,
@@ -204,11 +204,11 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       return { result: 'returned' };
     }
     if (isStorageOutage(error)) {
-      // the scratch disk: nothing is known to be wrong with the task, and what an engine was paid for is collected again
+      // the scratch disk failed: the task itself may be fine, and output that was paid for is collected again
       await this.#dependencies.claims.giveBack({ ...giveBackOf(task), ...AFTER_STORAGE_OUTAGE });
       this.#dependencies.log.error(
         { error, ...taskFields(task) },
-        'no room or no way to write: the task waits',
+        'the disk is full or cannot be written: the task waits',
       );
       return { result: 'returned', pausePoolMs: AFTER_STORAGE_OUTAGE.waitMs };
     }
@@ -218,7 +218,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     if (error instanceof EngineError) {
       return await this.#afterRunFailure(attempt, error.failure, false);
     }
-    this.#dependencies.log.error({ error, ...taskFields(task) }, 'an attempt broke');
+    this.#dependencies.log.error({ error, ...taskFields(task) }, 'an attempt failed unexpectedly');
     const failure = {
       code: 'internal_error',
       message: 'internal error while running the task',
@@ -237,7 +237,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     const fence = { attempt: task.attempt, from: ['generating'] as const };
     switch (reason) {
       case 'claim_lost':
-        // The next attempt may already poll the same run: not ours to cancel.
+        // The next attempt may already poll the same run, so it must not be canceled here.
         return { result: 'claim_lost' };
       case 'canceled':
         await this.#stopEngine(attempt);
@@ -251,7 +251,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       }
       case 'run_timeout': {
         if (isStorageAway) {
-          // what was made is there: the run stays, and the next attempt collects it again
+          // the output exists: keep the run, so that the next attempt collects it again
           await claims.giveBack({ ...giveBackOf(task), ...AFTER_STORAGE_OUTAGE });
           return { result: 'returned' };
         }
@@ -260,7 +260,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
         return await this.#afterRunFailure(attempt, failure, stopped);
       }
       case 'shutdown':
-        // The reference stays: a run that goes on upstream is picked up by the next attempt.
+        // Keeps the reference: the next attempt picks up a run that continues upstream.
         await claims.giveBack({
           ...giveBackOf(task),
           failures: 0,
@@ -283,7 +283,10 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
 
   #stopEngine({ engine, request, reference, task }: Attempt<Task>): ReturnType<typeof stopRun> {
     return stopRun(engine, request, reference, (error) =>
-      this.#dependencies.log.warn({ error, ...taskFields(task) }, 'an engine could not be asked to stop'),
+      this.#dependencies.log.warn(
+        { error, ...taskFields(task) },
+        'an engine could not be told to stop a run',
+      ),
     );
   }
 }

@@ -10,33 +10,36 @@ import type { StoragePatience } from './storage-patience.ts';
 import type { ClaimedRun, ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { EndingFence, EngineRun } from './task-endings.ts';
 
-/** How the runs of a task are tried; its deadline came with its claim. */
+/** How a task's runs are retried; its deadline came with its claim. */
 export type AttemptPolicy = Omit<RunPolicy, 'deadlineMs'>;
 
 export interface GenerateSettings {
-  /** Folder for what engines write; each attempt has its own below it. */
+  /** Folder for the files that engines write; each attempt has its own folder in it. */
   readonly workFolder: string;
-  /** Ms for which a claimed run waits for memory on the GPU before it is left to other hosts; 10 s unless given. */
+  /** Ms for which a claimed run waits for GPU memory before it is left to other hosts; 10 s by default. */
   readonly roomWaitMs?: number | undefined;
 }
 
-/** What became of a job: everything that went wrong with the task is dealt with in its row. */
+/** The outcome of a job. Whatever went wrong with the task has been dealt with in its row. */
 export interface AttemptOutcome {
-  /** `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt; `ended`: by its customer. */
+  /**
+   * `skipped`: nothing to do (done, canceled, claimed elsewhere); `returned`: waits for another attempt; `ended`: canceled by the
+   * customer.
+   */
   readonly result: 'advanced' | 'skipped' | 'ended' | 'failed' | 'returned' | 'claim_lost';
-  /** Why the task failed: the code its customer reads. */
+  /** Why the task failed: the code that the customer sees. */
   readonly code?: string;
   /** Ms for which the whole pool should pause. */
   readonly pausePoolMs?: number;
 }
 
-/** What is written under a claim while its task runs: in the database, or by way of the API that stands before it. */
+/** Writes made under a claim while its task runs: to the database, or through the API in front of it. */
 export type RunClaims = Pick<
   TaskClaimsStore,
   'markSubmitting' | 'storeReference' | 'markGenerated' | 'giveBack'
 >;
 
-/** Ends tasks without a charge. What is charged for is ended by post-processing. */
+/** Ends tasks without a charge. Tasks that are charged are ended by post-processing. */
 export interface RunEndings<Task extends ClaimedRun> {
   fail(
     task: Task,
@@ -53,17 +56,17 @@ export interface GenerateDependencies<Task extends ClaimedRun = ClaimedTask> {
   readonly endings: RunEndings<Task>;
   readonly engines: EnginePools;
   readonly rests: EngineRests;
-  /** Absent: no GPU is shared. */
+  /** Absent when no GPU is shared. */
   readonly rooms?: Pick<GpuRooms, 'isShared' | 'take'>;
-  /** How the runs of a task are tried. */
+  /** Returns how the runs of a task are retried. */
   readonly policyOf: (task: Task) => AttemptPolicy;
-  /** What the route of a task adds to its order. */
+  /** Returns what the route of a task adds to its order. */
   readonly extraOf?: ((task: Task) => EngineRequest['extra']) | undefined;
   readonly storage: Pick<Storage, 'putFile' | 'delete'>;
   readonly patience: StoragePatience;
-  /** Absent where this process leaves post-processing to others. */
+  /** Absent when this process leaves post-processing to others. */
   readonly inPlace?: InPlaceRuns<Task> | undefined;
-  /** Called after every run: `ok` or why it failed, and how many ms it took. */
+  /** Called after every run with `ok` or the reason it failed, and its duration in ms. */
   readonly onRun?: ((pool: string, outcome: string, durationMs: number) => void) | undefined;
   readonly log: Logger;
 }

@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => rooms?.close());
 
-/** The names that have come in so far, once everything that is due has happened. */
+/** Returns the names that have entered so far, once everything due has happened. */
 async function settled(names: readonly string[]): Promise<readonly string[]> {
   await new Promise((resolve) => setImmediate(resolve));
   return names;
@@ -39,7 +39,7 @@ const pass = (milliseconds: number): void => {
   rooms.tick();
 };
 
-test('runs go side by side as far as their servers fit; others wait until there is room, idle ones are unloaded', async () => {
+test('runs share the GPU as far as their servers fit; others wait for room, and idle servers are unloaded', async () => {
   const entered: string[] = [];
   const image = await rooms.take('image', signal);
   const small = await rooms.take('small', signal);
@@ -56,7 +56,7 @@ test('runs go side by side as far as their servers fit; others wait until there 
   (await video)();
 });
 
-test('whoever came first comes in first, and a run that gives up makes way', async () => {
+test('runs enter in the order they came, and one that gives up makes way', async () => {
   const entered: string[] = [];
   const leaving = await rooms.take('video', signal);
   const giveUp = new AbortController();
@@ -77,7 +77,7 @@ test('whoever came first comes in first, and a run that gives up makes way', asy
   (await later[1])?.();
 });
 
-test('a pool keeps its models while it has work, until its turn is over; then others come first', async () => {
+test('a pool keeps its models while it has work, until its turn is over; then others go first', async () => {
   expect(open()).toEqual(['image', 'video', 'small']);
   let leave = await rooms.take('video', signal);
   expect(open()).toEqual(['video', 'small']);
@@ -95,7 +95,7 @@ test('a pool keeps its models while it has work, until its turn is over; then ot
   image();
 });
 
-test('where nobody else has work, a turn begins anew after a moment; idle models are no obstacle', async () => {
+test('a turn starts over after a moment when no other pool has work; idle models are no obstacle', async () => {
   const leave = await rooms.take('video', signal);
   pass(60_000);
   leave();
@@ -110,7 +110,7 @@ test('where nobody else has work, a turn begins anew after a moment; idle models
   again();
 });
 
-test('what is never given back is nobody else’s; a pool without a share always has room', async () => {
+test('memory that is never given back is not available to others; a pool without a share always has room', async () => {
   rooms.renew([
     { pool: 'served', gpu: 0, mib: 12, keeps: true },
     { pool: 'image', gpu: 0, mib: 10, keeps: false },
@@ -123,7 +123,7 @@ test('what is never given back is nobody else’s; a pool without a share always
   image();
 });
 
-test('an engine that does not unload keeps nobody out for ever', async () => {
+test('an engine that does not unload does not keep others out forever', async () => {
   const stubborn = new GpuRooms({
     totals: new Map([[0, 24]]),
     free: () => Promise.reject(new Error('it does not answer')),

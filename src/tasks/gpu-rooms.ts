@@ -3,22 +3,22 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export interface GpuRoomParts {
-  /** MiB of each GPU of this host. */
+  /** Memory of each GPU of this host, in MiB. */
   readonly totals: ReadonlyMap<number, number>;
-  /** Unloads what a pool's server has in memory; rejects when it does not. */
+  /** Unloads the models that a pool's server has in memory; rejects if it does not unload them. */
   readonly free: (pool: string, mib: number) => Promise<void>;
   readonly log: Logger;
-  /** Ms that rise; `performance.now` unless a test has its own. */
+  /** A monotonic clock in ms; `performance.now` unless a test has its own. */
   readonly now?: () => number;
 }
 
-/** Ms for which a pool may keep its models on a GPU while another one waits for it: loading takes tens of seconds. */
+/** Ms for which a pool may keep its models on a GPU while another waits for it: loading takes tens of seconds. */
 const TURN_MS = 60_000;
-/** Ms without a run after which a pool that others wait for has nothing to do. */
+/** Ms without a run after which a pool counts as idle while others wait for it. */
 const IDLE_MS = 500;
 const TICK_MS = 250;
 
-/** A run for which the GPU has no memory now. */
+/** The GPU has no memory for a run at the moment. */
 export class NoRoomError extends Error {
   override readonly name = 'NoRoomError';
 
@@ -27,7 +27,7 @@ export class NoRoomError extends Error {
   }
 }
 
-/** How a task goes back that found no room: it never began, and other hosts come first. */
+/** How a task that found no room goes back: it never began, and other hosts come first. */
 export const WITHOUT_ROOM = {
   failures: 0,
   uncounted: true,
@@ -37,7 +37,7 @@ export const WITHOUT_ROOM = {
   reason: 'no_gpu_memory',
 } as const;
 
-/** Called when a pool may take tasks again, or should leave them to others. */
+/** Called when a pool may take tasks again, or should leave them to other hosts. */
 export type RoomListener = (pool: string, hasRoom: boolean) => void;
 
 interface Waiter {
@@ -46,9 +46,9 @@ interface Waiter {
 }
 
 /**
- * The memory of this host's GPUs, where several pools share one. A run enters when what its server needs fits beside the servers that
- * work, and idle ones that are in the way have been unloaded; whoever came first enters first. Pools take turns, so that models are not
- * loaded for every run and nobody waits for ever: while one works, the others' queues are left to other hosts.
+ * The memory of this host's GPUs, where several pools share one. A run enters, in the order of arrival, when its server fits beside
+ * the servers that work; idle servers in the way are unloaded first. Pools take turns, so that models are not loaded for every run
+ * and no pool waits forever. While one works, the queues of the others are left to other hosts.
  */
 export class GpuRooms {
   readonly #parts: GpuRoomParts;
@@ -63,7 +63,7 @@ export class GpuRooms {
     this.#ticks = every(TICK_MS, async () => this.tick());
   }
 
-  /** The shares in force; nothing may run on the engines of those before. */
+  /** Puts new shares in force. No runs may be in progress on the engines of the previous ones. */
   renew(shares: readonly GpuShare[]): void {
     this.#cards = [...this.#parts.totals].map(([gpu, total]) => {
       const here = shares.filter((share) => share.gpu === gpu);
@@ -72,23 +72,23 @@ export class GpuRooms {
     this.tick();
   }
 
-  /** Whether the pool may take a task: it would find room soon. */
+  /** Returns whether the pool may take a task: it would find room soon. */
   hasRoom(pool: string): boolean {
     return this.#cards.every((card) => card.hasRoom(pool));
   }
 
-  /** Calls the listener at each change until the returned function is called. */
+  /** Calls the listener on each change until the returned function is called. */
   onChange(listener: RoomListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Whether the pool's runs have to find room beside those of others. */
+  /** Returns whether the pool's runs have to find room beside those of others. */
   isShared(pool: string): boolean {
     return this.#cards.some((card) => card.shares(pool));
   }
 
-  /** Waits for room for a run. Returns what leaves it, once. Rejects with the signal's reason. */
+  /** Waits for room for a run. Returns the function that leaves it; only its first call counts. Rejects with the signal's reason. */
   async take(pool: string, signal: AbortSignal): Promise<() => void> {
     const card = this.#cards.find((one) => one.shares(pool));
     if (!card) {
@@ -106,7 +106,7 @@ export class GpuRooms {
     };
   }
 
-  /** Looks who may work now, and tells what has changed. */
+  /** Determines which pools may work now, and tells the listeners what has changed. */
   tick(): void {
     for (const card of this.#cards) {
       for (const [pool, hasRoom] of card.changes()) {
@@ -128,9 +128,9 @@ class Card {
   readonly #total: number;
   readonly #parts: Pick<GpuRoomParts, 'free' | 'log'>;
   readonly #now: () => number;
-  /** Of pools that give memory back. */
+  /** MiB of each pool that gives memory back. */
   readonly #shares: ReadonlyMap<string, number>;
-  /** Runs of each pool; 0: its models are still loaded. */
+  /** Number of runs of each loaded pool; 0 when only its models are still loaded. */
   readonly #loaded = new Map<string, number>();
   readonly #waiting: Waiter[] = [];
   readonly #told = new Map<string, boolean>();
@@ -200,7 +200,7 @@ class Card {
     );
     const isOver = contested && now - this.#turnBegan >= TURN_MS;
     if (isHolder) {
-      // its turn is over: others have a moment to come first
+      // its turn is over: others get a moment to go first
       return !isOver || (isIdle && now - this.#idleSince >= IDLE_MS);
     }
     if (this.#fitsBeside(pool, () => true)) {
@@ -209,12 +209,12 @@ class Card {
     return this.#fitsBeside(pool, (runs) => runs > 0) && (isOver || now - this.#idleSince >= IDLE_MS);
   }
 
-  /** Pools that may work or not, other than when it was last asked. */
+  /** Returns the pools whose permission to work has changed since the last call. */
   changes(): [string, boolean][] {
     const now = this.#now();
     const isIdle = !this.#working.some(([, runs]) => runs > 0);
     if (isIdle && now - this.#idleSince >= IDLE_MS) {
-      // nobody came when the turn was over: it begins anew
+      // no other pool came when the turn was over: it starts over
       this.#turnBegan = now;
     }
     void this.#letIn();
@@ -233,14 +233,14 @@ class Card {
     return [...this.#loaded];
   }
 
-  /** Whether the pool fits beside those loaded pools that count. */
+  /** Returns whether the pool fits beside those loaded pools that count. */
   #fitsBeside(pool: string, counts: (runs: number) => boolean): boolean {
     const others = this.#working.filter(([other, runs]) => other !== pool && counts(runs));
     const used = others.reduce((sum, [other]) => sum + (this.#shares.get(other) ?? 0), 0);
     return used + (this.#shares.get(pool) ?? 0) <= this.#total;
   }
 
-  /** In the order they came, one at a time: whoever is let in counts before the next one is looked at. */
+  /** Lets waiters in, in order and one at a time: each one counts before the next is considered. */
   async #letIn(): Promise<void> {
     if (this.#isMakingRoom) {
       return;
@@ -263,7 +263,7 @@ class Card {
     }
   }
 
-  /** Unloads idle pools that are in the way. False while those that work leave too little. */
+  /** Unloads idle pools that are in the way. Returns false while the working ones leave too little memory. */
   async #makeRoom(pool: string): Promise<boolean> {
     while (this.#fitsBeside(pool, (runs) => runs > 0) && !this.#fitsBeside(pool, () => true)) {
       const [idle] = this.#working.find(([other, runs]) => other !== pool && runs === 0) ?? [];
@@ -273,7 +273,7 @@ class Card {
       try {
         await this.#parts.free(idle, this.#shares.get(pool) ?? 0);
       } catch (error) {
-        // what a server that does not answer still holds nobody knows: its process is being restarted, or the next run will tell
+        // what an unresponsive server still holds is unknown: its process is being restarted, or the next run will find out
         this.#parts.log.warn({ error, pool: idle }, 'an engine did not free its memory for another one');
       }
       this.#loaded.delete(idle);

@@ -10,15 +10,15 @@ import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
 export interface InPlaceSettings {
-  /** Tasks of this process that may be finished at once. */
+  /** Tasks that this process may finish at once. */
   readonly places: number;
-  /** What their files may take of memory together, in bytes, as they came from the engine. One alone may take more. */
+  /** Maximum memory in bytes of their files together, as they came from the engine. A single task may exceed it. */
   readonly bytesMax: number;
-  /** Ms that a task waits for a place, its engine's slot with it; then it takes the way through the queue. */
+  /** Ms that a task, with its engine's slot, waits for a place before it goes through the queue. */
   readonly waitMs: number;
 }
 
-/** A generated task, still under the claim that generated it. */
+/** A generated task that is still under the claim it was generated with. */
 export interface InPlaceTask<Task extends ClaimedRun = ClaimedTask> {
   readonly task: Task;
   readonly lease: Lease;
@@ -27,16 +27,16 @@ export interface InPlaceTask<Task extends ClaimedRun = ClaimedTask> {
   readonly folder: () => string;
 }
 
-/** Where a task may be finished by who generated it; see {@link InPlaceService}. */
+/** Lets a task be finished by the process that generated it; see {@link InPlaceService}. */
 export interface InPlaceRuns<Task extends ClaimedRun> {
   track(attempt: Promise<unknown>): void;
   finish(attempt: InPlaceTask<Task>, leaveSlot: () => void): Promise<'advanced' | 'claim_lost' | 'handed_on'>;
 }
 
 /**
- * Finishes pictures in the process that generated them: no raw file, no second claim, no second job. A process that dies meanwhile
- * leaves a task whose lease lapses and that is generated again, so this is for engines that cost nothing; and whatever goes wrong
- * with the files, the task goes on to post-processing as any other.
+ * Finishes images in the process that generated them: no raw file, no second claim, no second job. If the process dies meanwhile,
+ * the lease expires and the task is generated again, so this is only for engines that cost nothing. If anything goes wrong with the
+ * files, the task goes on to post-processing like any other.
  */
 export class InPlaceService implements InPlaceRuns<ClaimedTask> {
   readonly #finisher: Pick<TaskFinisher, 'finish'>;
@@ -53,22 +53,23 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
     this.#log = log;
   }
 
-  /** Resolves when everything under way has ended. */
+  /** Resolves when everything in progress has ended. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) {
       await Promise.allSettled(this.#running.values());
     }
   }
 
-  /** Keeps {@link idle} waiting until the attempt is over. It may outlive its job, which could no longer tell of an error. */
+  /** Keeps {@link idle} waiting until the attempt is over. It may outlive its job, which then cannot report its errors. */
   track(attempt: Promise<unknown>): void {
     const leave = this.#running.add(attempt);
-    attempt.catch((error: unknown) => this.#log.warn({ error }, 'an attempt broke off')).finally(leave);
+    attempt.catch((error: unknown) => this.#log.warn({ error }, 'an attempt failed')).finally(leave);
   }
 
   /**
-   * Finishes the task, or answers `handed_on` where that is for post-processing to do. `leaveSlot` is called before the work begins:
-   * the engine's slot is free for the next task from then on. Throws what ends the attempt: the lease's reason, a database that is away.
+   * Finishes the task, or returns `handed_on` if post-processing has to do it. Calls `leaveSlot` before the work begins: from then
+   * on the engine's slot is free for the next task. Throws what ends the attempt: the lease's reason, or the error of a database
+   * that is away.
    */
   async finish(
     attempt: InPlaceTask,
@@ -109,7 +110,10 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
         throw error;
       }
       lease.signal.throwIfAborted();
-      this.#log.warn({ error, ...taskFields(task) }, 'could not be finished in place');
+      this.#log.warn(
+        { error, ...taskFields(task) },
+        'could not finish a task in place: it goes on to post-processing',
+      );
       return 'handed_on';
     } finally {
       this.#bytesInHand -= bytes;

@@ -4,7 +4,7 @@ import { TaskAbortError, type TaskAbortReason } from './task-abort.ts';
 import type { TaskClaimsStore } from './task-claims.store.ts';
 
 export interface LeaseSettings {
-  /** Ms a claim lasts without being renewed. */
+  /** Ms that a claim lasts without being renewed. */
   readonly leaseMs: number;
   /** Ms between renewals: a third of the lease, so that two may fail. */
   readonly heartbeatMs: number;
@@ -12,17 +12,20 @@ export interface LeaseSettings {
 
 export const LEASE_SETTINGS: LeaseSettings = { leaseMs: 15_000, heartbeatMs: 5_000 };
 
-/** One attempt's hold on its task. */
+/** An attempt's hold on its task. */
 export interface Lease {
   /** Aborts with a TaskAbortError on cancel, lost claim, deadline, shutdown. */
   readonly signal: AbortSignal;
-  /** 0–1; what is lower than before is ignored. Written with the next heartbeat. */
+  /** Reports progress from 0 to 1; a lower value than before is ignored. Written with the next heartbeat. */
   report(progress: number): void;
-  /** Where the run stands in its engine's own queue, from 1; undefined: it does not wait there. Written with the next heartbeat. */
+  /**
+   * Reports the run's position in its engine's own queue, from 1; undefined when it does not wait there. Written with the next
+   * heartbeat.
+   */
   waitsAt(position: number | undefined): void;
   /** Aborts the signal. */
   abort(reason: TaskAbortReason): void;
-  /** Stops renewing; the row is left as it is. */
+  /** Stops renewing; leaves the row as it is. */
   release(): void;
 }
 
@@ -34,12 +37,12 @@ interface HeldLease {
   queuePosition: number | null;
 }
 
-/** Beyond it nobody counts. */
+/** Positions are capped at this. */
 const POSITION_MAX = 1_000_000;
-/** Ms of the longest timer Node knows. */
+/** Longest timer that Node supports, in ms. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** Renews the claims of one worker process in one statement per heartbeat and tells attempts when theirs is over. */
+/** Renews the claims of one worker process in one statement per heartbeat, and aborts attempts that have lost theirs. */
 export class LeaseKeeper {
   readonly #store: Pick<TaskClaimsStore, 'renew' | 'findLease'>;
   readonly #settings: LeaseSettings;
@@ -60,12 +63,12 @@ export class LeaseKeeper {
     return this.#settings.leaseMs;
   }
 
-  /** Tasks in this process's hands. */
+  /** Number of attempts that this process holds. */
   get size(): number {
     return this.#held.size;
   }
 
-  /** Keeps a claim just made. `deadlineMs` from now aborts the attempt as `overdue`, `signal` as `shutdown`. */
+  /** Holds a claim just made. Aborts the attempt as `overdue` after `deadlineMs`, and as `shutdown` when `signal` aborts. */
   hold(claim: { id: string; attempt: number; deadlineMs: number }, signal: AbortSignal): Lease {
     const lease: HeldLease = {
       id: claim.id,
@@ -104,7 +107,7 @@ export class LeaseKeeper {
     };
   }
 
-  /** Stops whatever attempt this process has at the task. */
+  /** Stops any attempt of this process at the task. */
   cancel(taskId: string): void {
     for (const lease of this.#held.values()) {
       if (lease.id === taskId) {
@@ -113,14 +116,14 @@ export class LeaseKeeper {
     }
   }
 
-  /** Stops every attempt of this process, e.g. to leave in good order. */
+  /** Stops every attempt of this process, e.g. to shut down cleanly. */
   abortAll(reason: TaskAbortReason): void {
     for (const lease of this.#held.values()) {
       abort(lease, reason);
     }
   }
 
-  /** Stops the heartbeat. Claims that are still held lapse. */
+  /** Stops the heartbeat. Claims that are still held expire. */
   close(): Promise<void> {
     return this.#heartbeat.close();
   }
@@ -132,7 +135,7 @@ export class LeaseKeeper {
     try {
       await this.#renew([...this.#held.values()]);
     } catch (error) {
-      // The fence keeps a lapsed claim harmless, so a database that is away is no reason to stop the work.
+      // The fence keeps an expired claim harmless, so work continues while the database is away.
       this.#log.warn({ error, tasks: this.#held.size }, 'leases could not be renewed');
     }
   }

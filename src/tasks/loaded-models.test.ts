@@ -20,7 +20,7 @@ function setUp(slots: number, capabilities: Partial<EngineCapabilities> = { paid
   return { loaded, began, rest: (resting: boolean) => rest('gpu', resting) };
 }
 
-test('what ran last is loaded, one model per slot', () => {
+test('the models that ran last count as loaded, one per slot', () => {
   const { loaded, began } = setUp(2);
   expect(loaded.of('gpu')).toEqual([]);
   began('a', 'b', 'b');
@@ -37,7 +37,7 @@ test('a pool with one model has no preference, and a mixed one keeps it with a s
   expect(loaded.of('gpu')).toEqual(['b']);
 });
 
-test('an engine that goes away has nothing loaded; hosted ones and the drawing one never have', () => {
+test('an engine that goes away has nothing loaded; hosted and algorithmic engines never have', () => {
   const { loaded, began, rest } = setUp(1);
   began('a', 'b');
   rest(false);

@@ -4,21 +4,21 @@ import type { ClaimedRun } from './task-claims.store.ts';
 import { readOrder } from './task-parameters.ts';
 
 interface PoolMemory {
-  /** The models of the last runs, the latest last, each once. */
+  /** The models of the last runs, each once, the latest last. */
   last: readonly string[];
   /** Whether the pool has been asked for more than one model. */
   isMixed: boolean;
 }
 
 /**
- * The models that this process's engines ran last, one per slot of a pool: what they most likely have in memory. A guess that costs a
- * model's loading where it is wrong. Hosted engines and those without models have none.
+ * The models that this process's engines ran last, one per slot of a pool: the ones they most likely have in memory. A wrong guess
+ * costs the loading of a model. Hosted engines and engines without models have none.
  */
 export class LoadedModels {
   readonly #engines: Pick<EngineRegistry, 'find' | 'slots'>;
   readonly #pools = new Map<string, PoolMemory>();
 
-  /** What an engine had loaded is gone when it goes away. */
+  /** Forgets a pool's models when its engine goes away. */
   constructor(engines: Pick<EngineRegistry, 'find' | 'slots'>, rests: Pick<EngineRests, 'onChange'>) {
     this.#engines = engines;
     rests.onChange((pool, isResting) => {
@@ -28,7 +28,7 @@ export class LoadedModels {
     });
   }
 
-  /** The task begins on its pool's engine. */
+  /** Records that the task begins on its pool's engine. */
   began({ pool, parameters }: Pick<ClaimedRun, 'pool' | 'parameters'>): void {
     if (!this.#keepsModels(pool)) {
       return;
@@ -43,8 +43,8 @@ export class LoadedModels {
   }
 
   /**
-   * The models that the pool's engine most likely has loaded; none where it ran nothing else so far than one model, and undefined for an
-   * engine to which all models are alike.
+   * Returns the models that the pool's engine most likely has loaded: none if it has run only one model so far, and undefined if
+   * its engine loads no models.
    */
   of(pool: string): readonly string[] | undefined {
     if (!this.#keepsModels(pool)) {

@@ -21,7 +21,7 @@ test('an engine that refuses three runs in a row is broken, and rests longer eac
   ]);
 });
 
-test('what one account is refused while others are served says nothing of the engine', () => {
+test('refusals of one account while others are served say nothing about the engine', () => {
   const { watched, pass } = models();
   watched.succeeded('gpu', 'flux');
   for (let run = 0; run < 20; run += 1) {
@@ -31,7 +31,7 @@ test('what one account is refused while others are served says nothing of the en
   expect(watched.refused('gpu', 'flux', 'one').isBroken).toBe(true);
 });
 
-test('a model that two accounts are refused is broken, and its pool goes on while it makes another', () => {
+test('a model refused to two accounts is broken, but its pool goes on while it makes another model', () => {
   const { watched } = models();
   watched.succeeded('gpu', 'wan');
   watched.refused('gpu', 'flux', 'one');

@@ -1,6 +1,6 @@
-/** Runs in a row that an engine refuses for its own settings before it is believed to refuse everything. */
+/** Consecutive runs that an engine refuses because of its own settings before it counts as refusing everything. */
 const RUNS_MIN = 3;
-/** Ms after which a success of the past tells nothing of now: then one account's runs are enough. */
+/** Ms after which a past success says nothing about the present: then the runs of one account are enough. */
 const PROVEN_MS = 60_000;
 const REST_FIRST_MS = 5_000;
 const REST_MAX_MS = 60_000;
@@ -12,27 +12,27 @@ interface Refusals {
 }
 
 export interface Verdict {
-  /** Whether the model cannot be made here until an operator mends something: no run of it fails a task then. */
+  /** Whether the model cannot be made here until an operator fixes something; its runs do not fail a task then. */
   readonly isBroken: boolean;
-  /** Ms for which the whole pool should rest; undefined where it makes something else. */
+  /** Ms for which the whole pool should rest; undefined when it should not. */
   readonly restMs: number | undefined;
 }
 
 /**
- * Tells an engine that an operator must mend from one that refuses what a single account asks for, by what its runs in a row end with.
- * It remembers an entry for each model that is refused just now.
+ * Distinguishes an engine that an operator must fix from one that refuses what a single account asks for, by the outcomes of
+ * consecutive runs. Keeps an entry for each model that is currently refused.
  */
 export class MisconfiguredModels {
   readonly #now: () => number;
   readonly #refused = new Map<string, Refusals>();
-  /** By pool, in Unix ms. */
+  /** Time of the last success by pool, in Unix ms. */
   readonly #succeededAt = new Map<string, number>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** A run was refused for what the operator has set up. `model`: the engine's name of it. */
+  /** Records that a run was refused because of the operator's settings. `model` is the engine's name for the model. */
   refused(pool: string, model: string, accountId: string): Verdict {
     const key = keyOf(pool, model);
     const refusals = this.#refused.get(key) ?? { runs: 0, rests: 0, accounts: new Set<string>() };
@@ -51,7 +51,7 @@ export class MisconfiguredModels {
     return { isBroken, restMs };
   }
 
-  /** A run of the model succeeded: what was refused before says nothing any more. */
+  /** Records that a run of the model succeeded, which cancels earlier refusals. */
   succeeded(pool: string, model: string): void {
     this.#succeededAt.set(pool, this.#now());
     this.#refused.delete(keyOf(pool, model));

@@ -21,7 +21,7 @@ const link = (file: string) =>
     .url()
     .nullable()
     .meta({
-      description: `Media link of ${file}, good for 15 to 30 minutes; null: there is none, or \`limit\` is above 100`,
+      description: `Media link of ${file}, valid for 15 to 30 minutes; null when there is none or \`limit\` is above 100`,
     });
 const VARIANT = z.enum(['original', 'thumbnail', 'poster']);
 const TIME = z.iso.datetime();
@@ -29,32 +29,32 @@ const TIME = z.iso.datetime();
 /** A task as `/api/v1/tasks` shows it. */
 export const TASK_RESOURCE = z
   .object({
-    id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+    id: z.string().meta({ description: 'Id of the task, gen-…; its generation has the same id' }),
     endpoint: endpointPath,
     model: modelId,
     kind: z.enum(['image', 'video']).meta({ description: 'What is made' }),
     status: z.enum(TASK_STATES).meta({
       description:
-        'generating and processing are at work, generated waits for processing; succeeded, failed and canceled are ends',
+        'generating and processing are in progress, generated waits for processing; succeeded, failed and canceled are final',
     }),
     progress_percent: z
       .int()
-      .meta({ description: '0 to 100; never falls, and is 100 only when it succeeded' }),
+      .meta({ description: '0 to 100; never decreases, and is 100 only when it succeeded' }),
     queue_position: z
       .int()
       .nullable()
-      .meta({ description: '1 = next, also where it waits inside its engine; null when it does not wait' }),
+      .meta({ description: '1 = next, in this queue or inside the engine; null when it does not wait' }),
     seed: z.string().meta({
-      description: 'The seed in use, also where -1 left the choice to the service; a string of digits',
+      description: 'The seed in use, even if -1 left the choice to the service; a string of digits',
     }),
-    attempts: z
-      .int()
-      .meta({ description: 'How often its generation was begun; more than 1 after a failure' }),
+    attempts: z.int().meta({ description: 'How often generating was started; more than 1 after a failure' }),
     cancel_requested: z
       .boolean()
-      .meta({ description: 'Whether a cancel was asked for; the engine may still end the task otherwise' }),
+      .meta({
+        description: 'Whether a cancel was requested; the engine may still complete the task or fail',
+      }),
     estimated_amount: usdString.meta({
-      description: 'Price agreed when it was ordered, USD: what it costs if it succeeds',
+      description: 'Price fixed when it was ordered, in USD: what it costs if it succeeds',
     }),
     charged_amount: usdString.meta({ description: 'USD; 0 unless it succeeded' }),
     currency: currencyJson,
@@ -64,8 +64,8 @@ export const TASK_RESOURCE = z
       .object({
         width: z.int().nullable().meta({ description: 'Pixels' }),
         height: z.int().nullable().meta({ description: 'Pixels' }),
-        steps: z.int().nullable().meta({ description: "null: not ordered, so the engine's own" }),
-        seconds: z.int().nullable().meta({ description: 'Length of a video; null: not ordered' }),
+        steps: z.int().nullable().meta({ description: 'null when not ordered: the engine uses its default' }),
+        seconds: z.int().nullable().meta({ description: 'Length of a video; null when not ordered' }),
       })
       .meta({
         description: 'What was ordered, without the prompt; null after the files of the task were deleted',
@@ -82,7 +82,7 @@ export const TASK_RESOURCE = z
           width: z.int().meta({ description: 'Pixels' }),
           height: z.int().meta({ description: 'Pixels' }),
           duration_ms: z.int().nullable().meta({ description: 'Length of a video; null for images' }),
-          sha256: z.string().meta({ description: 'Of the file, lower-case hex' }),
+          sha256: z.string().meta({ description: 'Hash of the file, in lower-case hex' }),
         }),
       )
       .meta({ description: 'The files; empty until it succeeded and after they were deleted' }),
@@ -90,9 +90,9 @@ export const TASK_RESOURCE = z
     thumbnail_url: link('the thumbnail of its first file'),
     poster_url: link('a frame of its video'),
     created_at: TIME.meta({ description: 'When it was ordered' }),
-    started_at: TIME.nullable().meta({ description: 'When its generation first began; null until then' }),
+    started_at: TIME.nullable().meta({ description: 'When generating first started; null until then' }),
     completed_at: TIME.nullable().meta({ description: 'When it ended; null until then' }),
-    deadline_at: TIME.meta({ description: 'When it fails if it has not ended by then' }),
+    deadline_at: TIME.meta({ description: 'Deadline: it fails if it has not ended by then' }),
     expires_at: TIME.nullable().meta({ description: 'When its files are deleted; null until it succeeded' }),
   })
   .meta({ id: 'Task' });
@@ -105,7 +105,7 @@ interface PresentableTask {
   readonly links: TaskLinks;
 }
 
-/** One row of the native API. The prompt is not shown; storage keys only in signed links. */
+/** Returns a task as the native API shows it: without the prompt, and with storage keys only in signed links. */
 export function presentTask({ task, outputs, estimate, links }: PresentableTask): TaskResourceJson {
   return {
     id: publicId('generation', task.id),

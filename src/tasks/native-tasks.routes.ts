@@ -52,7 +52,7 @@ function getRoute(tasks: TasksService): Route {
     method: 'get',
     path: '/api/v1/tasks/{id}',
     operationId: 'getTask',
-    summary: 'Get a task; Prefer: wait=N (up to 30) holds the answer until it has ended',
+    summary: 'Get a task; with Prefer: wait=N (up to 30 seconds) the answer waits until the task has ended',
     tag: 'Tasks',
     access: 'inference',
     envelope: 'data',
@@ -128,7 +128,7 @@ function contentRoute(tasks: TasksService): Route {
     method: 'get',
     path: '/api/v1/tasks/{id}/content',
     operationId: 'getTaskContent',
-    summary: 'Go to a file of a task: redirects to a fresh media link, which supports ranges',
+    summary: 'Get a file of a task: redirects to a fresh media link, which supports ranges',
     tag: 'Tasks',
     access: 'inference',
     envelope: 'bare',
@@ -137,7 +137,7 @@ function contentRoute(tasks: TasksService): Route {
     response: {
       status: 302,
       schema: NO_BODY,
-      headers: { Location: 'A fresh media link, good for an hour' },
+      headers: { Location: 'A fresh media link, valid for an hour' },
     },
     errors: ['task_not_found', 'task_not_finished', 'media_not_found', 'media_expired'],
     async handle({ principal, params, query }) {

@@ -25,7 +25,7 @@ export const TASK_LIST_QUERY = z.strictObject({
     .optional()
     .meta({
       type: 'string',
-      description: `Only tasks in these states: a comma list of ${TASK_STATES.join(', ')}`,
+      description: `Only tasks in these states: a comma-separated list of ${TASK_STATES.join(', ')}`,
       examples: ['queued,generating,generated,processing'],
     }),
   model: z.string().min(1).max(200).optional().meta({ description: 'Only tasks of this model' }),
@@ -42,7 +42,11 @@ export const TASK_LIST_QUERY = z.strictObject({
 export type TaskListQuery = z.output<typeof TASK_LIST_QUERY>;
 
 export const TASK_PARAMS = z.object({
-  id: z.string().min(1).max(200).meta({ description: 'Id of the task, gen-…: that of its generation' }),
+  id: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: 'Id of the task, gen-…; its generation has the same id' }),
 });
 
 /** Query of GET /api/v1/tasks/{id}/content. */
@@ -56,7 +60,7 @@ export const TASK_CONTENT_QUERY = z.strictObject({
       type: 'integer',
       minimum: 0,
       maximum: 99,
-      description: 'Which of its files, from 0: the index of an output',
+      description: 'Index of the output, from 0',
     }),
   variant: z
     .enum(['original', 'thumbnail', 'poster'])
@@ -65,21 +69,21 @@ export const TASK_CONTENT_QUERY = z.strictObject({
 });
 export type TaskContentQuery = z.output<typeof TASK_CONTENT_QUERY>;
 
-export const TASK_RESPONSE = answerOf(TASK_RESOURCE, 'The task as it stands now');
+export const TASK_RESPONSE = answerOf(TASK_RESOURCE, 'The current state of the task');
 export const TASK_LIST_RESPONSE = listOf(TASK_RESOURCE, 'Tasks, newest first');
 export const TASK_CANCEL_RESPONSE = answerOf(
   z.object({
-    id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+    id: z.string().meta({ description: 'Id of the task, gen-…; its generation has the same id' }),
     status: z
       .enum(['canceled', 'cancel_requested'])
       .meta({ description: 'canceled: it has ended; cancel_requested: its engine was asked to stop' }),
   }),
-  'What the cancel came to',
+  'The result of the cancel',
 );
 export const TASK_DELETE_RESPONSE = answerOf(
   z.object({
-    id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+    id: z.string().meta({ description: 'Id of the task, gen-…; its generation has the same id' }),
     deleted: z.literal(true).meta({ description: 'Its files are gone; the generation and its charge stay' }),
   }),
-  'What was deleted',
+  'The deleted task',
 );

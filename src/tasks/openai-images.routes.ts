@@ -10,38 +10,40 @@ import type { SubmitTaskService } from './submit-task.service.ts';
 import type { TaskResult } from './task-results.service.ts';
 import { SUBMIT_ERRORS } from './tasks.errors.ts';
 
-/** Body of POST /api/v1/images/generations: OpenAI's, as far as it says what to draw. The rest is for the schema of the model. */
+/** Body of POST /api/v1/images/generations: the members of OpenAI's that say what to draw. The model's own schema judges the rest. */
 const openAiImageRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A model with the endpoint `image`' }),
     prompt: z.string().min(1, 'must not be empty').meta({ description: 'What to draw' }),
     n: z
-      .literal(1, { error: 'only one image per call is offered' })
+      .literal(1, { error: 'must be 1: only one image per call is supported' })
       .nullish()
       .meta({ description: 'Images per call: 1' }),
     size: z
       .string()
       .regex(/^(?:auto|\d{1,5}x\d{1,5})$/, 'must be widthxheight in pixels, or auto')
       .nullish()
-      .meta({ description: 'widthxheight in pixels, of those that the model offers; auto is its default' }),
+      .meta({
+        description: 'widthxheight in pixels, one of the sizes that the model offers; auto is its default',
+      }),
     response_format: z
       .enum(['url', 'b64_json'])
       .nullish()
-      .meta({ description: 'url (the default) is good for an hour' }),
+      .meta({ description: 'url, the default, is valid for an hour' }),
     output_format: z
-      .literal('png', { error: 'only png is offered' })
+      .literal('png', { error: 'must be png, the only supported format' })
       .nullish()
       .meta({ description: 'File format: png' }),
     stream: z
-      .literal(false, { error: 'images are not streamed here' })
+      .literal(false, { error: 'streaming is not supported for images' })
       .nullish()
-      .meta({ description: 'Only false: the image comes whole' }),
-    seed: z.int().nullish().meta({ description: 'The same seed draws the same image' }),
-    steps: z.int().nullish().meta({ description: 'Of models that take steps' }),
+      .meta({ description: 'Must be false: the image is sent whole' }),
+    seed: z.int().nullish().meta({ description: 'The same seed makes the same image' }),
+    steps: z.int().nullish().meta({ description: 'For models that take steps' }),
   })
   .meta({ id: 'ImageRequest' });
 
-/** The picture, once it is drawn. */
+/** The finished image. */
 const openAiImageAnswer = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id; also the id of the task' }),
@@ -52,27 +54,27 @@ const openAiImageAnswer = z
           url: z
             .string()
             .optional()
-            .meta({ description: 'Media link, good for an hour; with response_format url' }),
+            .meta({ description: 'Media link, valid for an hour; with response_format url' }),
           b64_json: z
             .string()
             .optional()
             .meta({ description: 'The file in base64; with response_format b64_json' }),
         }),
       )
-      .meta({ description: 'The image, as the one member of the list' }),
+      .meta({ description: 'The image, the only element of the list' }),
     usage: usageJson
       .extend({ cost: z.number().meta({ description: 'USD; exact as charged_amount of the generation' }) })
       .meta({ id: 'ImageUsage' })
-      .meta({ description: 'What the image cost; its tokens are all 0' }),
+      .meta({ description: 'The cost of the image; all token counts are 0' }),
   })
   .meta({ id: 'ImageAnswer' });
 
 const PATH = '/api/v1/images/generations';
-/** Prompts have no cap of their own. */
+/** Prompts have no limit of their own. */
 const BODY_BYTES_MAX = 1024 * 1024;
 const SAID = ['model', 'prompt', 'n', 'size', 'response_format', 'output_format', 'stream', 'seed', 'steps'];
 
-/** OpenAI's image generation: a task, and the answer when it has ended. */
+/** OpenAI's image generation: orders a task and answers when it has ended. */
 export function openAiImageRoutes(submits: SubmitTaskService, waiting: ImageDependencies): Route[] {
   const images = new OpenAiImagesService(waiting);
   return [
@@ -81,9 +83,10 @@ export function openAiImageRoutes(submits: SubmitTaskService, waiting: ImageDepe
       path: PATH,
       operationId: 'createImage',
       summary: 'Generate an image from text and wait for it (OpenAI images)',
-      description: `The call is a task like those of \`/v3/async/…\`, priced and charged the same way, and answered when it has ended, after nine
-minutes at most. A caller that leaves has it canceled, unless the call has an Idempotency-Key: then it is made, and a retry gets it.
-Members that only tune the picture (\`quality\`, \`style\`, \`background\`, …) are not offered and named in X-Ignored-Parameters.`,
+      description: `The call is a task like those of \`/v3/async/…\`, priced and charged the same way, and answered when the task has ended,
+after nine minutes at most. If the caller disconnects, the task is canceled, unless the call has an Idempotency-Key: then it is
+carried out, and a retry gets its result. Members that only tune the image (\`quality\`, \`style\`, \`background\`, …) are not
+supported; they are ignored and named in X-Ignored-Parameters.`,
       tag: 'Async',
       access: 'inference',
       envelope: 'bare',
@@ -108,7 +111,7 @@ Members that only tune the picture (\`quality\`, \`style\`, \`background\`, …)
   ];
 }
 
-/** The same order as the image model's own path takes it. */
+/** Returns the same order as the image model's own path takes. */
 function orderOf({
   prompt,
   size,

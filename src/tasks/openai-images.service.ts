@@ -7,11 +7,11 @@ import type { TaskResult, TaskResultsService } from './task-results.service.ts';
 import { scopeOf } from './task-scope.ts';
 import type { TaskView } from './tasks.types.ts';
 
-/** How long a caller is kept waiting, in ms: the official SDKs give up after ten minutes. */
+/** Maximum ms that a caller waits: the official SDKs give up after ten minutes. */
 const WAIT_MS = 9 * 60_000;
-/** One wait of many, in ms. */
+/** Ms of one wait; a call makes several. */
 const LOOK_MS = 30_000;
-/** Before the next wait where the process holds as many as it can and answered at once, in ms. */
+/** Ms before the next wait if the process already holds its maximum of waits and answered at once. */
 const REST_MS = 1_000;
 
 export interface ImageDependencies {
@@ -19,7 +19,7 @@ export interface ImageDependencies {
   readonly cancels: Pick<CancelTaskService, 'cancel'>;
 }
 
-/** Images for callers that wait for them: an ordinary task, its result as the answer. */
+/** Images for callers that wait for them: an ordinary task, with its result as the answer. */
 export class OpenAiImagesService {
   readonly #deps: ImageDependencies;
 
@@ -28,9 +28,9 @@ export class OpenAiImagesService {
   }
 
   /**
-   * The result of the task that `order` submits (its id, UUID) when it has succeeded; undefined when the caller left, whose task is
-   * canceled then. Throws AppError: what the order throws, the reason of a task that failed, provider_timeout when it takes too long
-   * (it is canceled, too).
+   * Returns the result of the task that `order` submits (resolving to the task's id, a UUID) when it has succeeded; undefined when
+   * the caller has left, in which case the task is canceled. Throws AppError: what the order throws, the reason of a failed task,
+   * or provider_timeout when it takes too long (then it is canceled, too).
    */
   async draw(order: () => Promise<string>, context: SubmitContext): Promise<TaskResult | undefined> {
     const { signal } = context;
@@ -47,7 +47,7 @@ export class OpenAiImagesService {
       return undefined;
     }
     const rest = goesOn
-      ? `it goes on: GET /api/v1/tasks/${publicId('generation', id)}`
+      ? `it is still running: GET /api/v1/tasks/${publicId('generation', id)}`
       : 'it was canceled and costs nothing';
     throw new AppError('provider_timeout', `the image took longer than ${WAIT_MS / 60_000} minutes; ${rest}`);
   }
@@ -63,7 +63,7 @@ export class OpenAiImagesService {
     }
   }
 
-  /** False when its engine cannot stop it, or it has just ended. */
+  /** Returns false when the task's engine cannot stop it, or it has just ended. */
   async #cancel(id: string, { principal }: SubmitContext): Promise<boolean> {
     try {
       await this.#deps.cancels.cancel(id, scopeOf(principal));

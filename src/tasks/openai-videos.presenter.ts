@@ -5,7 +5,7 @@ import { progressPercent } from './task-result.presenter.ts';
 import type { TaskDetails } from './tasks.service.ts';
 import type { TaskView } from './tasks.types.ts';
 
-/** A task in the shape of OpenAI's videos. */
+/** Returns a task in the shape of OpenAI's videos. */
 export function presentVideo({ task, outputs }: TaskDetails): OpenAiVideoJson {
   const video = outputs.find(({ variant }) => variant === 'original');
   const { createdAt, completedAt, mediaExpiresAt, errorCode, errorMessage } = task;

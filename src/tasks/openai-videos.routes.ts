@@ -18,12 +18,12 @@ import { SUBMIT_ERRORS, taskNotFound } from './tasks.errors.ts';
 import type { TaskDetails, TasksService } from './tasks.service.ts';
 
 const PATH = '/api/v1/videos';
-/** For models that want to be told their steps. */
+/** For models that need a number of steps and have no default. */
 const STEPS_DEFAULT = 20;
 const SIZE_DEFAULT = { width: 1_280, height: 720 };
 const SAID = ['model', 'prompt', 'size', 'steps', 'seed'];
 
-/** OpenAI's videos: the same tasks, asked for again until they are made. */
+/** OpenAI's videos: the same tasks, polled until they are done. */
 export function openAiVideoRoutes(submits: SubmitTaskService, tasks: TasksService): Route[] {
   return [createRoute(submits, tasks), getRoute(tasks), contentRoute(tasks), deleteRoute(tasks)];
 }
@@ -35,7 +35,7 @@ function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
     operationId: 'createVideo',
     summary: 'Generate a video from text (OpenAI videos); poll until it is done',
     description: `The video is a task like those of \`/v3/async/video-fast\`, priced and charged the same way. \`seconds\`
- counts for models that offer lengths; for others it is left out and named in X-Ignored-Parameters.`,
+ applies to models that offer lengths; for others it is ignored and named in X-Ignored-Parameters.`,
     tag: 'Async',
     access: 'inference',
     envelope: 'bare',
@@ -86,7 +86,7 @@ function contentRoute(tasks: TasksService): Route {
     response: {
       status: 302,
       schema: z.object({}),
-      headers: { Location: 'A fresh media link, good for an hour' },
+      headers: { Location: 'A fresh media link, valid for an hour' },
     },
     errors: ['task_not_found', 'task_not_finished', 'media_not_found', 'media_expired'],
     async handle({ principal, params, query }) {
@@ -120,7 +120,7 @@ function deleteRoute(tasks: TasksService): Route {
   });
 }
 
-/** The same order as `/v3/async/video-fast` takes it, with what OpenAI's callers leave to the service. */
+/** Returns the order as `/v3/async/video-fast` takes it, with defaults for what OpenAI's callers leave to the service. */
 function orderOf(body: z.output<typeof openAiVideoRequest>, options: MediaOptions) {
   const { model, prompt, size, seed, steps, seconds } = body;
   const [width, height] = size?.split('x').map(Number) ?? [];
@@ -138,7 +138,7 @@ function orderOf(body: z.output<typeof openAiVideoRequest>, options: MediaOption
   };
 }
 
-/** A task that makes a video; other tasks are not there for these routes. */
+/** Returns a task that makes a video; other tasks do not exist for these routes. */
 async function videoOf(tasks: TasksService, id: string, principal: Principal): Promise<TaskDetails> {
   const details = await tasks.get(id, scopeOf(principal));
   if (details.task.kind !== 'video') {

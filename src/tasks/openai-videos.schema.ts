@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { modelId } from '../http/input/wire-shapes.ts';
 
-/** A whole number of a JSON body, or as forms say it. */
+/** A whole number, either of a JSON body or as text of a form. */
 const whole = z.union([
   z.int(),
   z
@@ -10,7 +10,7 @@ const whole = z.union([
     .transform(Number),
 ]);
 
-/** Body of POST /api/v1/videos: OpenAI's, as far as it says what to film. */
+/** Body of POST /api/v1/videos: the members of OpenAI's that say what to film. */
 export const openAiVideoRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A model with the endpoint `video`' }),
@@ -21,21 +21,23 @@ export const openAiVideoRequest = z
       .nullish()
       .meta({
         description:
-          'widthxheight, of those that the model offers. video-fast: 1280x720 (the default) or 720x1280',
+          'widthxheight in pixels, one of the sizes that the model offers. video-fast: 1280x720 (the default) or 720x1280',
       }),
     seconds: whole
       .nullish()
-      .meta({ description: 'Length, of models that offer lengths; left out by others' }),
-    steps: whole.nullish().meta({ description: 'Of models that take steps; by default their own, or 20' }),
-    seed: whole.nullish().meta({ description: 'The same seed films the same video' }),
+      .meta({ description: 'Length in seconds, for models that offer lengths; others ignore it' }),
+    steps: whole
+      .nullish()
+      .meta({ description: 'For models that take steps; their own default or 20 if omitted' }),
+    seed: whole.nullish().meta({ description: 'The same seed makes the same video' }),
     input_reference: z
-      .undefined({ error: 'videos are made from text alone here' })
+      .undefined({ error: 'must be omitted: videos are made from text only' })
       .optional()
-      .meta({ description: 'Not offered: leave it out' }),
+      .meta({ description: 'Not supported: omit it' }),
   })
   .meta({ id: 'VideoRequest' });
 
-/** A video as OpenAI's clients know it. */
+/** A video in the form that OpenAI's clients know. */
 export const openAiVideo = z
   .looseObject({
     id: z.string().meta({ description: 'The generation id; also the id of the task' }),
@@ -43,7 +45,7 @@ export const openAiVideo = z
     model: modelId,
     status: z
       .enum(['queued', 'in_progress', 'completed', 'failed'])
-      .meta({ description: 'completed and failed are ends; a canceled task is failed' }),
+      .meta({ description: 'completed and failed are final; a canceled task is failed' }),
     progress: z.int().min(0).max(100).meta({ description: 'Percent; 100 only when it is completed' }),
     created_at: z.int().meta({ description: 'Unix seconds' }),
     completed_at: z.int().nullable().meta({ description: 'Unix seconds; null until it ended' }),
@@ -76,7 +78,7 @@ export const openAiVideoDeleted = z
   })
   .meta({ id: 'VideoDeleted' });
 
-/** Query of the content. */
+/** Query of GET /api/v1/videos/{id}/content. */
 export const openAiVideoContentQuery = z.strictObject({
   variant: z
     .enum(['video', 'thumbnail'])

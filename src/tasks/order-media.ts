@@ -3,19 +3,19 @@ import { validate } from '../http/input/validate.ts';
 import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
 import { imageOrder, videoOrder } from './tasks.schema.ts';
 
-/** The members that say which model is meant; the schema of that model judges the rest. */
+/** The members that name the model; that model's schema judges the rest. */
 interface OrderBody {
   readonly model_name?: unknown;
 }
 
-/** Where an image model is ordered. */
+/** Prefix of the paths at which images are ordered; each model has its own. */
 export const IMAGE_PATH = '/v3/async/';
-/** Every video model is ordered here: `model_name` says which. */
+/** Path at which every video model is ordered: `model_name` says which. */
 export const VIDEO_PATH = '/v3/async/video-fast';
 
 /**
- * Orders an image from the model `name`; `path` is where it was asked for, unless on the model's own path. Returns the task's id (UUID). Throws FieldError for what the model does not offer, and what
- * SubmitTaskService throws.
+ * Orders an image from the model `name`. `path` is the path of the request, unless it is the model's own. Returns the task's id
+ * (UUID). Throws FieldError for what the model does not offer, and what SubmitTaskService throws.
  */
 export async function orderImage(
   submits: SubmitTaskService,
@@ -28,7 +28,7 @@ export async function orderImage(
   context.note?.({ model: model.id });
   const { model_name: named = name } = body;
   if (named !== name && named !== model.id) {
-    throw new FieldError('model_name', `the path orders from "${name}"; another model has a path of its own`);
+    throw new FieldError('model_name', `this path orders from "${name}"; use the other model's own path`);
   }
   const order = validate(imageOrder(model.options), body, 'body');
   const { prompt, size, steps, seed, enable_base64_output: base64Output, extra } = order;

@@ -4,16 +4,16 @@ import type { ListedObject, Storage } from '../media/storage.types.ts';
 import { taskOfKey } from '../media/storage-key.ts';
 import type { TaskRetentionStore } from './task-retention.store.ts';
 
-/** Where tasks keep their files. */
+/** Prefixes under which tasks keep their files. */
 const PREFIXES = ['acct/', 'raw/'] as const;
 const PAGE = 500;
-/** Files looked at in one round; the next one goes on behind them. */
+/** Maximum files checked in one sweep; the next one continues after them. */
 const FILES_MAX = 50_000;
-/** Ms a file is left alone, and a task after its end: who is just storing or settling is not disturbed. */
+/** Ms for which a file is left alone, and a task after its end, so as not to disturb a worker that is storing or settling. */
 const UNTOUCHED_MS = 3_600_000;
 /**
- * Ms for files of tasks without a row. Media live a day, so whatever is this old belongs to nobody, even where a database of another
- * installation was connected to this storage by mistake.
+ * The same for files of tasks without a row. Media live for a day, so anything this old belongs to nobody, even if the database of
+ * another installation was connected to this storage by mistake.
  */
 const UNKNOWN_MS = 7 * 86_400_000;
 
@@ -24,7 +24,7 @@ export class OrphanSweepService {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #filesMax: number;
-  /** Where the last round stopped. */
+  /** Where the last sweep stopped. */
   #position: { prefix: number; after: string | undefined } = { prefix: 0, after: undefined };
 
   constructor(
@@ -39,7 +39,7 @@ export class OrphanSweepService {
     this.#filesMax = filesMax;
   }
 
-  /** One bounded round. Returns how many files were deleted. Throws StorageError when the store cannot be listed. */
+  /** Makes one bounded sweep. Returns how many files were deleted. Throws StorageError when the storage cannot be listed. */
   async sweep(signal: AbortSignal): Promise<number> {
     let left = this.#filesMax;
     let deleted = 0;
@@ -57,7 +57,7 @@ export class OrphanSweepService {
     return deleted;
   }
 
-  /** One listing for all pages: a listing reads and sorts a whole folder before its first file. */
+  /** Checks files of the current prefix, in one listing for all pages: a listing reads and sorts a whole folder before its first file. */
   async #sweepPrefix(
     filesMax: number,
     signal: AbortSignal,
@@ -86,7 +86,7 @@ export class OrphanSweepService {
     return { files, deleted, ended };
   }
 
-  /** On to the next prefix. True when that was the last one. */
+  /** Moves on to the next prefix. Returns true when that was the last one. */
   #advance(): boolean {
     const next = this.#position.prefix + 1;
     this.#position = { prefix: next % PREFIXES.length, after: undefined };

@@ -4,12 +4,12 @@ import type { Logger } from '../lib/logger.ts';
 import type { TaskDispatchStore } from './task-dispatch.store.ts';
 import type { TaskMove, TaskOverflowStore } from './task-overflow.store.ts';
 
-/** Tasks kept waiting per slot of a pool that others overflow to: what stays behind may yet be served where it is. */
+/** Tasks kept waiting per slot of a pool that others overflow to; the rest may still be served where it is. */
 const WAITING_PER_SLOT = 2;
 
 /**
- * Lets tasks go on to the other routes of their model: where no live worker serves the pool they wait for, or where they have waited as
- * long as the route says. Their price is that of the order, wherever they are made.
+ * Moves waiting tasks to the other routes of their model: if no live worker serves their pool, or if they have waited as long as
+ * the route says. Their price is that of the order, wherever they are made.
  */
 export class OverflowService {
   readonly #store: Pick<TaskOverflowStore, 'waiting' | 'move'>;
@@ -32,7 +32,7 @@ export class OverflowService {
     this.#log = log;
   }
 
-  /** One pass over the models with several routes. Several at once are harmless. Returns how many tasks went. */
+  /** Makes one pass over the models with several routes. Concurrent passes are harmless. Returns how many tasks moved. */
   async move(): Promise<number> {
     const models = [...this.#models()].filter(({ engines }) => engines.length > 1);
     if (models.length === 0) {
@@ -61,13 +61,13 @@ export class OverflowService {
     waiting.set(move.from, (waiting.get(move.from) ?? 0) - tasks);
     if (tasks > 0) {
       const { model, from, to } = move;
-      this.#log.info({ model, from, to, tasks }, 'tasks go on to another engine');
+      this.#log.info({ model, from, to, tasks }, 'tasks moved to another engine');
     }
     return tasks;
   }
 }
 
-/** Where tasks of a model may go from each of its pools, the route that comes first in the catalog first. */
+/** Returns where tasks of a model may move from each of its pools; earlier routes of the catalog come first. */
 function movesOf(
   model: string,
   routes: readonly EngineRoute[],
@@ -80,7 +80,7 @@ function movesOf(
         return [];
       }
       const isEarlierLive = routes.slice(0, index).some(isLive);
-      // back to an earlier route only from one that is away itself
+      // back to an earlier route only from one that is itself away
       const waitedMs = index < at ? (isLive(from) ? undefined : 0) : waitBefore(to, isEarlierLive);
       const move = { model, from: from.engine, to: to.engine, upstreamModel: to.model };
       return waitedMs === undefined ? [] : [{ ...move, waitedMs }];
@@ -88,7 +88,7 @@ function movesOf(
   );
 }
 
-/** Ms that a task must have waited before it goes on to a route; undefined: it stays. */
+/** Returns the ms that a task must have waited before it moves to a route; undefined when it stays. */
 function waitBefore({ when }: EngineRoute, isEarlierLive: boolean): number | undefined {
   if (when === 'unavailable') {
     return isEarlierLive ? undefined : 0;

@@ -45,7 +45,7 @@ export class PostprocessService {
     this.#settings = settings;
   }
 
-  /** One attempt at a generated task; see GenerateService.run. */
+  /** Makes one attempt at a generated task; see GenerateService.run. */
   async run(taskId: string, signal: AbortSignal): Promise<AttemptOutcome> {
     const { claims, leases } = this.#dependencies;
     const task = await claims.claim(taskId, 'processing', this.#settings.worker, leases.leaseMs);
@@ -94,7 +94,7 @@ export class PostprocessService {
     return { result: 'advanced' };
   }
 
-  /** Brings the raw files here, in order of their index. */
+  /** Fetches the raw files, in the order of their index. */
   async #fetch(generated: GeneratedRun, lease: Lease, folder: string): Promise<string[]> {
     const inputs: string[] = [];
     for (const { index, storageKey: key } of [...generated.outputs].sort((a, b) => a.index - b.index)) {
@@ -159,7 +159,7 @@ export class PostprocessService {
     return { result: 'failed', code: error.code };
   }
 
-  /** A raw file that stays behind costs space, not correctness: the task is settled. */
+  /** Deletes the raw files. One that stays behind costs space, not correctness: the task is settled. */
   async #deleteRaw(task: ClaimedTask, generated: GeneratedRun | null): Promise<void> {
     const left = await deleteRaw(this.#dependencies.storage, task, generated?.outputs ?? []);
     if (left.length > 0) {
@@ -178,7 +178,7 @@ function codeOf(error: unknown): string {
     : 'internal_error';
 }
 
-/** Only an error that says of itself that another try is pointless. */
+/** Returns whether the error itself says that another try is pointless. */
 function isFinal(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error && error.retryable === false;
 }

@@ -1,9 +1,9 @@
 const WAIT_SECONDS_MAX = 30;
 
-/** What routes that honour the header say of it. */
+/** The description of the header for routes that honor it. */
 export const PREFER_WAIT = 'wait=N waits up to N (at most 30) seconds for the end of the task';
 
-/** Ms that `Prefer: wait=N` (RFC 7240) asks to hold the answer back, at most 30 s; 0 without it. */
+/** Returns the ms for which `Prefer: wait=N` (RFC 7240) asks to hold the answer back, at most 30 s; 0 without it. */
 export function preferredWaitMs(header: string | string[] | undefined): number {
   const text = Array.isArray(header) ? header.join(',') : (header ?? '');
   const match = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(text.slice(0, 1_000));

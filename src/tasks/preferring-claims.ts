@@ -6,21 +6,21 @@ export interface ClaimTurn {
   readonly taskId: string;
   readonly worker: string;
   readonly leaseMs: number;
-  /** The pool that the worker serves; null: any. */
+  /** The pool that the worker serves; null for any. */
   readonly pool: string | null;
-  /** Models that the worker's engine has loaded for the pool; undefined where no task is like another to it. */
+  /** Models that the worker's engine has loaded for the pool; undefined if that engine loads no models. */
   readonly loaded: readonly string[] | undefined;
 }
 
-/** Ms for which a task whose turn has come lets others go first: about as long as loading a model takes. */
+/** Ms for which a task whose turn has come lets others go first: about as long as it takes to load a model. */
 const PATIENCE_MS = 20_000;
-/** Looks for a task before a turn is left unused: the relay sends what still waits again. */
+/** Searches for a task before a turn is left unused: the relay resends what still waits. */
 const LOOKS_MAX = 3;
 
 /**
- * Claims for workers that have a model loaded. A turn is not tied to its task: among the tasks whose turn has come, which are few, the
- * worker gets one whose model it has loaded, so that models are loaded less often. The task that was passed over has the next turn that
- * suits it, and any turn once its patience has ended.
+ * Claims tasks for workers that have a model loaded. A turn is not tied to its task: among the few tasks whose turn has come, the
+ * worker gets one whose model it has loaded, so that models are loaded less often. A task that was passed over gets the next turn
+ * that suits it, and any turn once its patience has ended.
  */
 export class PreferringClaims {
   readonly #claims: Pick<TaskClaimsStore, 'claim'>;
@@ -37,14 +37,14 @@ export class PreferringClaims {
     this.#patienceMs = patienceMs;
   }
 
-  /** Claims the task or one in its place, for generating; undefined when none can be had. */
+  /** Claims the task, or another in its place, for generating; undefined when none is available. */
   async claim({ taskId, worker, leaseMs, pool, loaded }: ClaimTurn): Promise<ClaimedTask | undefined> {
     const claim = (id: string) => this.#claims.claim(id, 'generating', worker, leaseMs, pool);
     if (pool === null || loaded === undefined) {
       return await claim(taskId);
     }
     if (loaded.length === 0) {
-      // nothing to prefer: the task whose turn it is, unless that went in another's
+      // nothing to prefer: takes the task whose turn it is, unless it already ran in another's turn
       const own = await claim(taskId);
       if (own) {
         return own;

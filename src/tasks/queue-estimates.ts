@@ -4,7 +4,7 @@ import type { TaskView } from './tasks.types.ts';
 export interface QueueEstimate {
   /** 1 = next, in our queue or in the engine's own; null when it does not wait for an engine. */
   readonly queuePosition: number | null;
-  /** Seconds until it is done, 0 when unknown. */
+  /** Seconds until the task is done; 0 when unknown. */
   readonly etaSeconds: number;
 }
 
@@ -17,7 +17,7 @@ const QUEUE_AGE_MS = 1_000;
 const DURATION_AGE_MS = 10_000;
 const CACHE_ENTRIES_MAX = 500;
 
-/** Queue positions and times to completion, from readings that every poll of the last moments shares. */
+/** Queue positions and times to completion, from readings that all recent polls share. */
 export class QueueEstimates {
   readonly #reads: TaskReadsStore;
   readonly #liveSlots: () => Promise<ReadonlyMap<string, number>>;
@@ -25,13 +25,13 @@ export class QueueEstimates {
   readonly #durations = new Map<string, Cached<number | undefined>>();
   readonly #slots = new Map<string, Cached<ReadonlyMap<string, number>>>();
 
-  /** `liveSlots`: what all workers can run at once, by queue. */
+  /** `liveSlots` returns how many tasks all workers can run at once, by queue. */
   constructor(reads: TaskReadsStore, liveSlots: () => Promise<ReadonlyMap<string, number>>) {
     this.#reads = reads;
     this.#liveSlots = liveSlots;
   }
 
-  /** Where the task stands. Ended ones stand nowhere. */
+  /** Returns the task's position and time left. Ended tasks have no position. */
   async estimate(task: TaskView): Promise<QueueEstimate> {
     if (task.completedAt) {
       return { queuePosition: null, etaSeconds: 0 };
@@ -40,7 +40,7 @@ export class QueueEstimates {
       this.#reads.typicalDurationMs(task.model),
     );
     if (task.state !== 'queued') {
-      // the runs before it in the engine's own queue come first
+      // the runs ahead of it in the engine's own queue come first
       const queuePosition = task.state === 'generating' ? task.enginePosition : null;
       const runs = (queuePosition ?? 0) + 1 - task.progress;
       return { queuePosition, etaSeconds: seconds((typicalMs ?? 0) * runs) };
@@ -52,7 +52,10 @@ export class QueueEstimates {
     return { queuePosition, etaSeconds: seconds((typicalMs ?? 0) * rounds) };
   }
 
-  /** The queue goes round the accounts: before an account's third task come at most three of each other account. */
+  /**
+   * Returns the task's position. The queue goes around the accounts: ahead of an account's third task it counts up to two of each
+   * other account.
+   */
   async #position(task: TaskView): Promise<number> {
     const [waiting, turn] = await Promise.all([
       cached(this.#queues, task.pool, QUEUE_AGE_MS, () => this.#reads.queueByAccount(task.pool)),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { QueueRoom } from './queue-room.ts';
 
-/** A queue of one account, and how often it was counted. */
+/** A queue of one account that records how often it was counted. */
 class CountedQueue {
   waiting = 0;
   counts = 0;
@@ -18,7 +18,7 @@ class CountedQueue {
   }
 }
 
-test('one process never lets more tasks wait than allowed, however orders, ends and pauses follow each other', async () => {
+test('one process never lets more tasks wait than allowed, in any sequence of orders, ends and pauses', async () => {
   const step = fc.oneof(
     fc.record({ orders: fc.integer({ min: 1, max: 400 }) }),
     fc.record({ ended: fc.integer({ min: 1, max: 400 }) }),
@@ -74,16 +74,16 @@ test('four processes together let at most three eighths more wait', async () => 
   expect(queue.waiting).toBeLessThanOrEqual(1_375);
 });
 
-test('orders of one moment share a count, and no more pass than are free and on their way', async () => {
+test('concurrent orders share a count, and no more pass than there are free places and orders on their way', async () => {
   const queue = new CountedQueue();
   const room = new QueueRoom(queue, () => 0);
   await Promise.all(Array.from({ length: 400 }, () => queue.order(room, 100)));
-  // of the last places one is given away at a time: of two orders, one may be on its way while the next is counted
+  // the last places are given away one at a time: of two orders, one may be on its way while the next is counted
   expect([100, 101]).toContain(queue.waiting);
   expect(queue.counts).toBeLessThan(60);
 });
 
-test('a count that fails fails those who wait for it, and the next order counts anew', async () => {
+test('a failed count fails the orders that wait for it, and the next order counts again', async () => {
   const queue = new CountedQueue();
   const broken = { countQueued: () => Promise.reject(new Error('the database is away')) };
   let current: typeof broken | CountedQueue = broken;

@@ -1,31 +1,32 @@
 import { LruMap } from '../lib/lru-map.ts';
 
-/** Knows what waits. */
+/** A queue whose waiting tasks can be counted. */
 export interface TaskQueue {
-  /** Tasks of the account that wait for the pool; no more than `most` are counted. */
+  /** Returns how many tasks of the account wait for the pool, counting no further than `most`. */
   countQueued(pool: string, accountId: string, most: number): Promise<number>;
 }
 
-/** What one count found, for all who order meanwhile. */
+/** The result of one count, shared by all orders that arrive meanwhile. */
 interface Room {
-  /** Ends when the tasks are counted. */
+  /** Resolves when the tasks have been counted. */
   readonly counted: Promise<void>;
-  /** Orders that need no count of their own; undefined: still being counted. */
+  /** Orders that may pass without a count of their own; undefined while counting. */
   left: number | undefined;
   isFull: boolean;
   /** In ms of the monotonic clock. */
   readonly countedAtMs: number;
 }
 
-/** The share of the free places that is given away on one count: 1/8 leaves the rest to other processes. */
+/** Divisor for the free places given away per count: an eighth, which leaves the rest to other processes. */
 const SHARE = 8;
 const BELIEVED_MS = 1_000;
 const ROOMS_MAX = 10_000;
 
 /**
- * Whether an account may queue one more task for a pool. Counting a queue costs as much as it is long, so one count serves the orders of a
- * second, up to an eighth of what was free, and those that come while it is made share it. One process alone lets no more than `most` wait, but
- * for orders that are on their way into the queue; each further process may add an eighth of what it found free.
+ * Decides whether an account may queue one more task for a pool. A count costs more the longer the queue is. So one count serves
+ * the orders of a second, up to an eighth of the free places, and orders that arrive during a count share it. A single process lets
+ * no more than `most` tasks wait, except for orders on their way into the queue; each further process may add an eighth of what it
+ * found free.
  */
 export class QueueRoom {
   readonly #queue: TaskQueue;
@@ -37,7 +38,7 @@ export class QueueRoom {
     this.#now = now;
   }
 
-  /** Takes the place that it finds. Rejects when the queue cannot be counted. */
+  /** Takes a place; returns false when none is free. Rejects when the queue cannot be counted. */
   async take(pool: string, accountId: string, most: number): Promise<boolean> {
     const name = `${accountId} ${most} ${pool}`;
     for (;;) {

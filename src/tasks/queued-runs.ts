@@ -4,7 +4,7 @@ import type { LoadedModels } from './loaded-models.ts';
 import type { PreferringClaims } from './preferring-claims.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
 
-/** What became of a job, and which task it ran where that is another than the one it names. */
+/** The outcome of a job, and the task that it ran if that is not the one it names. */
 export interface QueuedOutcome extends AttemptOutcome {
   readonly ranInstead?: string;
 }
@@ -27,8 +27,9 @@ export class QueuedRuns {
   }
 
   /**
-   * One attempt at a queued task, or at another of the pool whose model is loaded here. Any number of calls for the same task is harmless: the
-   * claim lets one through. `pool`: the one that this job is for, null: any. Throws only when the database is away.
+   * Makes one attempt at a queued task, or at another one of the pool whose model is loaded here. Repeated calls for the same task
+   * are harmless: the claim lets one through. `pool` is the pool that this job is for, null for any. Throws only when the database
+   * is away.
    */
   async run(taskId: string, signal: AbortSignal, pool: string | null = null): Promise<QueuedOutcome> {
     const { claims, leases, loaded, generate, worker } = this.#parts;

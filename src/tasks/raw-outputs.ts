@@ -3,25 +3,25 @@ import { invariant } from '../lib/invariant.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { RawOutput, TaskKind } from './tasks.types.ts';
 
-/** Storage knows keys by extension. What the file really is, post-processing finds out; nobody is ever served a raw one. */
+/** Extension and type that raw files are stored with. Post-processing finds out what a file really is; raw files are never served. */
 export const RAW_FILES: Readonly<Record<TaskKind, { extension: string; mediaType: string }>> = {
   image: { extension: 'png', mediaType: 'image/png' },
   video: { extension: 'mp4', mediaType: 'video/mp4' },
 };
 
-/** Where an attempt's raw file lies between generate and postprocess. */
+/** Returns the storage key of an attempt's raw file between generate and postprocess. */
 export function rawKey(taskId: string, attempt: number, kind: TaskKind, index: number): string {
   return `raw/${taskId}/${attempt}/${index}.${RAW_FILES[kind].extension}`;
 }
 
-/** The inverse of {@link rawKey}. Throws InvariantError for any other key. */
+/** Parses a key made by {@link rawKey}. Throws InvariantError for any other key. */
 export function parseRawKey(key: string): { taskId: string; attempt: number; index: number } {
   const [, taskId, attempt, index] = /^raw\/([^/]+)\/(\d+)\/(\d+)\.\w+$/.exec(key) ?? [];
   invariant(taskId !== undefined, 'a raw file has a key of its own kind');
   return { taskId, attempt: Number(attempt), index: Number(index) };
 }
 
-/** Where a part of such a file lies until the rest has come. In the order of their numbers. */
+/** Returns the storage key of a part of such a file until the rest has arrived. Keys sort by part number. */
 export function rawPartKey(
   taskId: string,
   attempt: number,
@@ -33,7 +33,7 @@ export function rawPartKey(
   return `raw/${taskId}/${attempt}/${index}-part-${number}.${RAW_FILES[kind].extension}`;
 }
 
-/** Stores what an engine made, under keys that no other attempt writes. */
+/** Stores an engine's output under keys that no other attempt writes. */
 export async function storeRaw(
   storage: Pick<Storage, 'putFile'>,
   task: { id: string; attempt: number; kind: TaskKind },
@@ -48,14 +48,14 @@ export async function storeRaw(
   return stored;
 }
 
-/** Deletes raw files, those that earlier attempts left behind when they died among them. Returns what could not be deleted. */
+/** Deletes raw files, including those that earlier attempts left behind when they died. Returns the keys that could not be deleted. */
 export async function deleteRaw(
   storage: Pick<Storage, 'delete'>,
   task: { id: string; attempt: number; kind: TaskKind },
   outputs: readonly RawOutput[],
 ): Promise<string[]> {
   const keys = new Set(outputs.map((output) => output.storageKey));
-  // One claim to generate and one to process is the normal course; only after trouble can there be more to clear.
+  // Normally there is one claim to generate and one to process; only after trouble can there be more to delete.
   for (let attempt = 1; attempt < task.attempt && task.attempt > 2; attempt += 1) {
     for (const { index } of outputs) {
       keys.add(rawKey(task.id, attempt, task.kind, index));

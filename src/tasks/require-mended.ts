@@ -1,13 +1,14 @@
 import { cachedReading } from '../lib/cached-reading.ts';
 import { AppError } from '../lib/errors.ts';
 
-/** A reading of the workers' reports serves all orders of this time, in ms. */
+/** One reading of the workers' reports serves all orders of this time, in ms. */
 const REPORTS = { freshMs: 1_000, timeoutMs: 2_000 };
 const RETRY_SECONDS = 60;
 
 /**
- * Refuses orders that nobody could carry out: the engines of all these pools refuse every run until an operator mends them. The function
- * throws AppError service_unavailable. `misconfigured`: pools that are so at every live worker.
+ * Returns a function that rejects orders nobody could carry out, because the engines of all given pools refuse every run until an
+ * operator fixes them. It throws AppError service_unavailable. `misconfigured` returns the pools that every live worker reports as
+ * such.
  */
 export function requireMended(
   misconfigured: () => Promise<ReadonlySet<string>>,
@@ -17,7 +18,7 @@ export function requireMended(
     const broken = await read();
     if (broken && pools.every((pool) => broken.has(pool))) {
       const message =
-        'This model cannot be made at the moment: its operator has been told. Nothing was charged.';
+        'This model is unavailable at the moment; its operator has been informed. Nothing was charged.';
       throw new AppError('service_unavailable', message, { retryAfterSeconds: RETRY_SECONDS });
     }
   };

@@ -3,19 +3,19 @@ import type { Storage } from '../media/storage.types.ts';
 import type { TaskRetentionStore } from './task-retention.store.ts';
 
 export interface RetentionSettings {
-  /** Days the rows of ended tasks are kept. */
+  /** Days for which the rows of ended tasks are kept. */
   readonly taskDays: number;
 }
 
-/** Files are looked at together before their tasks are marked; each is a request to the storage. */
+/** Tasks whose files are deleted before they are marked together; each file is a request to the storage. */
 const MEDIA_BATCH = 500;
 const FILES_TOGETHER = 16;
 const ROW_BATCH = 1_000;
-/** Below the time of the job, and of the pause until its next one: what is left is the next run's. */
+/** Maximum ms of a run: less than the job's timeout and the pause until its next run, which continues with the rest. */
 const MEDIA_RUN_MS = 50_000;
 const ROWS_RUN_MS = 240_000;
 
-/** Deletes media and rows whose time is over. */
+/** Deletes media and rows whose retention is over. */
 export class RetentionService {
   readonly #store: TaskRetentionStore;
   readonly #storage: Pick<Storage, 'delete'>;
@@ -34,7 +34,7 @@ export class RetentionService {
     this.#log = log;
   }
 
-  /** Deletes expired files, then the records of them. A file that resists is tried again by the next run. Returns how many tasks. */
+  /** Deletes expired files, then their records. A file that cannot be deleted is retried by the next run. Returns the number of tasks. */
   async expireMedia(signal: AbortSignal): Promise<number> {
     let expired = 0;
     const end = performance.now() + MEDIA_RUN_MS;
@@ -59,7 +59,10 @@ export class RetentionService {
     return expired;
   }
 
-  /** Deletes rows of tasks that ended long ago, old deliveries of alerts, and workers nobody has heard of. Returns how many tasks. */
+  /**
+   * Deletes rows of tasks that ended long ago, old alert deliveries, and workers that have long been silent. Returns the number of
+   * tasks.
+   */
   async expireTasks(signal: AbortSignal): Promise<number> {
     const days = this.#settings.taskDays;
     const deleted = await inBatches(signal, (limit) => this.#store.deleteOldTasks(days, limit));
@@ -81,7 +84,7 @@ export class RetentionService {
   }
 }
 
-/** Deletes until there is less than a batch, or the time of a run is over. Returns how many. */
+/** Deletes until a batch is not full or the time of a run is over. Returns the number of deleted rows. */
 async function inBatches(
   signal: AbortSignal,
   deleteSome: (limit: number) => Promise<number>,

@@ -1,15 +1,15 @@
 import type { RunPolicy } from '../catalog/run-policy.ts';
 
-/** Failed runs of the post-processing after which a task fails for good. */
+/** Failed post-processing runs after which a task fails for good. */
 export const FAILURES_MAX = 5;
-/** Runs that an engine or a host may break off by going away: a task that makes them go must end before its deadline. */
+/** Runs of a task that may be cut short by an engine or host going away: a task that causes this must end before its deadline. */
 export const INTERRUPTIONS_MAX = 10;
 
 type Backoff = Pick<RunPolicy, 'backoffMs' | 'backoffMaxMs'>;
 
 const POSTPROCESS: Backoff = { backoffMs: 1_000, backoffMaxMs: 60_000 };
 
-/** Ms before the next attempt after that many failures: exponential, with up to half of it random. */
+/** Returns the ms before the next attempt after that many failures: exponential, with up to half of it random. */
 export function backoffMs(
   failures: number,
   backoff: Backoff = POSTPROCESS,

@@ -25,7 +25,7 @@ import { taskFields } from './task-fields.ts';
 import type { ReturnedTask } from './tasks.types.ts';
 import { wordsForOperators } from './upstream-words.ts';
 
-/** A run that failed, with what is known of it. */
+/** A failed run and what is known about it. */
 export interface FailedRun<Task extends ClaimedRun = ClaimedTask> {
   readonly task: Task;
   readonly engine: Engine;
@@ -35,9 +35,9 @@ export interface FailedRun<Task extends ClaimedRun = ClaimedTask> {
   readonly failure: EngineFailure;
   /** Whether the engine had accepted the task. */
   readonly accepted: boolean;
-  /** Whether it is known that nothing of it goes on upstream. */
+  /** Whether it is certain that nothing of it continues upstream. */
   readonly isOver: boolean;
-  /** What the engine's operator bills for it, where it says so. */
+  /** What the engine's operator bills for it, if known. */
   readonly cost: NanoUsd | null;
 }
 
@@ -50,21 +50,22 @@ export interface RunFailuresDependencies<Task extends ClaimedRun> {
   readonly log: Logger;
 }
 
-/** Ms: an upstream that asks for more is asked again after this. */
+/** Maximum wait in ms: an upstream that asks for more is asked again after this. */
 const PAUSE_MS_MAX = 600_000;
-/** Ms for which a task that failed on a host is left to other hosts, where there are any. */
+/** Ms for which a task that failed on a host is left to other hosts, if there are any. */
 const AVOID_MS = 60_000;
-/** Ms an engine has to give back its memory. */
+/** Ms that an engine has to free its memory. */
 const FREE_MEMORY_MS = 5_000;
 
-/** Steps of the back-off that a task skips where its engine is set up wrong: people are slower than machines. */
+/** Backoff steps that a task skips if its engine is misconfigured: people are slower than machines. */
 const MISCONFIGURED_STEPS = 3;
 
 type Return = Omit<ReturnedTask, 'id' | 'attempt' | 'reason'>;
 
 /**
- * Decides what becomes of a task whose run failed. An engine that is away is no failure of the task: it waits, for this host or
- * another, until its deadline. What is wrong with the task itself ends it at once. All else is tried again, on another host if there is one.
+ * Decides what happens to a task whose run failed. An engine that is away is not a failure of the task: it waits, for this host or
+ * another, until its deadline. A problem of the task itself ends it at once. Everything else is retried, on another host if there
+ * is one.
  */
 export class RunFailures<Task extends ClaimedRun> {
   readonly #dependencies: RunFailuresDependencies<Task>;
@@ -97,13 +98,16 @@ export class RunFailures<Task extends ClaimedRun> {
       : await this.#afterFailure(run);
   }
 
-  /** A run went well: its engine and model are set up right. */
+  /** Records a successful run: its engine and model are configured correctly. */
   succeeded({ task, request, beganAt }: Pick<FailedRun<Task>, 'task' | 'request' | 'beganAt'>): void {
     this.#dependencies.onRun?.(task.pool, 'ok', performance.now() - beganAt);
     this.#misconfigured.succeeded(task.pool, request.model);
   }
 
-  /** Asked of the engine where the failure leaves it open; then it rests here before the task goes back. */
+  /**
+   * Returns whether the engine is away, and asks it if the failure leaves that open. An absent engine rests here before the task
+   * goes back.
+   */
   async #isAway({ task, failure }: FailedRun<Task>): Promise<boolean> {
     const { rests } = this.#dependencies;
     const isAway = ENGINE_AWAY.has(failure.code) || !(await rests.isReady(task.pool));
@@ -113,7 +117,7 @@ export class RunFailures<Task extends ClaimedRun> {
     return isAway;
   }
 
-  /** The engine went away. Nobody can tell whether the task is what makes it go, so runs that had begun are counted, generously. */
+  /** Handles an engine that went away. The task may be the cause, so runs that had begun are counted, with a generous limit. */
   async #afterAbsence(run: FailedRun<Task>, isAway: boolean): Promise<AttemptOutcome> {
     const { task, accepted, isOver, failure } = run;
     const neverBegan = !accepted || (isOver && failure.code !== RUN_LOST.code);
@@ -129,7 +133,7 @@ export class RunFailures<Task extends ClaimedRun> {
     });
   }
 
-  /** Being asked to wait is no failure of the task. Its waits grow, so its deadline bounds how often that can happen. */
+  /** Handles a request to wait, which is not a failure of the task. Its waits grow, so its deadline bounds how often that can happen. */
   async #putOff(run: FailedRun<Task>, retryAfterMs: number): Promise<AttemptOutcome> {
     const { task, isOver } = run;
     const putOffs = Math.max(0, task.attempt - 1 - task.failures - task.interruptions);
@@ -139,7 +143,7 @@ export class RunFailures<Task extends ClaimedRun> {
     return { ...returned, ...(pausePoolMs !== undefined && { pausePoolMs }) };
   }
 
-  /** What another model has left in the memory may be in the way; a second time it is the task that is too large. */
+  /** Handles a lack of memory: another model may still occupy it. If it happens a second time, the task itself is too large. */
   async #afterOutOfMemory(run: FailedRun<Task>): Promise<AttemptOutcome> {
     const { task, engine, failure } = run;
     if (task.lastFailure === failure.code) {
@@ -152,8 +156,8 @@ export class RunFailures<Task extends ClaimedRun> {
   }
 
   /**
-   * No fault of the order, and another host may be set up right. Where the engine refuses every run, tasks wait without a count of their
-   * failures, to be made once it is mended; a refusal of this task alone is counted.
+   * Handles a misconfigured engine: the order is not at fault, and another host may be configured correctly. If the engine refuses
+   * every run, failures are not counted and the task waits until it is fixed; a refusal of this task alone is counted.
    */
   async #afterMisconfiguration(run: FailedRun<Task>): Promise<AttemptOutcome> {
     const { task, request } = run;
@@ -200,7 +204,7 @@ export class RunFailures<Task extends ClaimedRun> {
     const { task, failure } = run;
     const { id, attempt } = task;
     const said = wordsOf(run);
-    // a run that is not forgotten is asked for again, and says again what it costs
+    // a run that is not forgotten is polled again, and reports its cost again
     const isBilled = back.forgetRun && run.cost !== null;
     const billed = isBilled ? toAttempt(engineRunOf(run, failure.code)) : undefined;
     await this.#dependencies.claims.giveBack({ id, attempt, reason: failure.code, said, billed, ...back });
@@ -221,7 +225,7 @@ function wordsOf({ failure, request }: Pick<FailedRun, 'failure' | 'request'>): 
   return failure.said === undefined ? undefined : wordsForOperators(failure.said, request.prompt);
 }
 
-/** The run for the settlement that ends its task. */
+/** Returns the run for the settlement that ends its task. */
 export function engineRunOf(
   { engine, request, beganAt, cost }: Pick<FailedRun, 'engine' | 'request' | 'beganAt' | 'cost'>,
   outcome: string,

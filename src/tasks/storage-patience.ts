@@ -4,13 +4,13 @@ import { StorageError } from '../media/storage-error.ts';
 
 const WAIT_MS_MIN = 500;
 const WAIT_MS_MAX = 5_000;
-/** Between two lines about it, in ms. */
+/** Minimum ms between two log lines about the same outage. */
 const REPEAT_MS = 30_000;
-/** What a file system says that is full, read-only or broken. */
+/** Error codes of a file system that is full, read-only or broken. */
 const OUTAGE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE']);
 
 /**
- * How a task goes back whose files could not be written: no failure of it, and its run stays, so that what an engine was paid for is
+ * How a task goes back whose files could not be written: without a failure, and with its run, so that output that was paid for is
  * collected again and never ordered twice.
  */
 export const AFTER_STORAGE_OUTAGE = {
@@ -25,7 +25,7 @@ export class StorageWaitError extends Error {
   override readonly name = 'StorageWaitError';
 }
 
-/** What a task that reached its deadline ended with. */
+/** Returns the error of a task that reached its deadline. */
 export function overdueError(wasStorageAway: boolean): { code: string; message: string } {
   return wasStorageAway
     ? {
@@ -35,15 +35,15 @@ export function overdueError(wasStorageAway: boolean): { code: string; message: 
     : { code: 'deadline_exceeded', message: 'the task was not finished in time' };
 }
 
-/** Whether the storage, or the disk under it, is what is at fault: the work itself is as good as before. */
+/** Returns whether the storage, or the disk under it, is at fault; the work itself is still good. */
 export function isStorageOutage(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   return error instanceof StorageError || (typeof code === 'string' && OUTAGE_CODES.has(code));
 }
 
 /**
- * Waits for a storage that is away, with what was made lying in scratch, until the attempt's signal ends it: at the task's deadline,
- * or when the process leaves. Waiting work keeps its place, so no more is started than there are places.
+ * Waits for a storage that is away, with the output in the scratch folder, until the attempt's signal ends the wait: at the task's
+ * deadline, or when the process shuts down. Waiting work keeps its place, so no more is started than there are places.
  */
 export class StoragePatience {
   readonly #log: Logger;
@@ -54,12 +54,15 @@ export class StoragePatience {
     this.#log = log;
   }
 
-  /** Attempts of this process that wait. */
+  /** Number of attempts of this process that wait. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Does the work, again while the storage is away. Throws what it throws otherwise, and StorageWaitError when the signal ends it. */
+  /**
+   * Does the work, and repeats it while the storage is away. Rethrows its other errors, and throws StorageWaitError when the signal
+   * ends the wait.
+   */
   async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     for (let tries = 0; ; tries += 1) {
       try {

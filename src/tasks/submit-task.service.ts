@@ -10,19 +10,19 @@ import { QueueRoom, type TaskQueue } from './queue-room.ts';
 import { storeParameters } from './task-parameters.ts';
 import type { TaskCatalog, TaskKind } from './tasks.types.ts';
 
-/** Seconds after which an account whose queue is full may ask again. */
+/** Seconds after which an account with a full queue may retry. */
 const QUEUE_RETRY_SECONDS = 10;
 
 export interface SubmitSettings {
-  /** Tasks of one account that may wait for one pool, unless it has a limit of its own. */
+  /** Returns how many tasks of an account may wait for one pool, unless the account has a limit of its own. */
   readonly queuedTasksMax: () => number;
-  /** Throws AppError service_unavailable where none of these pools can make anything until an operator mends it. */
+  /** Throws AppError service_unavailable if none of these pools can make anything until an operator fixes it. */
   readonly requireMended?: (pools: readonly string[]) => Promise<void>;
-  /** Hears, of every order that was taken, which pools can serve it. */
+  /** Called for every accepted order with the pools that can serve it. */
   readonly onOrder?: (pools: readonly string[]) => void;
 }
 
-/** An order after the schema of its model has let it through. */
+/** An order that its model's schema has accepted. */
 export interface TaskSubmit {
   readonly endpoint: string;
   readonly model: MediaModel;
@@ -30,9 +30,9 @@ export interface TaskSubmit {
   readonly width: number;
   readonly height: number;
   readonly steps: number | undefined;
-  /** Length of a video in seconds; undefined: the engine's own. */
+  /** Length of a video in seconds; undefined for the engine's default. */
   readonly seconds: number | undefined;
-  /** −1 = choose one, up to the model's largest. */
+  /** −1 lets the service choose one, up to the model's largest. */
   readonly seed: number;
   readonly base64Output: boolean;
   readonly webhookUrl: string | null;
@@ -42,13 +42,13 @@ export interface SubmitContext {
   readonly principal: Principal;
   readonly requestId: string;
   readonly signal: StopSignal;
-  /** The id to use, where one was promised for the request's Idempotency-Key. */
+  /** The id to use, if one was promised for the request's Idempotency-Key. */
   readonly generationId?: string | undefined;
-  /** Puts facts of the order into the request's log line. */
+  /** Adds facts about the order to the request's log line. */
   readonly note?: (facts: RequestFacts) => void;
 }
 
-/** Takes orders: one statement holds the money and inserts the task. Redis has no part in it. */
+/** Accepts orders: one statement holds the money and inserts the task. Redis is not involved. */
 export class SubmitTaskService {
   readonly #ledger: Pick<Ledger, 'reserve'>;
   readonly #catalog: TaskCatalog;
@@ -68,14 +68,17 @@ export class SubmitTaskService {
   }
 
   /**
-   * The model that an order names. Throws AppError: model_not_found, model_not_allowed, and model_not_supported_on_endpoint for one that
-   * makes something else.
+   * Returns the model that an order names. Throws AppError: model_not_found, model_not_allowed, and model_not_supported_on_endpoint
+   * for a model that makes something else.
    */
   model(id: string, kind: TaskKind, principal: Principal): MediaModel {
     return this.#catalog.orderable(id, kind, principal);
   }
 
-  /** Returns the task's id (UUID). Throws AppError rate_limit_exceeded, service_unavailable, and what Ledger.reserve throws. */
+  /**
+   * Submits an order. Returns the task's id (UUID). Throws AppError rate_limit_exceeded, service_unavailable, and what
+   * Ledger.reserve throws.
+   */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
     await this.#settings.requireMended?.(order.model.pools);
     await this.#requireRoom(order.model.pool, context.principal);
@@ -83,7 +86,7 @@ export class SubmitTaskService {
     try {
       await this.#ledger.reserve(this.#holdRequest(id, order, context), context.signal);
     } catch (error) {
-      // an earlier request under the same Idempotency-Key has taken the order, and its task has ended since
+      // an earlier request with the same Idempotency-Key placed the order, and its task has ended since
       if (!(error instanceof AppError && error.code === 'idempotency_completed')) {
         throw error;
       }
@@ -92,13 +95,16 @@ export class SubmitTaskService {
     return id;
   }
 
-  /** Orders that come at the same moment may pass it together; how many that can be is bounded by the account's concurrency. */
+  /**
+   * Throws AppError rate_limit_exceeded when the queue is full. Concurrent orders may pass together, bounded by the account's
+   * concurrency.
+   */
   async #requireRoom(pool: string, { accountId, rateLimits }: Principal): Promise<void> {
     const most = rateLimits.queuedTasks ?? this.#settings.queuedTasksMax();
     if (!(await this.#room.take(pool, accountId, most))) {
       throw new AppError(
         'rate_limit_exceeded',
-        `${most} tasks of the account wait already: order more when some have ended`,
+        `${most} tasks of this account are already waiting: order more when some have ended`,
         {
           retryAfterSeconds: QUEUE_RETRY_SECONDS,
         },
@@ -132,7 +138,7 @@ export class SubmitTaskService {
           base64Output: order.base64Output,
           chargeLines: charge.lines,
         }),
-        // Resolved now, not by the engine: a second attempt must make the same picture.
+        // Chosen now, not by the engine: a second attempt must make the same image.
         seed: BigInt(order.seed === -1 ? randomInt(0, model.options.seedMax + 1) : order.seed),
         webhookUrl: order.webhookUrl,
         deadlineMs: model.deadlineMs,

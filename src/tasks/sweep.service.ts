@@ -3,7 +3,7 @@ import { fromAnywhere, type TaskEndings } from './task-endings.ts';
 import type { EndableTask, TaskSweepStore } from './task-sweep.store.ts';
 
 const BATCH = 200;
-/** Batches per sweep: the rest is the next sweep's. */
+/** Maximum batches per sweep; the next sweep continues with the rest. */
 const BATCHES_MAX = 20;
 
 export interface SweepCounts {
@@ -12,7 +12,7 @@ export interface SweepCounts {
   readonly canceled: number;
 }
 
-/** Repairs what died: leases of lost workers, tasks past their deadline, cancels that nobody finished. */
+/** Repairs what failures leave behind: leases of lost workers, tasks past their deadline, unfinished cancels. */
 export class SweepService {
   readonly #store: TaskSweepStore;
   readonly #endings: TaskEndings;
@@ -24,7 +24,7 @@ export class SweepService {
     this.#log = log;
   }
 
-  /** One pass. Several at once are harmless: every change is guarded. */
+  /** Makes one pass. Concurrent passes are harmless: every change is guarded. */
   async sweep(): Promise<SweepCounts> {
     const lapsed = await this.#store.lapseLeases(BATCH * BATCHES_MAX);
     const canceled = await this.#endAll(

@@ -1,7 +1,7 @@
 /** Why a running attempt has to stop: the abort reason of its signal. */
 export type TaskAbortReason = 'canceled' | 'claim_lost' | 'overdue' | 'run_timeout' | 'shutdown';
 
-/** Thrown through an attempt that was told to stop. */
+/** Thrown through an attempt that has to stop. */
 export class TaskAbortError extends Error {
   override readonly name = 'TaskAbortError';
   readonly reason: TaskAbortReason;
@@ -12,7 +12,7 @@ export class TaskAbortError extends Error {
   }
 }
 
-/** The reason when the signal was aborted by us; undefined while it was not. Any foreign abort counts as a shutdown. */
+/** Returns why the signal was aborted; undefined while it is not. Any foreign abort counts as a shutdown. */
 export function abortReason(signal: AbortSignal): TaskAbortReason | undefined {
   if (!signal.aborted) {
     return undefined;

@@ -5,10 +5,11 @@ const DUE = `cancel_requested_at IS NULL AND not_before <= statement_timestamp()
 const OFFER = `id, dispatched_at, passed_over_at, parameters->>'upstream_model' AS model`;
 
 /**
- * $1 pool, $2 task whose turn it is, $3 models that the worker has loaded, $4 patience in ms, $5 accounts, $6 tasks of each, $7 most rows.
- * The tasks of the pool that the worker should try to claim, in this order: those that were passed over for longer than the patience, longest
- * first; then those whose model it has loaded; then the one whose turn it is; then by their turns. Only tasks whose turn has come are considered:
- * they stand in front of each account's queue. From here on the one whose turn it is counts as passed over if another comes first.
+ * $1 pool, $2 task whose turn it is, $3 models that the worker has loaded, $4 patience in ms, $5 accounts, $6 tasks of each, $7
+ * maximum rows. Returns the tasks of the pool that the worker should try to claim, in this order: those passed over for longer than
+ * the patience, longest first; those whose model it has loaded; the one whose turn it is; the rest by their turns. Considers only
+ * tasks whose turn has come: they are at the front of each account's queue. If another task comes first, the one whose turn it is
+ * counts as passed over from then on.
  */
 export const preferLoaded: SqlStatement = {
   name: 'task_prefer_loaded',

@@ -2,13 +2,13 @@ import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import { preferLoaded } from './task-affinity.sql.ts';
 
-/** Accounts that one look goes through, and tasks of each whose turn may have come. */
+/** Accounts that one search covers, and tasks of each whose turn may have come. */
 const ACCOUNTS_MAX = 200;
 const TASKS_PER_ACCOUNT = 32;
-/** Others may claim the first of them at the same time. */
+/** More than one, because others may claim the first at the same time. */
 const CANDIDATES_MAX = 4;
 
-/** Which of the tasks whose turn has come suit a worker best. */
+/** Finds the tasks that suit a worker best among those whose turn has come. */
 export class TaskAffinityStore {
   readonly #cells: Cells;
 
@@ -17,8 +17,8 @@ export class TaskAffinityStore {
   }
 
   /**
-   * The tasks of the pool that a worker with these models loaded should try to claim in the turn of `taskId`, the best first; empty where none
-   * waits. Whoever is passed over lets others go first for `patienceMs` at most. Claims nothing.
+   * Returns the tasks of the pool that a worker with these models loaded should try to claim in the turn of `taskId`, best first;
+   * empty when none waits. A task that is passed over lets others go first for `patienceMs` at most. Claims nothing.
    */
   async prefer(
     taskId: string,

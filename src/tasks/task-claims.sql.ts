@@ -1,21 +1,22 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** Writes take the time from a row of `free` or `mine`: a router of several databases refuses functions of it beside columns. */
+/** Writes take the time from a row of `free` or `mine`: a router of several databases rejects functions of time beside columns. */
 const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, interruptions, last_failure,
   parameters, seed, charge, engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
   extract(epoch FROM deadline_at - f.at)::double precision * 1000 AS deadline_ms`;
 
-/** Before a task that failed on one host is offered again: its relay's next look may find another one free. */
+/** Ms before a task that failed on one host is offered again: by the relay's next look another host may be free. */
 const ELSEWHERE_MS = 500;
 
-/** The host of a worker: workers are named by host and process. */
+/** Returns the SQL for a worker's host: workers are named by host and process. */
 const hostOf = (worker: string): string => `regexp_replace(${worker}, '\\.[^.]*$', '')`;
 
 /**
- * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to, $6 ms after which a silent worker no longer counts, $7 pools that
- * the callers serve, NULL: any. The one way to begin work: whoever changes the row has it, with the next number of the fence. A task
- * that has gone on to another pool is that pool's, whatever job still names it. What failed on the host just now is left to another one
- * that serves its pool, and a drained host begins nothing: such tasks are put back for the relay's next look.
+ * $1 tasks (each once), $2 workers, $3 leases in ms, $4 from, $5 to, $6 ms after which a silent worker no longer counts, $7 pools
+ * that the callers serve, NULL for any. The only way to begin work: the caller that changes the row has the task, with the next
+ * number of the fence. A task that has moved to another pool belongs to that pool, whichever job still names it. A task that has
+ * just failed on this host is left to another host that serves its pool, and a drained host begins nothing: such tasks are put back
+ * for the relay's next look.
  */
 export const claimTasks: SqlStatement = {
   name: 'task_claim',
@@ -45,8 +46,9 @@ export const claimTasks: SqlStatement = {
 };
 
 /**
- * $1 ids, $2 attempts, $3 progresses, $4 lease in ms, $5 places in the engine's queue or NULL. Rows that somebody has locked just now are left out instead of waited for:
- * they are being ended, and waiting for several at once could deadlock with a batch that ends them in another order.
+ * $1 ids, $2 attempts, $3 progress values, $4 lease in ms, $5 positions in the engine's queue or NULL. Skips locked rows instead of
+ * waiting for them: they are being ended, and waiting for several at once could deadlock with a batch that ends them in another
+ * order.
  */
 export const renewLeases: SqlStatement = {
   name: 'task_renew_leases',
@@ -63,21 +65,21 @@ export const renewLeases: SqlStatement = {
     RETURNING t.id, t.attempt, t.cancel_requested_at IS NOT NULL AS cancel_requested`,
 };
 
-/** $1 task, $2 attempt. A row comes back while the claim stands. */
+/** $1 task, $2 attempt. Returns a row while the claim is valid. */
 export const findLease: SqlStatement = {
   name: 'task_find_lease',
   text: `SELECT cancel_requested_at IS NOT NULL AS cancel_requested FROM tasks
      WHERE id = $1 AND attempt = $2 AND state IN ('generating', 'processing')`,
 };
 
-/** $1 task, $2 attempt, $3 engine. Written before a submit that costs money: from here on "was it sent?" may be unanswerable. */
+/** $1 task, $2 attempt, $3 engine. Written before a submit that costs money: from then on, whether it was sent may be unknowable. */
 export const markSubmitting: SqlStatement = {
   name: 'task_mark_submitting',
   text: `UPDATE tasks SET engine = $3, engine_submitted_at = statement_timestamp()
      WHERE id = $1 AND attempt = $2 AND state = 'generating' RETURNING id`,
 };
 
-/** $1 tasks, $2 attempts, $3 engines, $4 references. The ids of those whose claims stand. */
+/** $1 tasks, $2 attempts, $3 engines, $4 references. Returns the ids of those whose claims are valid. */
 export const storeReferences: SqlStatement = {
   name: 'task_store_references',
   text: `WITH mine AS (
@@ -93,7 +95,8 @@ export const storeReferences: SqlStatement = {
 };
 
 /**
- * $1 tasks, $2 attempts, $3 raw outputs, $4 progress, $5 channel of the relays. Frees the engines' slots: what follows needs no engine.
+ * $1 tasks, $2 attempts, $3 raw outputs, $4 progress, $5 channel of the relays. Frees the engines' slots: the next steps need no
+ * engine.
  */
 export const markGenerated: SqlStatement = {
   name: 'task_mark_generated',
@@ -112,10 +115,9 @@ export const markGenerated: SqlStatement = {
 };
 
 /**
- * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason, $7 interruptions
- * to add, $8 whether the run never began, $9 ms for which other hosts are preferred, or NULL,
- * $10 the upstream's words, or NULL, $11 the run with what it cost, or NULL.
- * Gives the task back one step, for this or another worker.
+ * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason, $7
+ * interruptions to add, $8 whether the run never began, $9 ms for which other hosts are preferred, or NULL, $10 the upstream's
+ * words, or NULL, $11 the run with its cost, or NULL. Puts the task back one step, for this or another worker.
  */
 export const returnTask: SqlStatement = {
   name: 'task_return',

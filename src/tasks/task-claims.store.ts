@@ -18,19 +18,19 @@ import { type LeasedState, stateAfterLapse } from './task-state.ts';
 import type { GeneratedRun, ReturnedTask, TaskKind } from './tasks.types.ts';
 import { WriteBatch } from './write-batch.ts';
 
-/** What running a claimed task on an engine takes, with the fence that every later write must name. */
+/** A claimed task as an engine's run needs it, with the fence that every later write must name. */
 export interface ClaimedRun {
   readonly id: string;
-  /** Whose it is; for a worker on a host that may not know, what stands for them. */
+  /** The account, or a stand-in on a host that must not know it. */
   readonly accountId: string;
   readonly kind: TaskKind;
   readonly pool: string;
   /** The fence. */
   readonly attempt: number;
   readonly failures: number;
-  /** Runs that an engine or a host broke off by going away. */
+  /** Runs that were cut short because an engine or host went away. */
   readonly interruptions: number;
-  /** Why it came back last. */
+  /** Why the task was last given back. */
   readonly lastFailure: string | null;
   readonly parameters: unknown;
   readonly seed: bigint;
@@ -40,13 +40,13 @@ export interface ClaimedRun {
   readonly deadlineMs: number;
 }
 
-/** A task in a worker's hands. */
+/** A task that a worker has claimed. */
 export interface ClaimedTask extends ClaimedRun {
   readonly apiKeyId: string;
   readonly endpoint: string;
   readonly model: string;
   readonly charge: NanoUsd;
-  /** Present from `generated` on. */
+  /** Present from state `generated` on. */
   readonly generated: GeneratedRun | null;
   readonly createdAt: Date;
   readonly startedAt: Date;
@@ -55,26 +55,26 @@ export interface ClaimedTask extends ClaimedRun {
 export interface LeaseRenewal {
   readonly id: string;
   readonly attempt: number;
-  /** 0–1 */
+  /** From 0 to 1. */
   readonly progress: number;
-  /** Its place in the engine's own queue, from 1; null: it does not wait there. */
+  /** Position in the engine's own queue, from 1; null when it does not wait there. */
   readonly queuePosition?: number | null;
 }
 
-/** Ms between two statements of a kind. A task waits for that once per step, and only where more than one of them came in that time. */
+/** Minimum ms between two statements of a kind. A task waits for this at most once per step, and only if several came in that time. */
 const PACE_MS = 20;
 
 interface ClaimOrder {
   readonly taskId: string;
   readonly worker: string;
   readonly leaseMs: number;
-  /** The pool that the caller serves; null: any. */
+  /** The pool that the caller serves; null for any. */
   readonly pool: string | null;
 }
 
 /**
- * Claims and everything written under one, guarded: a claim that is over changes no row. What every task goes through is written for
- * many tasks at once.
+ * Claims, and all writes made under one. They are guarded: a claim that is over changes no row. The steps of every task are written
+ * for many tasks at once.
  */
 export class TaskClaimsStore {
   readonly #cells: Cells;
@@ -86,7 +86,7 @@ export class TaskClaimsStore {
     { cancelRequested: boolean } | undefined
   >;
 
-  /** `onClaimed` is called for every task that was claimed. */
+  /** `onClaimed` is called for every claimed task. */
   constructor(cells: Cells, onClaimed: (task: ClaimedTask) => void = () => undefined) {
     this.#cells = cells;
     this.#onClaimed = onClaimed;
@@ -97,7 +97,7 @@ export class TaskClaimsStore {
     this.#generated = new WriteBatch((items) => this.#markAllGenerated(items), PACE_MS);
   }
 
-  /** Claims a waiting task; undefined when it is claimed, ended, canceled, overdue, not due yet, or another pool's than `pool`. */
+  /** Claims a waiting task. Undefined when it is claimed, ended, canceled, overdue, not due yet, or in another pool than `pool`. */
   async claim(
     taskId: string,
     to: LeasedState,
@@ -108,7 +108,7 @@ export class TaskClaimsStore {
     return await this.#claims[to].run({ taskId, worker, leaseMs, pool });
   }
 
-  /** Renews leases in one statement a cell. Missing from the answer: those to look at with {@link findLease}. */
+  /** Renews leases, in one statement per cell. Check those missing from the answer with {@link findLease}. */
   async renew(
     leases: readonly LeaseRenewal[],
     leaseMs: number,
@@ -124,7 +124,7 @@ export class TaskClaimsStore {
     return rows.map((row) => ({ id: row.id, attempt: row.attempt, cancelRequested: row.cancel_requested }));
   }
 
-  /** Undefined when the claim is over. */
+  /** Returns undefined when the claim is over. */
   async findLease(taskId: string, attempt: number): Promise<{ cancelRequested: boolean } | undefined> {
     const [row] = await run<{ cancel_requested: boolean }>(this.#cells.ofOwned(taskId).money, findLease, [
       taskId,
@@ -133,14 +133,14 @@ export class TaskClaimsStore {
     return row && { cancelRequested: row.cancel_requested };
   }
 
-  /** False when the claim is over. */
+  /** Returns false when the claim is over. */
   async markSubmitting(taskId: string, attempt: number, engineId: string): Promise<boolean> {
     return (
       (await run(this.#cells.ofOwned(taskId).money, markSubmitting, [taskId, attempt, engineId])).length === 1
     );
   }
 
-  /** False when the claim is over. */
+  /** Returns false when the claim is over. */
   async storeReference(
     taskId: string,
     attempt: number,
@@ -150,7 +150,7 @@ export class TaskClaimsStore {
     return await this.#references.run({ id: taskId, attempt, value: { engineId, reference } });
   }
 
-  /** Hands the task on to post-processing and wakes the relays; undefined when the claim is over. */
+  /** Hands the task on to post-processing and wakes the relays. Returns undefined when the claim is over. */
   async markGenerated(
     taskId: string,
     attempt: number,
@@ -160,7 +160,7 @@ export class TaskClaimsStore {
     return await this.#generated.run({ id: taskId, attempt, value: { run: generated, progress } });
   }
 
-  /** Gives the task back one step; false when the claim is over. */
+  /** Puts the task back one step. Returns false when the claim is over. */
   async giveBack(task: ReturnedTask): Promise<boolean> {
     const { id, attempt, failures, waitMs, forgetRun, reason } = task;
     const { interruptions = 0, uncounted = false, avoidMs = null, said = null, billed } = task;
@@ -181,7 +181,7 @@ export class TaskClaimsStore {
   }
 
   async #claimAll(to: LeasedState, orders: readonly ClaimOrder[]): Promise<(ClaimedTask | undefined)[]> {
-    // Two jobs for one task in one batch: the first has it.
+    // Two jobs for one task in one batch: the first gets it.
     const byTask = new Map(orders.toReversed().map((order) => [order.taskId, order]));
     const distinct = [...byTask.values()];
     const named = distinct.map((order) => ({ ...order, id: order.taskId }));
@@ -235,7 +235,7 @@ export class TaskClaimsStore {
     });
   }
 
-  /** Cuts a batch of tasks by cell, and puts together what came back. */
+  /** Splits a batch of tasks by cell and joins the results. */
   async #perCell<Item extends { readonly id: string }, Row>(
     items: readonly Item[],
     send: (cell: Database, part: readonly Item[]) => Promise<Row[]>,

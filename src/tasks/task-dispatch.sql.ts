@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** Of a recursive WITH: the accounts with tasks that meet the condition, by one probe of an index each; the last row is NULL. */
+/** Returns a term of a recursive WITH: the accounts with tasks that meet the condition, by one index probe each; the last row is NULL. */
 export function accountsWaiting(condition: string, first = ''): string {
   return `accounts (account_id) AS (
       (SELECT account_id FROM tasks WHERE ${condition} ${first}
@@ -12,8 +12,8 @@ export function accountsWaiting(condition: string, first = ''): string {
 }
 
 /**
- * How many tasks of an account may be dispatched or running at once, and how many accounts one look considers. Nobody waits for the
- * disk: a mark that a crash of Postgres takes back costs a job that is sent again, and the claim that comes next is durable.
+ * Builds the statement that marks tasks as dispatched. Does not wait for the disk: if a crash of Postgres undoes a mark, a job is
+ * sent again, and the claim that comes next is durable.
  */
 function takeStatement(
   name: string,
@@ -57,14 +57,15 @@ function takeStatement(
 }
 
 /**
- * $1 account to begin after, $2 accounts, $3 in-flight cap per account, $4 limit, $5 lost after ms, $6 pool.
- * Walks from account to account by index, takes each one's oldest, and orders by turn: an account's first task stands before
- * anybody's second, and what an account has running counts as turns taken. It asks for no more of an account's queue than it may take
- * of it, so a plan that walks the index of a long queue stops there: what has been handed out already stands in front.
+ * $1 account after which to start, $2 accounts, $3 maximum tasks in flight per account, $4 limit, $5 ms after which a dispatch
+ * counts as lost, $6 pool.
+ * Walks from account to account by index, takes each one's oldest tasks, and orders them by turn: an account's first task comes
+ * before anyone's second, and its running tasks count as turns taken. Reads no more of an account's queue than the account may have
+ * in flight, so a plan that walks the index of a long queue stops there: tasks already dispatched are at the front.
  */
 export const takeQueued = takeStatement('task_take_queued', 'queued', 'generating', 'AND pool = $6');
 
-/** The same for finished engine work, over all pools. */
+/** The same for finished engine runs, across all pools. */
 export const takeGenerated = takeStatement('task_take_generated', 'generated', 'processing', '');
 
 /** $1 ids, $2 dispatches. */

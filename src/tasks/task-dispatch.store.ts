@@ -12,23 +12,23 @@ import {
 } from './task-dispatch.sql.ts';
 
 const NO_ACCOUNT = '00000000-0000-0000-0000-000000000000';
-/** Accounts that one look goes through; with more waiting, the next look goes on where this one ended. */
+/** Accounts per look; if more are waiting, the next look continues after them. */
 const ACCOUNTS_PER_LOOK = 200;
-/** Ms after which a worker that says nothing no longer counts. */
+/** Ms after which a silent worker no longer counts. */
 export const WORKER_SILENT_MS = 20_000;
 
-/** The waiting tasks as the relay sees them, and how much the live workers can run. */
+/** The waiting tasks as the relay sees them, and the capacity of the live workers. */
 export class TaskDispatchStore {
   readonly #cells: Cells;
   readonly #accountInFlightMax: number;
 
-  /** `accountInFlightMax`: tasks of one account that may be dispatched or running at once, per engine pool. */
+  /** `accountInFlightMax` is the maximum number of one account's tasks that are dispatched or running at once, per engine pool. */
   constructor(cells: Cells, accountInFlightMax: number) {
     this.#cells = cells;
     this.#accountInFlightMax = accountInFlightMax;
   }
 
-  /** Tasks that wait for an engine of the pool. */
+  /** Returns the source of tasks that wait for an engine of the pool. */
   queued(enginePool: string): RelaySource {
     return this.#source((after, limit, lostAfterMs) =>
       run<TakenRow>(this.#cells.sole.money, takeQueued, [
@@ -42,7 +42,7 @@ export class TaskDispatchStore {
     );
   }
 
-  /** Tasks that wait for post-processing. */
+  /** Returns the source of tasks that wait for post-processing. */
   generated(): RelaySource {
     return this.#source((after, limit, lostAfterMs) =>
       run<TakenRow>(this.#cells.sole.money, takeGenerated, [
@@ -55,17 +55,17 @@ export class TaskDispatchStore {
     );
   }
 
-  /** Says how many jobs of each queue a worker process can run at once; other queues it no longer serves. Called with every heartbeat. */
+  /** Records how many jobs of each queue a worker can run at once, and drops its other queues. Called with every heartbeat. */
   async registerSlots(worker: string, slots: ReadonlyMap<string, number>): Promise<void> {
     await run(this.#cells.home.money, registerSlots, [worker, [...slots.keys()], [...slots.values()]]);
   }
 
-  /** A worker that leaves in good order. */
+  /** Removes a worker that shuts down cleanly. */
   async forgetWorker(worker: string): Promise<void> {
     await run(this.#cells.home.money, forgetWorker, [worker]);
   }
 
-  /** What all workers heard of lately can run at once, by queue. */
+  /** Returns how many jobs all live workers can run at once, by queue. */
   async liveSlots(): Promise<ReadonlyMap<string, number>> {
     const rows = await run<{ queue: string; slots: number }>(this.#cells.home.money, liveSlots, [
       WORKER_SILENT_MS,
@@ -93,7 +93,7 @@ export class TaskDispatchStore {
 }
 
 interface TakenRow {
-  /** Null in the one row that comes when nothing was taken. */
+  /** Null in the single row returned when nothing was taken. */
   id: string | null;
   dispatch: number | null;
   request_id: string | null;

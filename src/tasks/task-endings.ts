@@ -4,14 +4,14 @@ import { type NanoUsd, ZERO_USD } from '../lib/money.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import { statesBefore, type TaskState } from './task-state.ts';
 
-/** What stays behind of an ended task. */
+/** What is kept of an ended task. */
 export interface EndingPolicy {
-  /** Ms the files are kept. */
+  /** Ms for which the files are kept. */
   readonly mediaTtlMs: number;
   readonly keepPrompts: boolean;
 }
 
-/** The task that ends, and what the last attempt at it knows. */
+/** The task to end. */
 export interface EndingTask {
   readonly id: string;
   readonly accountId: string;
@@ -20,7 +20,7 @@ export interface EndingTask {
 }
 
 export interface EndingFence {
-  /** Null: the current holder of the task loses it (cancel of a waiting task, deadline). */
+  /** Null takes the task from its current holder (cancel of a waiting task, deadline). */
   readonly attempt: number | null;
   readonly from: readonly TaskState[];
 }
@@ -32,7 +32,7 @@ export interface EngineRun {
   readonly latencyMs: number;
   /** The upstream's words about its failure, for operators: without keys and prompts. */
   readonly said?: string | undefined;
-  /** What the engine's operator bills us, in nano-USD, where it says so. */
+  /** What the engine's operator bills us, in nano-USD, if known. */
   readonly cost: NanoUsd | null;
 }
 
@@ -41,7 +41,7 @@ export type EndingOutcome = 'settled' | 'closed' | 'fenced';
 const NOTHING: Charge = { amount: ZERO_USD, lines: {} };
 const ERROR_MESSAGE_CHARACTERS_MAX = 500;
 
-/** Ends tasks: state, outputs, webhook row and charge in the one transaction of the ledger. */
+/** Ends tasks: state, outputs, webhook row and charge in one transaction of the ledger. */
 export class TaskEndings {
   readonly #ledger: Pick<Ledger, 'settle'>;
   readonly #policy: EndingPolicy;
@@ -126,12 +126,12 @@ export class TaskEndings {
   }
 }
 
-/** The fence of an ending that takes the task from its current holder. */
+/** Returns the fence of an ending that takes the task from its current holder. */
 export function fromAnywhere(ending: 'failed' | 'canceled'): EndingFence {
   return { attempt: null, from: statesBefore(ending) };
 }
 
-/** The run as the generation keeps it. */
+/** Returns the run as the generation stores it. */
 export function toAttempt(run: EngineRun): ProviderAttempt {
   return {
     provider: run.engineId,

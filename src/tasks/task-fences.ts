@@ -1,17 +1,17 @@
-/** The fence, and what is to be written behind it. */
+/** A value to write, with its fence. */
 export interface Fenced<Value> {
   readonly id: string;
   readonly attempt: number;
   readonly value: Value;
 }
 
-/** Names a claim in an answer. */
+/** Identifies a claim in an answer. */
 export interface FenceRow extends Record<string, unknown> {
   id: string;
   attempt: number;
 }
 
-/** Ids and attempts apart, as statements take them. */
+/** Separates ids and attempts, as statements take them. */
 export function fencesOf(items: readonly { id: string; attempt: number }[]): [string[], number[]] {
   return [items.map((item) => item.id), items.map((item) => item.attempt)];
 }

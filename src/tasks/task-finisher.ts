@@ -15,7 +15,7 @@ import { EVERY_TASK, type TaskReadsStore } from './task-reads.store.ts';
 import type { LeasedState } from './task-state.ts';
 import type { GeneratedRun } from './tasks.types.ts';
 
-/** Checks what an engine made and turns it into what a customer gets; see postprocess of media. */
+/** Checks an engine's output and turns it into what a customer gets; see postprocess in src/media. */
 export type MediaPostprocess = (job: PostprocessJob) => Promise<readonly MediaOutput[]>;
 
 export interface FinisherDependencies {
@@ -26,26 +26,26 @@ export interface FinisherDependencies {
   readonly postprocess: MediaPostprocess;
 }
 
-/** What is to be finished, under the claim that the lease holds. */
+/** The work to be finished, under the claim that the lease holds. */
 export interface Finishing {
   readonly task: ClaimedTask;
   /** The state that the claim holds the task in. */
   readonly state: LeasedState;
   readonly lease: Lease;
-  /** What the engine made, in order of index. */
+  /** The engine's output, in order of index. */
   readonly inputs: readonly FileContent[];
   readonly run: EngineRun;
   readonly source: GeneratedRun['source'];
-  /** An empty folder of the attempt's own. Read only where something has to lie on disk. */
+  /** Returns an empty folder of the attempt's own. Called only when something has to be on disk. */
   readonly folder: () => string;
 }
 
 const STARTED_PROGRESS = 0.91;
 const MADE_PROGRESS = 0.97;
-/** Ms between two settlements of a process, so that the ledger's batches are some tasks each. */
+/** Minimum ms between two settlements of a process, so that a batch of the ledger holds several tasks. */
 const SETTLE_PACE_MS = 50;
 
-/** Turns what an engine made into stored files, and ends the task with its charge. */
+/** Turns an engine's output into stored files, and ends the task with its charge. */
 export class TaskFinisher {
   readonly #dependencies: FinisherDependencies;
   readonly #pace = new MinInterval(SETTLE_PACE_MS);
@@ -54,7 +54,10 @@ export class TaskFinisher {
     this.#dependencies = dependencies;
   }
 
-  /** Other than `settled`: the claim was over, and what was stored for it is gone again. Throws MediaError, StorageError, the signal's reason. */
+  /**
+   * Finishes a task. Any outcome but `settled` means that the claim was over; files stored for it that no attempt can need are
+   * deleted again. Throws MediaError, StorageError, the signal's reason.
+   */
   async finish(finishing: Finishing): Promise<EndingOutcome> {
     const { task, state, lease, run } = finishing;
     lease.report(STARTED_PROGRESS);
@@ -91,7 +94,7 @@ export class TaskFinisher {
     });
   }
 
-  /** Equal files of one output are one object: a small picture is its own thumbnail. */
+  /** Stores the files. Equal files of one output share one object: a small image is its own thumbnail. */
   async #storeAll(
     task: ClaimedTask,
     files: readonly MediaOutput[],
@@ -125,7 +128,10 @@ export class TaskFinisher {
     return key;
   }
 
-  /** Keys are made of content: another attempt may have stored the same ones, so only what an ended task lacks may go. */
+  /**
+   * Deletes stored files that an ended task does not list. Keys are made of content, so another attempt may have stored the same
+   * ones.
+   */
   async #clearUnused(
     task: ClaimedTask,
     stored: readonly TaskOutput[],
@@ -144,7 +150,7 @@ export class TaskFinisher {
   }
 }
 
-/** The run of a generated task, for its settlement. */
+/** Returns the run of a generated task, for its settlement. */
 export function runOfGenerated(generated: Omit<GeneratedRun, 'outputs'>): EngineRun {
   const { engineId, model, latencyMs, cost } = generated;
   return { engineId, model, outcome: 'ok', latencyMs, cost: cost === null ? null : nanoUsd(cost) };

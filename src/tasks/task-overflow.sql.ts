@@ -1,15 +1,16 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 pools. How many tasks wait for each. */
+/** $1 pools. Counts the tasks that wait for each. */
 export const countWaiting: SqlStatement = {
   name: 'task_count_waiting',
   text: `SELECT pool, count(*)::integer AS tasks FROM tasks WHERE state = 'queued' AND pool = ANY ($1::text[]) GROUP BY 1`,
 };
 
 /**
- * $1 model, $2 pool that they leave, $3 pool that they go to, $4 the engine's name of the model there, $5 ms that they have waited,
- * $6 limit, $7 channel of the relays, $8 whether runs are billed where they leave. Accounts in turns, each one's oldest first. A run that
- * may go on there and is billed keeps its task; one that costs nothing is left behind. What was held and agreed for them stays.
+ * $1 model, $2 pool that they leave, $3 pool that they move to, $4 the engine's name for the model there, $5 ms that they must have
+ * waited, $6 limit, $7 channel of the relays, $8 whether runs are billed in the pool that they leave. Takes the accounts in turns,
+ * each one's oldest task first. A task whose run may continue there and is billed stays; a run that costs nothing is left behind.
+ * Holds and agreed prices stay the same.
  */
 export const moveTasks: SqlStatement = {
   name: 'task_move',

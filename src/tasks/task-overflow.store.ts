@@ -3,20 +3,20 @@ import { run } from '../store/statement.ts';
 import { countWaiting, moveTasks } from './task-overflow.sql.ts';
 import { TASK_CHANNEL } from './task-signals.store.ts';
 
-/** Tasks of a model that go from one pool to another. */
+/** A move of a model's tasks from one pool to another. */
 export interface TaskMove {
   readonly model: string;
   readonly from: string;
   readonly to: string;
-  /** The engine's name of the model there. */
+  /** The engine's name for the model in the pool they move to. */
   readonly upstreamModel: string;
-  /** Ms that they have waited since their order. */
+  /** Ms that they must have waited since their order. */
   readonly waitedMs: number;
   /** Whether runs are billed in the pool that they leave. */
   readonly isBilled: boolean;
 }
 
-/** Which pool the waiting tasks stand at. */
+/** Counts the tasks that wait for a pool, and moves them to another. */
 export class TaskOverflowStore {
   readonly #pool: pg.Pool;
 
@@ -24,13 +24,13 @@ export class TaskOverflowStore {
     this.#pool = pool;
   }
 
-  /** How many tasks wait for each of the pools; those without any are left out. */
+  /** Returns how many tasks wait for each pool; pools without any are omitted. */
   async waiting(pools: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await run<{ pool: string; tasks: number }>(this.#pool, countWaiting, [pools]);
     return new Map(rows.map(({ pool, tasks }) => [pool, tasks]));
   }
 
-  /** Returns how many went, at most `limit`. */
+  /** Moves waiting tasks. Returns how many moved, at most `limit`. */
   async move(
     { model, from, to, upstreamModel, waitedMs, isBilled }: TaskMove,
     limit: number,

@@ -13,14 +13,14 @@ const PARAMETERS: TaskParameters = {
   chargeLines: { request: nanoUsd(1n), image: nanoUsd(9_007_199_254_740_993n) },
 };
 
-test('what is stored as JSON is read back as it was, amounts beyond 2^53 included', () => {
+test('parameters stored as JSON are read back unchanged, including amounts beyond 2^53', () => {
   const json: unknown = JSON.parse(JSON.stringify(storeParameters(PARAMETERS)));
   expect(readParameters(json)).toEqual(PARAMETERS);
   const without = { ...PARAMETERS, steps: undefined };
   expect(readParameters(JSON.parse(JSON.stringify(storeParameters(without))))).toEqual(without);
 });
 
-test('a row that this code did not write is refused', () => {
+test('rejects a row that this code did not write', () => {
   expect(() => readParameters({ prompt: 'x' })).toThrow();
   expect(() => readParameters(null)).toThrow();
 });

@@ -13,28 +13,28 @@ const ORDER = z.object({
 
 const STORED = ORDER.extend({
   base64_output: z.boolean(),
-  /** Nano-USD as decimal text: what success costs, line by line, at the prices of the submit. */
+  /** The cost of a success, line by line, at the prices of the submit. Nano-USD as decimal text. */
   charge_lines: z.partialRecord(z.enum(LINE_ITEMS), z.string().regex(/^\d+$/)),
 });
 
-/** What an engine has to make. */
+/** What an engine is to make. */
 export interface EngineOrder {
   readonly prompt: string;
   readonly width: number;
   readonly height: number;
   readonly steps: number | undefined;
-  /** Length of a video; undefined: the engine's own. */
+  /** Length of a video in seconds; undefined for the engine's default. */
   readonly seconds: number | undefined;
   readonly upstreamModel: string;
 }
 
-/** The order and what it costs, as it waits in the task's row. Gone when the task has ended. */
+/** The order and what it costs, as it waits in the task's row. When the task ends only the sizes stay, unless prompts are kept. */
 export interface TaskParameters extends EngineOrder {
   readonly base64Output: boolean;
   readonly chargeLines: ChargeLines;
 }
 
-/** The JSON of the row. */
+/** Returns the JSON for the row. */
 export function storeParameters(parameters: TaskParameters): Record<string, unknown> {
   const { base64Output, chargeLines } = parameters;
   return {
@@ -46,7 +46,7 @@ export function storeParameters(parameters: TaskParameters): Record<string, unkn
   } satisfies z.input<typeof STORED>;
 }
 
-/** The part of the row's JSON that an engine is told. */
+/** Returns the part of the row's JSON that an engine gets. */
 export function storeOrder(order: EngineOrder): z.input<typeof ORDER> {
   const { prompt, width, height, steps, seconds, upstreamModel } = order;
   return {
@@ -59,12 +59,12 @@ export function storeOrder(order: EngineOrder): z.input<typeof ORDER> {
   };
 }
 
-/** The inverse of {@link storeOrder}; also takes the whole JSON of the row. Throws ZodError for what this code did not write. */
+/** Parses JSON of {@link storeOrder}, or the whole JSON of a row. Throws ZodError for JSON that this code did not write. */
 export function readOrder(json: unknown): EngineOrder {
   return toOrder(ORDER.parse(json));
 }
 
-/** The inverse of {@link storeParameters}. Throws ZodError for a row that this code did not write. */
+/** Parses JSON of {@link storeParameters}. Throws ZodError for a row that this code did not write. */
 export function readParameters(json: unknown): TaskParameters {
   const stored = STORED.parse(json);
   const lines: [string, NanoUsd][] = [];

@@ -34,34 +34,34 @@ export const listOutputs: SqlStatement = {
       FROM task_outputs WHERE task_id = ANY ($1::uuid[]) ORDER BY task_id, index, variant`,
 };
 
-/** $1 tasks. Which of them have ended (or are gone). */
+/** $1 tasks. Returns those that have ended (or no longer exist). */
 export const findEnded: SqlStatement = {
   name: 'task_find_ended',
   text: `SELECT w.id FROM unnest($1::uuid[]) w (id) LEFT JOIN tasks t ON t.id = w.id
      WHERE t.id IS NULL OR t.completed_at IS NOT NULL`,
 };
 
-/** $1 pool, $2 account, $3 most. Its waiting tasks, counted up to the most. */
+/** $1 pool, $2 account, $3 maximum. Counts the account's waiting tasks, up to the maximum. */
 export const countQueued: SqlStatement = {
   name: 'task_count_queued',
   text: `SELECT count(*)::integer AS tasks FROM
       (SELECT FROM tasks WHERE state = 'queued' AND pool = $1 AND account_id = $2 LIMIT $3) queued`,
 };
 
-/** $1 pool. Waiting tasks by account. */
+/** $1 pool. Counts the waiting tasks by account. */
 export const queueByAccount: SqlStatement = {
   name: 'task_queue_by_account',
   text: `SELECT account_id, count(*)::integer AS tasks FROM tasks WHERE state = 'queued' AND pool = $1 GROUP BY 1`,
 };
 
-/** $1 pool, $2 account, $3 task. Its place among its own account's. */
+/** $1 pool, $2 account, $3 task. Returns the task's place among those of its account. */
 export const ownTurn: SqlStatement = {
   name: 'task_own_turn',
   text: `SELECT count(*)::integer AS turn FROM tasks
      WHERE state = 'queued' AND pool = $1 AND account_id = $2 AND id <= $3`,
 };
 
-/** $1 model. Median ms from start to end of what succeeded lately. */
+/** $1 model. Returns the median ms from start to end of recent successes. */
 export const typicalDuration: SqlStatement = {
   name: 'task_typical_duration',
   text: `SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at) * 1000) AS ms

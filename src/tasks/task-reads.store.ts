@@ -16,18 +16,18 @@ import {
 import type { TaskState } from './task-state.ts';
 import type { TaskKind, TaskView } from './tasks.types.ts';
 
-/** Whose tasks a caller may see: an inference key sees its own, an owner key those of its account, the service all. */
+/** The tasks that a caller may see: an inference key sees its own, an owner key those of its account, the service all. */
 export interface TaskScope {
   readonly accountId: string | null;
   readonly apiKeyId: string | null;
 }
 
-/** What a caller may see: never more than an account. */
+/** The scope of a caller: never more than one account. */
 export interface AccountScope extends TaskScope {
   readonly accountId: string;
 }
 
-/** The service's own view, for what it does on nobody's behalf. */
+/** The service's own scope, for work on nobody's behalf. */
 export const EVERY_TASK: TaskScope = { accountId: null, apiKeyId: null };
 
 export interface TaskListFilter {
@@ -39,7 +39,7 @@ export interface TaskListFilter {
   readonly createdAfter: Date | null;
   readonly createdBefore: Date | null;
   readonly kind: TaskKind | null;
-  /** Hash of the key that ordered. */
+  /** Hash of the key that placed the order. */
   readonly apiKeyHash: string | null;
   readonly limit: number;
 }
@@ -52,7 +52,7 @@ export class TaskReadsStore {
     this.#cells = cells;
   }
 
-  /** Undefined also for a task outside the scope. */
+  /** Returns a task; undefined also for one outside the scope. */
   async findTask(taskId: string, scope: TaskScope): Promise<TaskView | undefined> {
     const { accountId, apiKeyId } = scope;
     const cell = accountId === null ? this.#cells.ofOwned(taskId) : this.#cells.of(accountId);
@@ -60,7 +60,7 @@ export class TaskReadsStore {
     return row && toView(row);
   }
 
-  /** Newest first. */
+  /** Returns the tasks that match, newest first. */
   async listTasks(filter: TaskListFilter): Promise<TaskView[]> {
     const { scope, beforeId, states, model, createdAfter, createdBefore, kind, apiKeyHash, limit } = filter;
     const wanted = [states, model, createdAfter, createdBefore, kind, apiKeyHash];
@@ -68,7 +68,7 @@ export class TaskReadsStore {
     return (await run<TaskRow>(this.#cells.of(scope.accountId).money, listTasks, values)).map(toView);
   }
 
-  /** The stored files of each task, by task id, in order of index and variant. */
+  /** Returns the stored files of each task, by task id, in order of index and variant. */
   async listOutputs(taskIds: readonly string[]): Promise<Map<string, TaskOutput[]>> {
     const found = new Map<string, TaskOutput[]>();
     for (const row of await this.#ofTasks<OutputRow>(listOutputs, taskIds)) {
@@ -79,13 +79,13 @@ export class TaskReadsStore {
     return found;
   }
 
-  /** Which of these tasks have ended, or no longer exist. */
+  /** Returns those of the tasks that have ended or no longer exist. */
   async findEnded(taskIds: readonly string[]): Promise<string[]> {
     const rows = await this.#ofTasks<{ id: string }>(findEnded, taskIds);
     return rows.map((row) => row.id);
   }
 
-  /** Tasks of the account that wait for the pool; no more than `most` are counted. */
+  /** Returns how many tasks of the account wait for the pool, counting no further than `most`. */
   async countQueued(enginePool: string, accountId: string, most: number): Promise<number> {
     const rows = await run<{ tasks: number }>(this.#cells.of(accountId).money, countQueued, [
       enginePool,
@@ -95,7 +95,7 @@ export class TaskReadsStore {
     return rows[0]?.tasks ?? 0;
   }
 
-  /** Waiting tasks of an engine pool by account. */
+  /** Returns the number of waiting tasks of an engine pool by account. */
   async queueByAccount(enginePool: string): Promise<Map<string, number>> {
     const rows = await inAll(this.#cells, ({ money }) =>
       run<{ account_id: string; tasks: number }>(money, queueByAccount, [enginePool]),
@@ -103,7 +103,7 @@ export class TaskReadsStore {
     return new Map(rows.map((row) => [row.account_id, row.tasks]));
   }
 
-  /** A waiting task's place among those of its own account, from 1. */
+  /** Returns a waiting task's place among those of its own account, from 1. */
   async ownTurn(enginePool: string, accountId: string, taskId: string): Promise<number> {
     const [row] = await run<{ turn: number }>(this.#cells.of(accountId).money, ownTurn, [
       enginePool,
@@ -113,13 +113,13 @@ export class TaskReadsStore {
     return row?.turn ?? 0;
   }
 
-  /** Median ms from start to end of the model's latest successes; undefined without any. */
+  /** Returns the median ms from start to end of the model's latest successes; undefined when there are none. */
   async typicalDurationMs(model: string): Promise<number | undefined> {
     const [row] = await run<{ ms: number | null }>(this.#cells.sole.money, typicalDuration, [model]);
     return row?.ms ?? undefined;
   }
 
-  /** Runs a statement whose one parameter is ids of tasks. */
+  /** Runs a statement whose only parameter is a list of task ids. */
   async #ofTasks<Row extends pg.QueryResultRow>(
     statement: SqlStatement,
     taskIds: readonly string[],

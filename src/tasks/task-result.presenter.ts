@@ -15,8 +15,8 @@ const WIRE_STATUS = z.enum([
 type WireStatus = z.output<typeof WIRE_STATUS>;
 
 /**
- * Novita's task-result (model-apis-task-result): TTLs, seed and times are strings of digits in every state, because its SDKs read them
- * as integers; eta and progress are integers.
+ * Novita's task-result (model-apis-task-result). TTLs, seed and times are strings of digits in every state, because Novita's SDKs
+ * read them as integers; eta and progress are integers.
  */
 export const TASK_RESULT = z
   .object({
@@ -24,11 +24,11 @@ export const TASK_RESULT = z
       .object({
         seed: z.string().meta({ description: 'The seed in use, as a string of digits' }),
         queue_position: z.int().nullable().meta({
-          description: '1 = next, also where it waits inside its engine; null when it does not wait',
+          description: '1 = next, in this queue or inside the engine; null when it does not wait',
         }),
         estimated_amount: z
           .string()
-          .meta({ description: 'Price agreed when it was ordered, USD: what it costs if it succeeds' }),
+          .meta({ description: 'Price fixed when it was ordered, in USD: what it costs if it succeeds' }),
         charged_amount: z.string().meta({ description: 'USD; 0 unless it succeeded' }),
         currency: z.string().meta({ description: 'Always USD' }),
         expires_at: z.iso
@@ -41,35 +41,35 @@ export const TASK_RESULT = z
             submit_time_ms: z.string().meta({ description: 'Unix ms at which it was ordered' }),
             execute_time_ms: z
               .string()
-              .meta({ description: 'Unix ms at which its generation began; 0 until then' }),
+              .meta({ description: 'Unix ms at which generating started; 0 until then' }),
             complete_time_ms: z.string().meta({ description: 'Unix ms at which it ended; 0 until then' }),
           })
           .meta({ description: 'Times of the task' }),
       })
-      .meta({ description: "What is here beside Novita's own members" }),
+      .meta({ description: "Members in addition to Novita's own" }),
     task: z
       .object({
-        task_id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }),
+        task_id: z.string().meta({ description: 'Id of the task, gen-…; its generation has the same id' }),
         task_type: z.enum(['TXT_TO_VIDEO', 'TXT_TO_IMG']).meta({ description: 'What is made' }),
-        status: WIRE_STATUS.meta({ description: 'SUCCEED and FAILED are ends; a canceled task is FAILED' }),
+        status: WIRE_STATUS.meta({ description: 'SUCCEED and FAILED are final; a canceled task is FAILED' }),
         reason: z
           .string()
-          .meta({ description: 'Empty unless it failed: a code in upper case, a colon, and why' }),
-        eta: z.int().meta({ description: 'Seconds until it ends, estimated; 0 = not known' }),
+          .meta({ description: 'Empty unless it failed: a code in upper case, a colon, and the reason' }),
+        eta: z.int().meta({ description: 'Estimated seconds until it ends; 0 when unknown' }),
         progress_percent: z
           .int()
           .min(0)
           .max(100)
-          .meta({ description: 'Never falls; 100 only when it succeeded' }),
+          .meta({ description: 'Never decreases; 100 only when it succeeded' }),
       })
-      .meta({ description: 'The task as it stands now' }),
+      .meta({ description: 'The current state of the task' }),
     images: z
       .array(
         z.object({
-          image_url: z.string().meta({ description: 'Media link, or base64 where the order asked for that' }),
+          image_url: z.string().meta({ description: 'Media link, or base64 if the order asked for it' }),
           image_url_ttl: z
             .string()
-            .meta({ description: 'Seconds the link is good for; each read signs a new one' }),
+            .meta({ description: 'Seconds for which the link is valid; each read signs a new one' }),
           image_type: z.string().meta({ description: 'File format, e.g. png' }),
         }),
       )
@@ -80,7 +80,7 @@ export const TASK_RESULT = z
           video_url: z.string().meta({ description: 'Media link' }),
           video_url_ttl: z
             .string()
-            .meta({ description: 'Seconds the link is good for; each read signs a new one' }),
+            .meta({ description: 'Seconds for which the link is valid; each read signs a new one' }),
           video_type: z.string().meta({ description: 'File format, e.g. mp4' }),
         }),
       )
@@ -93,7 +93,7 @@ export type TaskResultJson = z.output<typeof TASK_RESULT>;
 const TASK_TYPES = { image: 'TXT_TO_IMG', video: 'TXT_TO_VIDEO' } as const;
 const RETRY_AFTER_SECONDS: Readonly<Record<TaskKind, number>> = { image: 2, video: 5 };
 
-/** The body of a task-result answer, and of the webhook event. */
+/** Returns the body of a task-result answer, which is also that of the webhook event. */
 export function presentTaskResult(result: TaskResult): TaskResultJson {
   const { task, media, estimate } = result;
   const status = wireStatus(task);
@@ -140,12 +140,12 @@ export function presentTaskResult(result: TaskResult): TaskResultJson {
   };
 }
 
-/** `Retry-After` while the task runs, nothing once it has ended. */
+/** Returns `Retry-After` while the task runs, nothing once it has ended. */
 export function retryAfterHeader(task: TaskView): Record<string, string> {
   return isTerminal(task.state) ? {} : { 'Retry-After': String(RETRY_AFTER_SECONDS[task.kind]) };
 }
 
-/** 0–100; never lower than what was shown before, 100 only for a success. */
+/** Returns 0 to 100: never lower than what was shown before, 100 only for a success. */
 export function progressPercent(task: TaskView): number {
   if (task.state === 'succeeded') {
     return 100;
@@ -154,7 +154,10 @@ export function progressPercent(task: TaskView): number {
   return wireStatus(task) === 'TASK_STATUS_PROCESSING' ? Math.max(1, percent) : percent;
 }
 
-/** Clients know four states: a second attempt that waits still counts as processing, so that no client sees time run backwards. */
+/**
+ * Maps to the four states that clients know. A second attempt that waits still counts as processing, so that no client sees a task
+ * go back.
+ */
 function wireStatus(task: TaskView): WireStatus {
   switch (task.state) {
     case 'queued':
@@ -175,7 +178,7 @@ function reasonOf(task: TaskView): string {
   return task.errorCode ? `${task.errorCode.toUpperCase()}: ${task.errorMessage ?? ''}` : '';
 }
 
-/** "0" while it has not happened: Novita's Python SDK fails on text that is no integer. */
+/** Returns "0" for what has not happened yet: Novita's Python SDK fails on text that is not an integer. */
 function unixMs(time: Date | null): string {
   return time ? String(time.getTime()) : '0';
 }

@@ -7,29 +7,29 @@ import type { TaskWaiter } from './task-waiter.ts';
 import { taskNotFound } from './tasks.errors.ts';
 import type { TaskView } from './tasks.types.ts';
 
-/** Seconds a signed URL of a result stays valid; each read makes fresh ones. */
+/** Seconds for which a signed URL of a result is valid; each read makes a new one. */
 export const RESULT_URL_TTL_SECONDS = 3_600;
-/** Bytes of an image that is answered as text. */
+/** Maximum bytes of an image that is answered as text. */
 const BASE64_BYTES_MAX = 32 * 1024 * 1024;
 
 export interface ResultMedia {
   readonly index: number;
   /** `png`, `jpeg`, `mp4`, … */
   readonly type: string;
-  /** A signed URL, or the bytes as naked base64. */
+  /** A signed URL, or the bytes as plain base64. */
   readonly content: string;
   /** Seconds; 0 for base64. */
   readonly ttlSeconds: number;
 }
 
-/** A task with everything a client is shown of it. */
+/** A task with everything that clients see of it. */
 export interface TaskResult {
   readonly task: TaskView;
   readonly media: readonly ResultMedia[];
   readonly estimate: QueueEstimate;
 }
 
-/** Reads results: the task, its media under fresh URLs, where it stands. */
+/** Reads results: the task, its media with fresh URLs, and its place in the queue. */
 export class TaskResultsService {
   readonly #reads: TaskReadsStore;
   readonly #storage: Pick<Storage, 'signedUrl' | 'read'>;
@@ -48,7 +48,7 @@ export class TaskResultsService {
     this.#waiter = waiter;
   }
 
-  /** The result now. Throws AppError task_not_found, also for a task outside the scope. */
+  /** Returns the current result. Throws AppError task_not_found, also for a task outside the scope. */
   async read(taskId: string, scope: TaskScope): Promise<TaskResult> {
     const task = await this.#reads.findTask(taskId, scope);
     if (!task) {
@@ -58,7 +58,7 @@ export class TaskResultsService {
     return { task, media, estimate };
   }
 
-  /** The result as soon as the task has ended, at the latest after `waitMs`. Throws like {@link read}. */
+  /** Returns the result when the task has ended, or after `waitMs` at the latest. Throws like {@link read}. */
   async readWhenEnded(
     taskId: string,
     scope: TaskScope,
@@ -93,7 +93,7 @@ export class TaskResultsService {
     return { index: output.index, type, content, ttlSeconds: RESULT_URL_TTL_SECONDS };
   }
 
-  /** Encoded at each read: neither Redis nor Postgres ever holds an image. */
+  /** Encodes the file on each read: neither Redis nor Postgres ever holds an image. */
   async #base64(output: TaskOutput): Promise<string> {
     const chunks: Buffer[] = [];
     for await (const chunk of await this.#storage.read(output.storageKey)) {

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 limit. Tasks whose media has expired, with the keys of their files. */
+/** $1 limit. Returns tasks whose media has expired, with the keys of their files. */
 export const findExpiredMedia: SqlStatement = {
   name: 'task_find_expired_media',
   text: `SELECT t.id, coalesce(array_agg(o.storage_key) FILTER (WHERE o.storage_key IS NOT NULL), '{}') AS keys
@@ -10,7 +10,7 @@ export const findExpiredMedia: SqlStatement = {
       LEFT JOIN task_outputs o ON o.task_id = t.id GROUP BY t.id`,
 };
 
-/** $1 tasks whose files are gone. The prompt goes with the media where it was kept at all. */
+/** $1 tasks whose files are gone. If the prompt was kept, it goes with the media. */
 export const markMediaDeleted: SqlStatement = {
   name: 'task_mark_media_deleted',
   text: `WITH outputs AS (DELETE FROM task_outputs WHERE task_id = ANY ($1::uuid[]))
@@ -18,7 +18,7 @@ export const markMediaDeleted: SqlStatement = {
      WHERE id = ANY ($1::uuid[]) AND completed_at IS NOT NULL AND media_deleted_at IS NULL`,
 };
 
-/** $1 days, $2 limit. Rows that nobody can ask for any more. */
+/** $1 days, $2 limit. Deletes rows that nobody can ask for any more. */
 export const deleteOldTasks: SqlStatement = {
   name: 'task_delete_old',
   text: `WITH old AS (
@@ -30,7 +30,7 @@ export const deleteOldTasks: SqlStatement = {
     DELETE FROM tasks t USING old WHERE t.id = old.id RETURNING t.id`,
 };
 
-/** $1 days, $2 limit. Deliveries of alerts that nobody asks for any more. */
+/** $1 days, $2 limit. Deletes deliveries of alerts that nobody asks for any more. */
 export const deleteOldAlerts: SqlStatement = {
   name: 'alerts_delete_old',
   text: `DELETE FROM webhook_deliveries w USING (
@@ -40,7 +40,7 @@ export const deleteOldAlerts: SqlStatement = {
     WHERE w.id = old.id RETURNING w.id`,
 };
 
-/** $1 task, $2 account. Only what has ended. */
+/** $1 task, $2 account. Deletes the task only if it has ended. */
 export const deleteTask: SqlStatement = {
   name: 'task_delete',
   text: `WITH gone AS (DELETE FROM tasks WHERE id = $1 AND account_id = $2 AND completed_at IS NOT NULL RETURNING id),
@@ -56,8 +56,8 @@ export const forgetSilentWorkers: SqlStatement = {
 };
 
 /**
- * $1 tasks and $2 keys of stored files, side by side; $3 ms since the end of a task. Files that no task lists: of tasks that ended
- * that long ago (`of_ended`), and of tasks there are no rows of.
+ * $1 tasks and $2 keys of stored files, side by side; $3 ms since the end of a task. Returns the files that no task lists: those of
+ * tasks that ended that long ago (`of_ended`), and those of tasks without a row.
  */
 export const findUnlisted: SqlStatement = {
   name: 'task_find_unlisted',

@@ -1,13 +1,13 @@
 import type pg from 'pg';
 
-/** Where the database says that rows wait for a queue: its name is the notification's text. */
+/** Channel on which the database announces that rows wait for a queue; the queue's name is the payload. */
 export const TASK_CHANNEL = 'tollgate_tasks';
 const CONNECT_TIMEOUT_MS = 3_000;
 const RECONNECT_MS_MAX = 2_000;
 
 /**
- * Hears from Postgres that a queue has rows waiting, on a connection of its own. Signals get lost while it reconnects: whoever listens
- * needs a sweep as a net, and is told of all queues after each reconnect.
+ * Listens for queues that have rows waiting, on its own connection to Postgres. Signals get lost while it reconnects: listeners
+ * need a sweep as a safety net, and each reconnect reports that any queue may have rows.
  */
 export class TaskSignalsStore {
   readonly #open: (options: pg.ClientConfig) => pg.Client;
@@ -18,7 +18,7 @@ export class TaskSignalsStore {
   #failures = 0;
   #closed = false;
 
-  /** Connects in the background, by what `open` makes. `onWaiting` gets the queue's name; undefined: it may be any. */
+  /** Connects in the background with a client from `open`. `onWaiting` gets the queue's name, or undefined for any. */
   constructor(
     open: (options: pg.ClientConfig) => pg.Client,
     onWaiting: (queue: string | undefined) => void,

@@ -43,13 +43,13 @@ test('every live state can fail and be canceled: nothing can get stuck with its 
   }
 });
 
-test('a lapse goes one step back, to where the work can be claimed again', () => {
+test('an expired lease goes one step back, to where the work can be claimed again', () => {
   for (const state of LEASED_STATES) {
     expect(canMove(state, stateAfterLapse(state))).toBe(true);
     expect(canMove(stateAfterLapse(state), state)).toBe(true);
   }
 });
 
-test('terminal states are those that nothing leaves', () => {
+test('terminal states are those without a transition', () => {
   expect(TASK_STATES.filter(isTerminal)).toEqual([...TERMINAL_STATES]);
 });

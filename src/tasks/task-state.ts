@@ -1,4 +1,4 @@
-/** The life of a task. The database enforces the same names; every change is one guarded UPDATE. */
+/** The states of a task. The database enforces the same names; every change is one guarded UPDATE. */
 export const TASK_STATES = [
   'queued',
   'generating',
@@ -17,14 +17,14 @@ export const LIVE_STATES = [
   'generated',
   'processing',
 ] as const satisfies readonly TaskState[];
-/** Somebody works on it and holds its lease. */
+/** A worker holds the lease and works on the task. */
 export const LEASED_STATES = ['generating', 'processing'] as const satisfies readonly TaskState[];
 export type LeasedState = (typeof LEASED_STATES)[number];
 
-/** The only changes there are. A lapsed or returned lease goes one step back; nothing leaves a terminal state. */
+/** All allowed changes. An expired or returned lease goes one step back; nothing leaves a terminal state. */
 export const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   queued: ['generating', 'failed', 'canceled'],
-  // Straight to success: a picture that was finished in the process that generated it.
+  // Straight to success: an image that was finished in the process that generated it.
   generating: ['generated', 'succeeded', 'queued', 'failed', 'canceled'],
   generated: ['processing', 'failed', 'canceled'],
   processing: ['succeeded', 'generated', 'failed', 'canceled'],
@@ -33,22 +33,22 @@ export const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   canceled: [],
 };
 
-/** Whether a task may change from one state to the other. */
+/** Returns whether a task may change from one state to the other. */
 export function canMove(from: TaskState, to: TaskState): boolean {
   return TRANSITIONS[from].includes(to);
 }
 
-/** Whether the task has ended for good. */
+/** Returns whether the task has ended for good. */
 export function isTerminal(state: TaskState): boolean {
   return TRANSITIONS[state].length === 0;
 }
 
-/** The states a task may be in just before it ends that way. */
+/** Returns the states from which a task may end that way. */
 export function statesBefore(ending: (typeof TERMINAL_STATES)[number]): TaskState[] {
   return LIVE_STATES.filter((state) => canMove(state, ending));
 }
 
-/** Where a task whose worker is gone waits for the next one. */
+/** Returns the state in which a task waits for its next worker when the last one is gone. */
 export function stateAfterLapse(state: LeasedState): TaskState {
   return state === 'generating' ? 'queued' : 'generated';
 }

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 limit. Takes tasks away from workers that stopped renewing; the fence keeps what those still write out. */
+/** $1 limit. Takes tasks away from workers that stopped renewing; the fence rejects what those still write. */
 export const lapseLeases: SqlStatement = {
   name: 'task_lapse_leases',
   text: `WITH lapsed AS (
@@ -25,14 +25,14 @@ export const lapseLeases: SqlStatement = {
 const ENDING =
   'id, account_id, api_key_id, kind, state, created_at, cancel_requested_at IS NOT NULL AS cancel_requested';
 
-/** $1 limit. Tasks nobody finished in time. */
+/** $1 limit. Returns tasks that were not finished in time. */
 export const findOverdue: SqlStatement = {
   name: 'task_find_overdue',
   text: `SELECT ${ENDING} FROM tasks WHERE completed_at IS NULL AND deadline_at <= statement_timestamp()
      ORDER BY deadline_at LIMIT $1`,
 };
 
-/** $1 limit. Canceled while nobody ran them, by a process that died before it could end them. */
+/** $1 limit. Returns tasks that were canceled while no worker ran them, by a process that died before it could end them. */
 export const findCanceling: SqlStatement = {
   name: 'task_find_canceling',
   text: `SELECT ${ENDING} FROM tasks
@@ -40,7 +40,10 @@ export const findCanceling: SqlStatement = {
      ORDER BY cancel_requested_at LIMIT $1`,
 };
 
-/** $1 task, $2 account, $3 pools whose engines can stop a run. The flag is up only where the cancel can be kept; it tells when first. */
+/**
+ * $1 task, $2 account, $3 pools whose engines can stop a run. Sets the flag only where the cancel can be honored; it keeps the time
+ * of the first request.
+ */
 export const requestCancel: SqlStatement = {
   name: 'task_request_cancel',
   text: `UPDATE tasks SET cancel_requested_at = least(cancel_requested_at, statement_timestamp())

@@ -4,7 +4,7 @@ import type { TaskState } from './task-state.ts';
 import { findCanceling, findOverdue, lapseLeases, requestCancel } from './task-sweep.sql.ts';
 import type { TaskKind } from './tasks.types.ts';
 
-/** What it takes to end a task without having claimed it. */
+/** What is needed to end a task without having claimed it. */
 export interface EndableTask {
   readonly id: string;
   readonly accountId: string;
@@ -14,7 +14,7 @@ export interface EndableTask {
   readonly createdAt: Date;
 }
 
-/** Finds tasks that nobody takes care of any more. */
+/** Finds tasks that no process takes care of any more. */
 export class TaskSweepStore {
   readonly #cells: Cells;
 
@@ -22,24 +22,24 @@ export class TaskSweepStore {
     this.#cells = cells;
   }
 
-  /** Takes up to `limit` tasks of a cell away from workers that stopped renewing. Returns how many. */
+  /** Takes up to `limit` tasks per cell away from workers that stopped renewing. Returns how many. */
   async lapseLeases(limit: number): Promise<number> {
     return (await inAll(this.#cells, ({ money }) => run(money, lapseLeases, [limit]))).length;
   }
 
-  /** Tasks past their deadline, up to `limit` of a cell. */
+  /** Returns tasks past their deadline, up to `limit` per cell. */
   async findOverdue(limit: number): Promise<EndableTask[]> {
     return (await this.#inAll(findOverdue, limit)).map(toEndable);
   }
 
-  /** Canceled tasks that wait, and so have nobody who would end them, up to `limit` of a cell. */
+  /** Returns canceled tasks that wait, so that no worker would end them, up to `limit` per cell. */
   async findCanceling(limit: number): Promise<EndableTask[]> {
     return (await this.#inAll(findCanceling, limit)).map(toEndable);
   }
 
   /**
-   * Raises the cancel flag where the cancel can be kept: on waiting tasks, and on running ones of `stoppablePools`. Undefined when
-   * the task has ended, cannot be stopped, or is not the account's. With the flag up nobody can claim the task.
+   * Sets the cancel flag where the cancel can be honored: on waiting tasks, and on running ones of `stoppablePools`. Undefined when
+   * the task has ended, cannot be stopped, or is not the account's. With the flag set no worker can claim the task.
    */
   async requestCancel(
     taskId: string,

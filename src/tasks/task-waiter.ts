@@ -2,10 +2,10 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import type { TaskReadsStore } from './task-reads.store.ts';
 
 const LOOK_MS = 200;
-/** Long-polls held at once by this process; beyond, they are answered at once like ordinary polls. */
+/** Maximum long-polls that this process holds; further ones are answered at once, like ordinary polls. */
 const WAITERS_MAX = 2_000;
 
-/** Waits for the ends of tasks with one query for all that wait, however many they are. */
+/** Waits for tasks to end, with a single query for all callers that wait. */
 export class TaskWaiter {
   readonly #reads: Pick<TaskReadsStore, 'findEnded'>;
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -36,7 +36,7 @@ export class TaskWaiter {
     this.#waiters -= 1;
   }
 
-  /** Answers everybody who waits. */
+  /** Releases every caller that waits. */
   close(): void {
     clearTimeout(this.#timer);
     for (const waiters of this.#waiting.values()) {
@@ -69,7 +69,7 @@ export class TaskWaiter {
         }
       }
     } catch {
-      // The time limit of each waiter is the net.
+      // Each waiter's timeout is the safety net.
     }
     this.#timer = this.#waiting.size > 0 ? setTimeout(() => void this.#look(), LOOK_MS) : undefined;
   }

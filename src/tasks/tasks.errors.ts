@@ -1,11 +1,11 @@
 import { AppError } from '../lib/errors.ts';
 
-/** The one answer for a task that does not exist, is another account's, or whose id is no id: nobody can tell which. */
+/** The same answer for a task that does not exist, is another account's, or has a malformed id: callers cannot tell which. */
 export function taskNotFound(): AppError {
   return new AppError('task_not_found', 'No such task.');
 }
 
-/** What every submit may answer beside what every route may. */
+/** The errors of every submit, besides those of every route. */
 export const SUBMIT_ERRORS = [
   'insufficient_credits',
   'key_limit_exceeded',

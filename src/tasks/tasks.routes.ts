@@ -18,14 +18,14 @@ import {
   VIDEO_SUBMIT,
 } from './tasks.schema.ts';
 
-/** The image model of the interface, and its path. */
+/** The interface's own image model, which is also its path. */
 const INTERFACE_IMAGE_MODEL = 'image-turbo';
 
-/** What orders of every model may say. */
+/** Members that orders of every model may have. */
 const IMAGE_MEMBERS = ['model_name', 'prompt', 'size', 'seed', 'enable_base64_output', 'extra'];
 const VIDEO_MEMBERS = ['model_name', 'prompt', 'width', 'height', 'seed', 'extra'];
 
-/** The interface caps no image prompt: only the body does. */
+/** The interface has no limit for image prompts; only the body has one. */
 const IMAGE_BODY_BYTES_MAX = 1024 * 1024;
 
 /** `/v3/async/…`: submits and the task-result query. */
@@ -111,7 +111,8 @@ function resultRoute(results: TaskResultsService): Route {
     method: 'get',
     path: '/v3/async/task-result',
     operationId: 'getTaskResult',
-    summary: 'State and result of a task; Prefer: wait=N (up to 30) holds the answer until it has ended',
+    summary:
+      'Get the state and result of a task; with Prefer: wait=N (up to 30 seconds) the answer waits until it has ended',
     tag: 'Async',
     access: 'inference',
     envelope: 'task',
@@ -121,7 +122,7 @@ function resultRoute(results: TaskResultsService): Route {
       status: 200,
       schema: TASK_RESULT,
       headers: {
-        'Retry-After': 'Seconds after which to ask again; while the task runs',
+        'Retry-After': 'Seconds after which to ask again; only while the task runs',
         'Preference-Applied': 'wait=N: the answer was held for up to N seconds',
       },
     },

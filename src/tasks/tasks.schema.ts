@@ -10,7 +10,7 @@ const PROMPT = z
   .min(1, 'must not be empty')
   .refine((text) => !/[\0\p{Surrogate}]/u.test(text), 'must be well-formed Unicode without NUL');
 
-/** 1 to 2,000 Unicode code points: an emoji counts once, as it does for the person who typed it. */
+/** 1 to 2,000 Unicode code points: an emoji counts as one, as it does for the person who typed it. */
 const VIDEO_PROMPT = PROMPT.refine(
   (text) => codePoints(text) <= VIDEO_PROMPT_CODE_POINTS_MAX,
   `must have 1 to ${VIDEO_PROMPT_CODE_POINTS_MAX} characters (Unicode code points)`,
@@ -23,7 +23,7 @@ const EXTRA = z
         url: httpUrl,
         test_mode: z
           .object({
-            // Running and charging a task that the caller means as a test would be the worse answer.
+            // Running and charging a task that the caller means as a test would be worse than an error.
             enabled: z.literal(false, { message: 'is not supported; leave it out' }).optional(),
           })
           .optional(),
@@ -53,8 +53,8 @@ const EXTRA_DESCRIPTION = {
 } as const;
 
 /**
- * What the body of a video order may hold, by the options of its model: sides in pixels, seed, steps, seconds. What a model's
- * declaration leaves out is refused: it would be paid for and ignored.
+ * Validates the body of a video order by the options of its model: sides in pixels, seed, steps, seconds. A member that the model
+ * does not declare is rejected: it would be paid for and ignored.
  */
 export const videoOrder = onceForEach((options) => {
   const { sizes, defaultSize } = options;
@@ -70,7 +70,7 @@ export const videoOrder = onceForEach((options) => {
     .refine((order) => offersSize(options, order), { path: ['height'], message: heightByWidth(sizes) });
 });
 
-/** What the body of an image order may hold, by the options of its model. */
+/** Validates the body of an image order by the options of its model. */
 export const imageOrder = onceForEach((options) => {
   const { defaultSize } = options;
   return z
@@ -87,7 +87,7 @@ export const imageOrder = onceForEach((options) => {
     });
 });
 
-/** Schemas are dear to build, and a reading of the catalog has one for each of its models. */
+/** Builds each schema once: they are expensive to build, and a catalog has one for each of its models. */
 function onceForEach<Schema extends z.ZodType>(
   build: (options: MediaOptions) => Schema,
 ): (options: MediaOptions) => Schema {
@@ -101,9 +101,9 @@ function onceForEach<Schema extends z.ZodType>(
 
 function commonMembers({ seedMax, defaultSeed, steps, seconds, declared }: MediaOptions) {
   const lengths = seconds ?? [];
-  // The interface's own models pass over members that they do not know.
+  // The interface's own models ignore members that they do not know.
   const NOT_TAKEN = declared
-    ? z.never({ message: 'is not taken by this model; leave it out' }).optional()
+    ? z.never({ message: 'is not supported by this model; leave it out' }).optional()
     : z
         .unknown()
         .transform(() => undefined)
@@ -148,7 +148,7 @@ function sizeMember(options: MediaOptions) {
   });
 }
 
-/** The member with a default where there is one; else it must be sent. */
+/** Returns the member with its default if it has one; otherwise it is required. */
 function withDefault<Member extends z.ZodType>(member: Member, value: z.input<Member> | undefined) {
   return value === undefined ? member : member.prefault(value as never);
 }
@@ -159,7 +159,7 @@ function choice(values: readonly (string | number)[]): string {
   return values.length < 2 ? String(last) : `${values.slice(0, -1).join(', ')} or ${last}`;
 }
 
-/** An order as it is, or wrapped as Novita's SDKs send theirs: `{ request: { … }, extra: { … } }`. */
+/** Accepts an order as it is, or wrapped as Novita's SDKs send it: `{ request: { … }, extra: { … } }`. */
 function wrappedOrPlain<Order extends z.ZodType>(order: Order) {
   return z.preprocess((body) => {
     if (typeof body !== 'object' || body === null || !('request' in body) || 'prompt' in body) {
@@ -172,9 +172,9 @@ function wrappedOrPlain<Order extends z.ZodType>(order: Order) {
   }, order);
 }
 
-const BY_MODEL = 'What a model offers stands in GET /api/v1/models, under media.';
+const BY_MODEL = 'GET /api/v1/models lists what each model offers, under media.';
 
-/** A member that the schema of the order's model judges; described for the document alone. */
+/** A member that the schema of the order's model judges; described only for the API document. */
 function described(type: 'string' | 'integer' | 'boolean', description: string, examples: unknown[] = []) {
   return z
     .unknown()
@@ -195,9 +195,9 @@ export const VIDEO_SUBMIT = wrappedOrPlain(
         'video-fast: 720 when width is 1280, 1280 when width is 720; required',
         [720],
       ),
-      seed: described('integer', 'video-fast: -1 to 9999999999, required; -1 draws one', [7]),
+      seed: described('integer', 'video-fast: -1 to 9999999999, required; -1 picks one at random', [7]),
       steps: described('integer', 'video-fast: 2 to 30, required', [20]),
-      seconds: described('integer', 'Length of the video, of those that the model offers'),
+      seconds: described('integer', 'Length of the video in seconds, one of those that the model offers'),
       prompt: described('string', `1 to ${VIDEO_PROMPT_CODE_POINTS_MAX} characters (Unicode code points)`),
       extra: z.unknown().optional().meta(EXTRA_DESCRIPTION),
     })
@@ -208,14 +208,14 @@ export const VIDEO_SUBMIT = wrappedOrPlain(
 export const IMAGE_SUBMIT = wrappedOrPlain(
   z
     .looseObject({
-      seed: described('integer', '-1 to 2147483647; -1, the default, draws one', [7]),
+      seed: described('integer', '-1 to 2147483647; -1, the default, picks one at random', [7]),
       size: described('string', 'width*height in pixels. image-turbo: each 256 to 1536, default 1024*1024', [
         '1024*1024',
       ]),
-      steps: described('integer', 'Of models that take steps'),
+      steps: described('integer', 'For models that take steps'),
       prompt: described('string', 'What to draw'),
       enable_base64_output: described('boolean', 'BASE64 text instead of a URL'),
-      model_name: described('string', 'Nothing but the model of the path'),
+      model_name: described('string', 'Must be the model of the path, if sent'),
       extra: z.unknown().optional().meta(EXTRA_DESCRIPTION),
     })
     .meta({ description: BY_MODEL, required: ['prompt'] }),
@@ -226,10 +226,12 @@ export const IMAGE_MODEL = z.object({
 });
 
 export const SUBMIT_RESPONSE = z
-  .object({ task_id: z.string().meta({ description: 'Id of the task, gen-…: that of its generation' }) })
+  .object({
+    task_id: z.string().meta({ description: 'Id of the task, gen-…; its generation has the same id' }),
+  })
   .meta({ id: 'TaskHandle' });
 
-/** Query of GET /v3/async/task-result. Text that is not a task id is simply not found. */
+/** Query of GET /v3/async/task-result. Text that is not a task id is answered as not found. */
 export const TASK_RESULT_QUERY = z.strictObject({
   task_id: z
     .string({ message: 'is required' })

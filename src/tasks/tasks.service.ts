@@ -22,9 +22,9 @@ export interface TaskDetails {
 }
 
 const NO_LINKS: TaskLinks = { content: null, thumbnail: null, poster: null };
-/** For this long, in seconds, a task has the same links, so that browsers keep what they loaded; they are good for at least as long. */
+/** Seconds for which a task keeps the same links, so that browsers keep what they loaded; the links are valid for at least as long. */
 const LINKS_SECONDS = 900;
-/** Signing for buckets is work: pages that may be longer, and exports, are not made for looking. */
+/** Largest page with links: signing for buckets is work, and longer pages and exports are not meant for viewing. */
 const LINKED_TASKS_MAX = 100;
 
 const CONTENT_URL_TTL_SECONDS = 3_600;
@@ -55,14 +55,17 @@ export class TasksService {
     this.#storage = storage;
   }
 
-  /** Throws AppError task_not_found. */
+  /** Returns a task. Throws AppError task_not_found. */
   async get(taskId: string, scope: TaskScope): Promise<TaskDetails> {
     const task = await this.#find(taskId, scope);
     const [outputs, estimate] = await Promise.all([this.#outputs(task), this.#estimates.estimate(task)]);
     return { task, outputs, estimate, links: await this.#links(task, outputs) };
   }
 
-  /** The task as soon as it has ended, at the latest after `waitMs` or when the signal aborts. Throws AppError task_not_found. */
+  /**
+   * Returns the task when it has ended, after `waitMs`, or when the signal aborts, whichever is first. Throws AppError
+   * task_not_found.
+   */
   async getWhenEnded(
     taskId: string,
     scope: TaskScope,
@@ -76,7 +79,7 @@ export class TasksService {
     return await this.get(taskId, scope);
   }
 
-  /** Newest first; positions in the queue are left to {@link get}. Throws AppError invalid_cursor. */
+  /** Lists tasks, newest first, without their queue positions: {@link get} has those. Throws AppError invalid_cursor. */
   async list(scope: AccountScope, query: TaskListQuery): Promise<Page<TaskDetails>> {
     const [beforeId = null] = query.cursor ? decodeCursor(query.cursor, [UUID_PART]) : [];
     const tasks = await this.#reads.listTasks({
@@ -103,7 +106,7 @@ export class TasksService {
     return { rows, next: page.next };
   }
 
-  /** Deletes an ended task and its files, now. Throws AppError task_not_found, task_not_cancelable while it is live. */
+  /** Deletes an ended task and its files now. Throws AppError task_not_found, task_not_cancelable while it is live. */
   async delete(taskId: string, scope: TaskScope): Promise<void> {
     const task = await this.#find(taskId, scope);
     if (!isTerminal(task.state)) {
@@ -112,7 +115,7 @@ export class TasksService {
         'A task that has not ended cannot be deleted; cancel it first.',
       );
     }
-    // Files before the row: what is interrupted here can be asked for again.
+    // Files before the row: an interrupted deletion can be requested again.
     for (const output of await this.#outputs(task)) {
       await this.#storage.delete(output.storageKey);
     }
@@ -120,8 +123,8 @@ export class TasksService {
   }
 
   /**
-   * A fresh URL of one file. Throws AppError task_not_found, task_not_finished while it runs, media_expired, media_not_found (no such
-   * index or variant, or a task that ended without a result).
+   * Returns a fresh URL of one file. Throws AppError task_not_found, task_not_finished while it runs, media_expired,
+   * media_not_found (no such index or variant, or a task that ended without a result).
    */
   async contentUrl(taskId: string, scope: TaskScope, query: TaskContentQuery): Promise<string> {
     const task = await this.#find(taskId, scope);

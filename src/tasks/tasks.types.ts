@@ -6,10 +6,10 @@ import type { TaskState } from './task-state.ts';
 
 export type TaskKind = 'image' | 'video';
 
-/** The narrow view of the catalog that tasks have. */
+/** The part of the catalog that tasks use. */
 export type TaskCatalog = Pick<CatalogService, 'orderable'>;
 
-/** A task as its owner may read it. */
+/** A task as its owner may see it. */
 export interface TaskView {
   readonly id: string;
   readonly accountId: string;
@@ -21,12 +21,12 @@ export interface TaskView {
   readonly state: TaskState;
   readonly seed: bigint;
   readonly charge: NanoUsd;
-  /** How often its generation was begun; the post-processing does not count. */
+  /** How often generating was started; post-processing does not count. */
   readonly generationRuns: number;
   readonly failures: number;
-  /** 0–1 */
+  /** From 0 to 1. */
   readonly progress: number;
-  /** Its place in its engine's own queue, from 1, while it waits there. */
+  /** Position in the engine's own queue, from 1, while it waits there. */
   readonly enginePosition: number | null;
   readonly cancelRequestedAt: Date | null;
   readonly errorCode: string | null;
@@ -41,7 +41,7 @@ export interface TaskView {
   readonly ordered: OrderedSize;
 }
 
-/** What was ordered but for the prompt: pixels, steps, seconds; null where it is not known, or the engine's own. */
+/** The order without its prompt: pixels, steps, seconds; null when unknown or left to the engine. */
 export interface OrderedSize {
   readonly width: number | null;
   readonly height: number | null;
@@ -49,7 +49,7 @@ export interface OrderedSize {
   readonly seconds: number | null;
 }
 
-/** Signed addresses of a task's first files: no request leads to them, so a page of pictures costs nothing but the pictures. */
+/** Signed addresses of a task's first files. They need no request of their own, so a page of images costs only the images. */
 export interface TaskLinks {
   readonly content: string | null;
   readonly thumbnail: string | null;
@@ -61,38 +61,38 @@ export interface RawOutput {
   readonly storageKey: string;
 }
 
-/** What the engine did, as it waits in the row for post-processing. */
+/** The result of the engine's run, stored in the row for post-processing. */
 export interface GeneratedRun {
   readonly outputs: readonly RawOutput[];
   readonly engineId: string;
   readonly model: string;
   readonly latencyMs: number;
-  /** What the engine's operator bills us, in nano-USD as decimal text, where it says so. */
+  /** What the engine's operator bills us, in nano-USD as decimal text, if known. */
   readonly cost: string | null;
-  /** What the files will say made them; a trained model unless stated. */
+  /** The source that the files will declare; a trained model unless stated. */
   readonly source?: DigitalSource;
 }
 
-/** How a claimed task goes back one step, for this or another worker. */
+/** How a claimed task is put back one step, for this or another worker. */
 export interface ReturnedTask {
   readonly id: string;
   readonly attempt: number;
-  /** 1 when this run counts towards the most failures a task may have, else 0. */
+  /** 1 when this run counts toward the task's maximum of failures, else 0. */
   readonly failures: 0 | 1;
-  /** 1 when the engine broke off a run by going away. */
+  /** 1 when the engine went away and cut a run short. */
   readonly interruptions?: 0 | 1;
-  /** No run began: it is not among those that customers read of. */
+  /** No run began, so it is not among those that customers see. */
   readonly uncounted?: boolean;
-  /** Ms for which it is left to other hosts, where there are any. */
+  /** Ms for which the task is left to other hosts, if there are any. */
   readonly avoidMs?: number;
-  /** Ms before anybody may take it again. */
+  /** Ms before any worker may take the task again. */
   readonly waitMs: number;
-  /** The engine's run is known to be over or never to have begun: the next attempt submits afresh. */
+  /** Whether the engine's run is known to be over or never to have begun: the next attempt submits again. */
   readonly forgetRun: boolean;
   /** For the task's event log; no prompt, no upstream text. */
   readonly reason: string;
   /** The upstream's words, for operators: without keys and prompts. */
   readonly said?: string | undefined;
-  /** The run that failed, where its engine bills it all the same. */
+  /** The failed run, if its engine bills it anyway. */
   readonly billed?: ProviderAttempt | undefined;
 }

@@ -9,7 +9,7 @@ function complaints(liveSlots: () => Promise<ReadonlyMap<string, number>>) {
   return { pools, lines };
 }
 
-test('orders for a pool without a live worker are told once, those for others never', async () => {
+test('orders for a pool without a live worker are logged once, those for others never', async () => {
   const { pools, lines } = complaints(async () => new Map([['generate-gpu', 2]]));
   for (const pool of ['gpu', 'gpu2', 'gpu2', 'gpu', 'gpu3']) {
     await pools.ordered([pool]);
@@ -19,7 +19,7 @@ test('orders for a pool without a live worker are told once, those for others ne
   expect(lines).toEqual(['gpu2', 'gpu3', 'gpu4,gpu5']);
 });
 
-test('a database that is away is no word about workers', async () => {
+test('a database that is away says nothing about workers', async () => {
   const { pools, lines } = complaints(() => Promise.reject(new Error('away')));
   await pools.ordered(['gpu']);
   expect(lines).toEqual([]);

@@ -1,12 +1,12 @@
 import { maskKeys } from '../lib/mask-keys.ts';
 
-/** Characters of a prompt that stand together: what an upstream quotes is at least that long, and words it shares by chance are not. */
+/** Minimum characters of a quote: upstreams quote at least this much of a prompt, and words shared by chance are shorter. */
 const QUOTED_MIN = 16;
-/** Of a longer prompt only the beginning is looked for. */
+/** Only the first part of a longer prompt is searched for. */
 const PROMPT_MAX = 20_000;
 const MASK = '[prompt]';
 
-/** An upstream's words for operators: without keys, and without what it quotes of the prompt. */
+/** Returns an upstream's words for operators: without keys, and without quotes from the prompt. */
 export function wordsForOperators(said: string, prompt: string): string {
   const known = prompt.slice(0, PROMPT_MAX);
   const forms = [known, JSON.stringify(known).slice(1, -1)].filter((form) => form.length > 2);
@@ -14,7 +14,7 @@ export function wordsForOperators(said: string, prompt: string): string {
   return maskKeys(maskQuotes(masked, forms));
 }
 
-/** Pieces of the prompt, as an upstream that cuts it leaves behind. */
+/** Masks pieces of the prompt, which an upstream leaves behind when it truncates a quote. */
 function maskQuotes(text: string, forms: readonly string[]): string {
   let masked = '';
   for (let at = 0; at < text.length; ) {

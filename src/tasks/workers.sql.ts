@@ -1,6 +1,9 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 worker, $2 host, $3 version, $4 queues, $5 resting pools, $6 running tasks, $7 why it drains, or NULL, $8 misconfigured pools. Says whether its host is drained. */
+/**
+ * $1 worker, $2 host, $3 version, $4 queues, $5 resting pools, $6 running tasks, $7 why it drains, or NULL, $8 misconfigured pools.
+ * Returns whether the worker's host is drained.
+ */
 export const reportWorker: SqlStatement = {
   name: 'worker_report',
   text: `WITH reported AS (
@@ -18,7 +21,10 @@ export const removeWorker: SqlStatement = {
   text: 'DELETE FROM workers WHERE worker = $1',
 };
 
-/** $1 ms after which a silent worker no longer counts. Pools whose engines an operator has to mend, at every worker that serves them. */
+/**
+ * $1 ms after which a silent worker no longer counts. Returns pools whose engines an operator has to fix at every worker that
+ * serves them.
+ */
 export const misconfiguredPools: SqlStatement = {
   name: 'worker_misconfigured_pools',
   text: `SELECT DISTINCT p.pool FROM workers w, unnest(w.misconfigured) p (pool)

@@ -4,18 +4,18 @@ import { run } from '../store/statement.ts';
 import { WORKER_SILENT_MS } from './task-dispatch.store.ts';
 import { misconfiguredPools, removeWorker, reportWorker } from './workers.sql.ts';
 
-/** What a worker process says of itself with every heartbeat. */
+/** What a worker process reports with every heartbeat. */
 export interface WorkerReport {
   /** Host and process. */
   readonly worker: string;
   readonly queues: readonly string[];
-  /** Pools whose engine is away from it, or misconfigured. */
+  /** Pools whose engine is away from this worker, or misconfigured. */
   readonly resting: readonly string[];
-  /** Those of them whose engine refuses every run until an operator mends it. */
+  /** Those of them whose engine refuses every run until an operator fixes it. */
   readonly misconfigured: readonly string[];
-  /** Tasks it has claimed. */
+  /** Number of tasks it has claimed. */
   readonly running: number;
-  /** Why it takes no work; null: it does. */
+  /** Why it takes no work; null when it does. */
   readonly draining: 'operator' | 'notice' | null;
 }
 
@@ -27,7 +27,7 @@ export class WorkersStore {
     this.#pool = pool;
   }
 
-  /** Says whether an operator has drained its host. */
+  /** Stores a report. Returns whether an operator has drained the worker's host. */
   async report(told: WorkerReport): Promise<boolean> {
     const { worker, queues, resting, running, draining, misconfigured } = told;
     const host = worker.replace(/\.[^.]*$/, '');
@@ -36,13 +36,13 @@ export class WorkersStore {
     return row?.drained ?? false;
   }
 
-  /** Pools that no live worker serves, because an operator has to mend their engines. */
+  /** Returns pools that no live worker serves because an operator has to fix their engines. */
   async misconfigured(): Promise<ReadonlySet<string>> {
     const rows = await run<{ pool: string }>(this.#pool, misconfiguredPools, [WORKER_SILENT_MS]);
     return new Set(rows.map(({ pool }) => pool));
   }
 
-  /** A worker that leaves in good order. */
+  /** Removes a worker that shuts down cleanly. */
   async remove(worker: string): Promise<void> {
     await run(this.#pool, removeWorker, [worker]);
   }

@@ -10,7 +10,7 @@ class Refused extends Error {
   }
 }
 
-test('an item is sent at once; what arrives while it is away is one batch, answered in order', async () => {
+test('an item is sent at once; items that arrive while it is in flight are one batch, answered in order', async () => {
   const sent: number[][] = [];
   const batch = new WriteBatch<number, string>(async (items) => {
     sent.push([...items]);
@@ -23,7 +23,7 @@ test('an item is sent at once; what arrives while it is away is one batch, answe
   expect(await batch.run(4)).toBe('answer 4');
 });
 
-test('an item that Postgres refuses takes no other one down with it', async () => {
+test('an item that Postgres rejects does not fail the others', async () => {
   const batch = new WriteBatch<number, number>(async (items) => {
     await new Promise(setImmediate);
     if (items.includes(13)) {
@@ -55,7 +55,7 @@ test('after a lost answer nothing is sent again: it may have been written', asyn
   expect(sent).toEqual([[1], [2, 3]]);
 });
 
-test('what arrives within the pace of the last statement goes with the next one', async () => {
+test('items that arrive within the pace of the last statement go with the next one', async () => {
   const sent: number[][] = [];
   const batch = new WriteBatch<number, number>(async (items) => {
     sent.push([...items]);

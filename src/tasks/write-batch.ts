@@ -10,8 +10,8 @@ interface Waiting<Item, Result> {
 const ITEMS_MAX = 100;
 
 /**
- * One statement in flight, and what arrives meanwhile, or within `paceMs` of the last beginning, is the next: many small writes of one
- * process cost one round trip and one commit. Without load an item is sent at once, alone.
+ * Batches writes: one statement is in flight, and the items that arrive meanwhile, or within `paceMs` of its start, form the next.
+ * Many small writes of one process cost one round trip and one commit. Without load an item is sent at once, alone.
  */
 export class WriteBatch<Item, Result> {
   readonly #send: (items: readonly Item[]) => Promise<Result[]>;
@@ -57,7 +57,7 @@ export class WriteBatch<Item, Result> {
       });
     } catch (error) {
       if (batch.length > 1 && isRolledBack(error)) {
-        // One item's fault is not the others': each for itself.
+        // One item must not fail the others: each is sent on its own.
         await Promise.all(batch.map((waiting) => this.#deliver([waiting])));
         return;
       }
@@ -68,7 +68,10 @@ export class WriteBatch<Item, Result> {
   }
 }
 
-/** Postgres itself refused the statement, so nothing of it was written. After a lost answer nobody knows: that is not sent again. */
+/**
+ * Returns whether Postgres itself rejected the statement, so that nothing was written. After a lost answer nobody knows, so nothing
+ * is sent again.
+ */
 function isRolledBack(error: unknown): boolean {
   const state = sqlState(error);
   return state !== undefined && !state.startsWith('08') && !state.startsWith('57');

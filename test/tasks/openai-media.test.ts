@@ -152,7 +152,7 @@ test('videos are refused in words, and images are none', async () => {
     openai.videos.create({ ...video, input_reference: reference } as OpenAI.VideoCreateParams),
   ).rejects.toMatchObject({
     status: 400,
-    message: expect.stringContaining('videos are made from text alone here'),
+    message: expect.stringContaining('must be omitted: videos are made from text only'),
   });
   const [image] = (await server.call('GET', '/api/v1/tasks')).json.data.filter(
     ({ kind }: { kind: string }) => kind === 'image',
