@@ -3,7 +3,7 @@ import type { Producer } from '../queues/producer.ts';
 import { every, type Loop } from '../src/lib/every.ts';
 
 export interface LivenessSettings {
-  /** Ms that jobs may wait beside a free slot before the worker counts as deaf: connected, but fetching nothing. */
+  /** Ms that jobs may wait while a slot is free before the worker counts as deaf: connected, but fetching nothing. */
   readonly deafAfterMs: number;
   readonly checkMs: number;
 }

@@ -1,7 +1,7 @@
 import { QUEUE_FAMILIES, type QueueFamily } from '../queues/define-job.ts';
 import { isPoolName } from '../queues/queue-name.ts';
 
-/** Which queues a worker process serves. */
+/** The queues that a worker process serves. */
 export interface QueueSelection {
   /** Engine pools; `all` means every configured one. */
   readonly pools: 'all' | readonly string[];

@@ -47,7 +47,7 @@ export interface RunningWorker {
   close(): Promise<void>;
 }
 
-/** Ms that aborted runs get to record that they gave their tasks back. */
+/** Ms that aborted runs have to give their tasks back. */
 const GIVE_BACK_MS = 10_000;
 
 /** Starts serving the selected queues; relay and chores run where maintenance does. Throws QueueSelectionError. */

@@ -15,7 +15,7 @@ export class ThrottledLog {
 
   /** Logs a failure that will be retried. `subject` is one of a few fixed names. */
   warn(error: unknown, subject: string): void {
-    // Redis being away is logged by its own connection.
+    // The connection itself logs that Redis is away.
     if (error instanceof QueueUnavailableError) {
       return;
     }

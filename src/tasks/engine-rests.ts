@@ -148,7 +148,7 @@ export class EngineRests {
         );
       }
     } catch (error) {
-      this.#log.debug({ error, pool }, 'the engine could not be asked what it lacks');
+      this.#log.debug({ error, pool }, 'could not check what the engine lacks');
     }
   }
 

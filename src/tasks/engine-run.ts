@@ -222,7 +222,7 @@ function isPaid(parts: RunParts): boolean {
 
 type EngineStop = Awaited<ReturnType<Engine['cancel']>>;
 
-/** Tells an engine to stop a run; does not wait for one that is too slow to answer. Never throws. */
+/** Tells an engine to stop a run. Returns `unsupported` if that fails or the engine does not answer in time. Never throws. */
 export async function stopRun(
   engine: Engine,
   request: EngineRequest,

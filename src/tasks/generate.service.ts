@@ -30,7 +30,7 @@ interface Attempt<Task extends ClaimedRun> {
   readonly lease: Lease;
   readonly engine: Engine;
   readonly request: EngineRequest;
-  /** Unix ms. */
+  /** On the clock of `performance.now()`, in ms. */
   beganAt: number;
   reference: string | undefined;
   /** What the run will be billed at, if its engine says so. */

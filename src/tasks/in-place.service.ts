@@ -14,7 +14,7 @@ export interface InPlaceSettings {
   readonly places: number;
   /** Maximum memory in bytes of their files together, as they came from the engine. A single task may exceed it. */
   readonly bytesMax: number;
-  /** Ms that a task, with its engine's slot, waits for a place before it goes through the queue. */
+  /** Ms that a task waits for a place while it still holds its engine's slot. After that it goes through the queue. */
   readonly waitMs: number;
 }
 

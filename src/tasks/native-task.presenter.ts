@@ -48,11 +48,9 @@ export const TASK_RESOURCE = z
       description: 'The seed in use, even if -1 left the choice to the service; a string of digits',
     }),
     attempts: z.int().meta({ description: 'How often generating was started; more than 1 after a failure' }),
-    cancel_requested: z
-      .boolean()
-      .meta({
-        description: 'Whether a cancel was requested; the engine may still complete the task or fail',
-      }),
+    cancel_requested: z.boolean().meta({
+      description: 'Whether a cancel was requested; the engine may still complete the task or fail',
+    }),
     estimated_amount: usdString.meta({
       description: 'Price fixed when it was ordered, in USD: what it costs if it succeeds',
     }),

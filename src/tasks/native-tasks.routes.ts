@@ -20,7 +20,7 @@ import type { TasksService } from './tasks.service.ts';
 
 const NO_BODY = z.object({});
 
-/** `/api/v1/tasks`: the native view, with true states, amounts, cancel and files. */
+/** `/api/v1/tasks`: the native view, with actual states, amounts, cancel and files. */
 export function nativeTaskRoutes(tasks: TasksService, cancels: CancelTaskService): Route[] {
   return [listRoute(tasks), getRoute(tasks), cancelRoute(cancels), deleteRoute(tasks), contentRoute(tasks)];
 }

@@ -30,10 +30,10 @@ export const TASK_LIST_QUERY = z.strictObject({
     }),
   model: z.string().min(1).max(200).optional().meta({ description: 'Only tasks of this model' }),
   created_after: TIME.optional().meta({
-    description: 'Only tasks ordered after this: RFC 3339 or unix seconds',
+    description: 'Only tasks ordered at or after this time: RFC 3339 or unix seconds',
   }),
   created_before: TIME.optional().meta({
-    description: 'Only tasks ordered before this: RFC 3339 or unix seconds',
+    description: 'Only tasks ordered before this time: RFC 3339 or unix seconds',
   }),
   kind: z.enum(['image', 'video']).optional().meta({ description: 'Only tasks that make this' }),
   api_key_hash: z.string().min(1).max(200).optional().meta({ description: 'Only tasks of this key' }),

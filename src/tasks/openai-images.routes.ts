@@ -10,7 +10,7 @@ import type { SubmitTaskService } from './submit-task.service.ts';
 import type { TaskResult } from './task-results.service.ts';
 import { SUBMIT_ERRORS } from './tasks.errors.ts';
 
-/** Body of POST /api/v1/images/generations: the members of OpenAI's that say what to draw. The model's own schema judges the rest. */
+/** Body of POST /api/v1/images/generations: OpenAI's members that say what to draw. The model's own schema validates the rest. */
 const openAiImageRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A model with the endpoint `image`' }),

@@ -10,7 +10,7 @@ const whole = z.union([
     .transform(Number),
 ]);
 
-/** Body of POST /api/v1/videos: the members of OpenAI's that say what to film. */
+/** Body of POST /api/v1/videos: OpenAI's members that say what to film. */
 export const openAiVideoRequest = z
   .looseObject({
     model: z.string().min(1).max(256).meta({ description: 'A model with the endpoint `video`' }),

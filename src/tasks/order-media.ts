@@ -3,7 +3,7 @@ import { validate } from '../http/input/validate.ts';
 import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
 import { imageOrder, videoOrder } from './tasks.schema.ts';
 
-/** The members that name the model; that model's schema judges the rest. */
+/** The members that name the model; that model's schema validates the rest. */
 interface OrderBody {
   readonly model_name?: unknown;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { PoolPatience } from './pool-patience.ts';
 
-test('a pool rests when tasks of three accounts are put off at once, however often one of them is', () => {
+test('a pool rests when tasks of three accounts are put off at the same time, however often one of them is', () => {
   let now = 0;
   const patience = new PoolPatience(() => now);
   const putOffs = [

@@ -2,7 +2,7 @@ import type { RunPolicy } from '../catalog/run-policy.ts';
 
 /** Failed post-processing runs after which a task fails for good. */
 export const FAILURES_MAX = 5;
-/** Runs of a task that may be cut short by an engine or host going away: a task that causes this must end before its deadline. */
+/** Runs cut short because an engine or host went away, after which a task fails: a task that causes this ends before its deadline. */
 export const INTERRUPTIONS_MAX = 10;
 
 type Backoff = Pick<RunPolicy, 'backoffMs' | 'backoffMaxMs'>;

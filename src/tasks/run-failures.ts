@@ -30,7 +30,7 @@ export interface FailedRun<Task extends ClaimedRun = ClaimedTask> {
   readonly task: Task;
   readonly engine: Engine;
   readonly request: EngineRequest;
-  /** Unix ms. */
+  /** On the clock of `performance.now()`, in ms. */
   readonly beganAt: number;
   readonly failure: EngineFailure;
   /** Whether the engine had accepted the task. */

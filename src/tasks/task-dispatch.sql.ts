@@ -12,8 +12,8 @@ export function accountsWaiting(condition: string, first = ''): string {
 }
 
 /**
- * Builds the statement that marks tasks as dispatched. Does not wait for the disk: if a crash of Postgres undoes a mark, a job is
- * sent again, and the claim that comes next is durable.
+ * Builds the statement that marks tasks as dispatched, within limits per account and per look. Does not wait for the disk: if a crash
+ * of Postgres undoes a mark, a job is sent again, and the claim that comes next is durable.
  */
 function takeStatement(
   name: string,

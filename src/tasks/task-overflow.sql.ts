@@ -9,8 +9,8 @@ export const countWaiting: SqlStatement = {
 /**
  * $1 model, $2 pool that they leave, $3 pool that they move to, $4 the engine's name for the model there, $5 ms that they must have
  * waited, $6 limit, $7 channel of the relays, $8 whether runs are billed in the pool that they leave. Takes the accounts in turns,
- * each one's oldest task first. A task whose run may continue there and is billed stays; a run that costs nothing is left behind.
- * Holds and agreed prices stay the same.
+ * each one's oldest task first. A task whose run may continue there and is billed stays in its pool; a run that costs nothing is left
+ * behind. Holds and agreed prices stay the same.
  */
 export const moveTasks: SqlStatement = {
   name: 'task_move',

@@ -14,8 +14,8 @@ export const findTask: SqlStatement = {
 };
 
 /**
- * $1 account, $2 before id or NULL, $3 states, $4 model, $5 created after, $6 created before, $7 kind, $8 hash of a key, all or NULL,
- * $9 key or NULL, $10 limit. Newest first.
+ * $1 account, $2 id to start before, $3 states, $4 model, $5 created at or after, $6 created before, $7 kind, $8 hash of a key, $9
+ * key; $2 to $9 may be NULL for no limit. $10 limit. Newest first.
  */
 export const listTasks: SqlStatement = {
   name: 'task_list',

@@ -17,7 +17,7 @@ export const LIVE_STATES = [
   'generated',
   'processing',
 ] as const satisfies readonly TaskState[];
-/** A worker holds the lease and works on the task. */
+/** States in which a worker holds the lease and works on the task. */
 export const LEASED_STATES = ['generating', 'processing'] as const satisfies readonly TaskState[];
 export type LeasedState = (typeof LEASED_STATES)[number];
 

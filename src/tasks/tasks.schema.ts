@@ -174,7 +174,7 @@ function wrappedOrPlain<Order extends z.ZodType>(order: Order) {
 
 const BY_MODEL = 'GET /api/v1/models lists what each model offers, under media.';
 
-/** A member that the schema of the order's model judges; described only for the API document. */
+/** A member that the schema of the order's model validates; described only for the API document. */
 function described(type: 'string' | 'integer' | 'boolean', description: string, examples: unknown[] = []) {
   return z
     .unknown()
@@ -182,7 +182,7 @@ function described(type: 'string' | 'integer' | 'boolean', description: string, 
     .meta({ type, description, ...(examples.length > 0 && { examples }) });
 }
 
-/** Body of POST /v3/async/video-fast until its model is known; then {@link videoOrder} judges it. */
+/** Body of POST /v3/async/video-fast until its model is known; then {@link videoOrder} validates it. */
 export const VIDEO_SUBMIT = wrappedOrPlain(
   z
     .looseObject({
@@ -204,7 +204,7 @@ export const VIDEO_SUBMIT = wrappedOrPlain(
     .meta({ description: BY_MODEL, required: ['model_name', 'prompt'] }),
 );
 
-/** Body of POST /v3/async/{model} until its model is known; then {@link imageOrder} judges it. */
+/** Body of POST /v3/async/{model} until its model is known; then {@link imageOrder} validates it. */
 export const IMAGE_SUBMIT = wrappedOrPlain(
   z
     .looseObject({

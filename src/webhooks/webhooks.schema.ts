@@ -43,12 +43,10 @@ export const DELIVERY = z
     url: z
       .string()
       .meta({ description: 'Your endpoint: extra.webhook.url of the order, or url of the alert settings' }),
-    status: z
-      .enum(['pending', 'delivered', 'failed'])
-      .meta({
-        description:
-          'pending: another try will follow; failed: seven tries failed, or one that is final, such as a 410',
-      }),
+    status: z.enum(['pending', 'delivered', 'failed']).meta({
+      description:
+        'pending: another try will follow; failed: seven tries failed, or one that is final, such as a 410',
+    }),
     created_at: TIME.meta({ description: 'When the task ended or the alert became due' }),
     delivered_at: TIME.nullable().meta({ description: 'When your endpoint accepted it; null until then' }),
     next_try_at: TIME.nullable().meta({ description: 'Time of the next try; null unless pending' }),
