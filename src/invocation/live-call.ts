@@ -230,7 +230,7 @@ export class LiveCall {
   }
 
   async #write({ ending, status, error, verdict, finishReason }: End): Promise<NanoUsd> {
-    const { ledger, hold, clock, startedAt, ignored, failureAllowance } = this.parts;
+    const { ledger, hold, clock, startedAt, ignored, failureAllowance, streamed } = this.parts;
     const { usage, source, absurd, reported, counted } = verdict;
     const payment = CALL_ENDINGS[ending];
     const due = payment === 'nothing' ? FREE : this.#charge(usage);
@@ -254,8 +254,9 @@ export class LiveCall {
       attempts: withCost(this.attempts, providerCost),
       finishReason: finishReason === undefined ? 'error' : finishReason,
       latencyMs: clock.now() - startedAt,
-      firstTokenMs: this.#firstTokenAt === undefined ? null : this.#firstTokenAt - startedAt,
-      streamed: this.parts.streamed,
+      // a whole answer comes at once: it has no first token
+      firstTokenMs: streamed && this.#firstTokenAt !== undefined ? this.#firstTokenAt - startedAt : null,
+      streamed,
     });
     const result = await settled.finally(this.#stopKeepAlive);
     if (this.#route && source === 'provider' && !absurd) {

@@ -47,7 +47,7 @@ function createCallMetrics(registry: Registry): Observe {
   });
   const firstToken = new Histogram({
     name: 'tollgate_provider_first_token_seconds',
-    help: 'Time from the request to the first token the customer got, by the provider that answered',
+    help: 'Time from the request to the first token of a stream, by the provider that answered',
     labelNames: ['provider'],
     buckets: FIRST_TOKEN_SECONDS,
     registers,

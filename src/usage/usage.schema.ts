@@ -147,14 +147,14 @@ export const speedRow = z
     request_count: requestCount,
     failed_count: count.meta({ description: 'Those without a complete answer' }),
     first_token_ms: milliseconds.meta({
-      description: 'Time to the first token of successful calls; null when there is none',
+      description: 'Time to the first token of successful streams; null when there is none',
     }),
     latency_ms: milliseconds.meta({
       description: 'Total time of successful calls; null when there is none',
     }),
     tokens_per_second: z.number().nullable().meta({
       description:
-        'Output tokens divided by the time from the first token to the end; null when there is none',
+        'Output tokens divided by the time they took: from the first token of a stream, from the request for a whole answer; null when there is none',
     }),
   })
   .meta({ id: 'SpeedRow' });
