@@ -17,11 +17,11 @@ import {
 } from './book-roots.sql.ts';
 import type { Violation } from './ledger.types.ts';
 
-const CLAIM = 'I18: the books are sealed as the files outside of the database say, day by day';
+const CLAIM = 'I18: the seals of each day match the files kept outside the database';
 const DAY_MS = 86_400_000;
-/** Entries are dated under a lock that nothing holds that long. */
+/** Entries are dated under a lock that is never held this long. */
 const GRACE_MINUTES = 10;
-/** Into the day before: an entry that was dated late is in the next file. */
+/** How far each file reaches back into the day before: an entry that was dated late is in the next file. */
 const OVERLAP_MS = 3_600_000;
 const DAYS_PER_RUN = 31;
 const LINES_PER_PAGE = 1_000;
@@ -29,7 +29,7 @@ const VIOLATIONS_MAX = 100;
 const FILE_NAME = /^\d{4}-\d{2}-\d{2}\.txt$/;
 const READ_ONLY = 0o440;
 
-/** Keeps a file in another place, too: `name` is `YYYY-MM-DD.txt`. Rejects when it is not there for certain. */
+/** Stores a file in another place, too. `name` is `YYYY-MM-DD.txt`. Rejects unless the copy is certain to exist. */
 export type RootCopy = (name: string, path: string) => Promise<void>;
 
 interface AccountRoot {
@@ -39,15 +39,15 @@ interface AccountRoot {
 }
 
 /**
- * What the books were at the end of each day, in files that no database owner can write: one a day, with the digest of each account that
- * moved, of the audit log, and of the file before. They reveal an entry that was edited and resealed.
+ * The state of the books at the end of each day, in files that no database owner can write. Each day's file holds the digest of every
+ * account that moved, of the audit log and of the previous file. The files reveal an entry that was edited and sealed again.
  */
 export class BookRoots {
   readonly #pool: pg.Pool;
   readonly #folder: string;
   readonly #copies: readonly RootCopy[];
 
-  /** `folder`: absolute, there, and the same for all processes. A file appears in it once all `copies` are made. */
+  /** `folder` must be absolute, exist and be the same for all processes. A file appears in it once all `copies` are made. */
   constructor(pool: pg.Pool, folder: string, copies: readonly RootCopy[] = []) {
     this.#pool = pool;
     this.#folder = folder;
@@ -55,8 +55,8 @@ export class BookRoots {
   }
 
   /**
-   * Writes the files of the days that are over and sealed, at the first time yesterday's. Returns how many. Rejects when the folder cannot
-   * be written, or a copy not be made: then the day is due again.
+   * Writes the files of the days that are over and sealed; the first run writes yesterday's. Returns how many. Rejects when the folder
+   * cannot be written or a copy cannot be made; the day then stays due.
    */
   async writeDue(): Promise<number> {
     const [row] = await run<{ today: string }>(this.#pool, settledDay, [GRACE_MINUTES]);
@@ -78,14 +78,14 @@ export class BookRoots {
   }
 
   /**
-   * Where the seals in the database are not those in the files; with `since`, only of the days from then on, and of one older day, another
-   * each day. Throws AppError service_unavailable when the files cannot be read.
+   * Returns where the seals in the database differ from those in the files. With `since`, compares only the days from then on, plus one
+   * older day that changes daily. Throws AppError service_unavailable when the files cannot be read.
    */
   async compare(since?: Date): Promise<Violation[]> {
     try {
       const days = await this.#days();
       const first = since ? days.findIndex((day) => endOf(day) >= since) : 0;
-      // the file before the first new one says what that must follow
+      // includes the file before the first new one, whose hash the new one must name
       const known = first < 0 ? Math.max(0, days.length - 1) : Math.max(0, first - 1);
       const again = known > 0 ? Math.floor(systemClock.now() / DAY_MS) % known : 0;
       const old = days.slice(again, known > 0 ? again + 2 : again);
@@ -94,7 +94,7 @@ export class BookRoots {
       await this.#compareDays(days.slice(known), found);
       return found.slice(0, VIOLATIONS_MAX);
     } catch (cause) {
-      // errors of the file system name a path, those of the database do not
+      // file system errors have a path, database errors do not
       const { path, message } = cause as NodeJS.ErrnoException;
       throw path === undefined
         ? cause
@@ -106,10 +106,10 @@ export class BookRoots {
     let before: { day: string; sha256: string } | undefined;
     for (const day of days) {
       const { sha256, previous } = await this.#compareDay(day, found);
-      // the first may be older than what is kept
+      // the file before the first one may no longer be kept
       const expected = before && `${dayAfter(before.day, 1)} ${before.sha256}`;
       if (expected !== undefined && expected !== `${day} ${previous}`) {
-        found.push({ claim: CLAIM, object: day, detail: 'does not follow the file before' });
+        found.push({ claim: CLAIM, object: day, detail: 'does not continue the previous file' });
       }
       before = { day, sha256 };
       if (found.length >= VIOLATIONS_MAX) {
@@ -130,11 +130,11 @@ export class BookRoots {
     return join(this.#folder, `${day}.txt`);
   }
 
-  /** The file's SHA-256; undefined while an entry of the day is not sealed. */
+  /** Returns the file's SHA-256, or undefined while an entry of the day is not sealed. */
   async #write(day: string, before: { readonly sha256: string } | undefined): Promise<string | undefined> {
-    // a reader sees all of a file or nothing
+    // readers see a whole file or none
     const draft = join(this.#folder, `.${day}.${process.pid}`);
-    // of a process of that id that died: what is read-only cannot be opened to be written
+    // left by a process with the same id that died; it is read-only and could not be reopened for writing
     await rm(draft, { force: true });
     const file = await open(draft, 'w', READ_ONLY);
     try {
@@ -150,7 +150,7 @@ export class BookRoots {
         await append(file, hash, [`audit ${audit.position} ${audit.digest}`]);
       }
       await file.sync();
-      // before the file is in its place: what failed is done again with all of it
+      // copied before the file is in place, so that a failure redoes the whole day
       for (const copy of this.#copies) {
         await copy(`${day}.txt`, draft);
       }
@@ -162,7 +162,7 @@ export class BookRoots {
     }
   }
 
-  /** False when there is an entry that is not sealed. */
+  /** Returns false when an entry is not sealed. */
   async #writeAccounts(day: string, file: FileHandle, hash: Hash): Promise<boolean> {
     const start = new Date(Date.parse(day) - OVERLAP_MS);
     for (let after: string | null = null; ; ) {
@@ -217,7 +217,7 @@ export class BookRoots {
     ];
     const rows = await run<{ account: string; seq: string }>(this.#pool, unlikeRoots, values);
     for (const { account, seq } of rows) {
-      const detail = `an entry up to seq ${seq} is not what it was on ${day}`;
+      const detail = `an entry up to seq ${seq} has changed since ${day}`;
       found.push({ claim: CLAIM, object: publicId('account', account), detail });
     }
   }
@@ -225,7 +225,7 @@ export class BookRoots {
   async #compareAudit(day: string, position: string, digest: string, found: Violation[]): Promise<void> {
     const rows = await run(this.#pool, unlikeAuditRoot, [position, digest]);
     if (rows.length > 0) {
-      const detail = `a row up to position ${position} is not what it was on ${day}`;
+      const detail = `a row up to position ${position} has changed since ${day}`;
       found.push({ claim: CLAIM, object: 'audit log', detail });
     }
   }

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 start of a month. Why its calls must stay in the database; no row: they may leave. → reason */
+/** $1 start of a month. Why its calls must stay in the database; no row when they may be archived. → reason */
 export const callsNeeded: SqlStatement = {
   name: 'archive_calls_needed',
   text: 'SELECT reason FROM calls_needed($1) reason',
@@ -13,7 +13,7 @@ export const callArchives: SqlStatement = {
            FROM call_archives ORDER BY month_start DESC`,
 };
 
-/** $1 start of a month, $2 calls, $3 columns in the order of the file, $4 bytes, $5 digest (hex). */
+/** $1 start of a month, $2 number of calls, $3 columns in the order of the file, $4 bytes, $5 digest (hex). */
 export const rememberExport: SqlStatement = {
   name: 'archive_remember_export',
   text: `INSERT INTO call_archives (month_start, month_end, calls, columns, bytes, sha256)
@@ -22,13 +22,13 @@ export const rememberExport: SqlStatement = {
            sha256 = excluded.sha256, exported_at = excluded.exported_at`,
 };
 
-/** $1 start of a month, $2 the act for the audit log. Moves the calls and says so. */
+/** $1 start of a month, $2 the act for the audit log. Swaps the month's table of calls and records the act. */
 export const swapCalls: SqlStatement = {
   name: 'archive_swap_calls',
   text: `SELECT swap_calls($1), record_act($2::jsonb, '{}')`,
 };
 
-/** $1 start of a month, $2 whether its calls are in the file alone. */
+/** $1 start of a month, $2 whether its calls are only in the file. */
 export const markArchived: SqlStatement = {
   name: 'archive_mark',
   text: `UPDATE call_archives SET dropped_at = n.at
@@ -41,14 +41,14 @@ export const makeNextCalls: SqlStatement = {
   text: 'SELECT make_next_calls($1) AS partition',
 };
 
-/** $1 the table's name. → columns, in the order of the table; no row: there is no such table */
+/** $1 the table's name. → columns, in the order of the table; no row when there is no such table */
 export const columnsOf: SqlStatement = {
   name: 'archive_columns_of',
   text: `SELECT array_agg(quote_ident(a.attname) ORDER BY a.attnum)::text[] AS columns FROM pg_attribute a
           WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped HAVING count(*) > 0`,
 };
 
-/** $1 start of a month from which on. → month (YYYY-MM) of those whose calls are archived */
+/** $1 start of a month. Months from then on whose calls are archived. → month (YYYY-MM) */
 export const archivedSince: SqlStatement = {
   name: 'archived_months_since',
   text: `SELECT to_char(month_start AT TIME ZONE 'UTC', 'YYYY-MM') AS month FROM call_archives

@@ -23,9 +23,9 @@ import type { AuditedAct } from './ledger.types.ts';
 import { type PackedTable, packMonth, suffixesToPack } from './packed-months.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Of one statement: a month of a large installation is copied or counted within it. */
+/** Limit of one statement: long enough to copy or count a month of a large installation. */
 const STATEMENT_TIMEOUT_MS = 12 * 3_600_000;
-/** Calls wait behind a lock that waits: it gives up soon, and tries again. */
+/** Calls queue behind a waiting lock request, so it gives up soon and tries again. */
 const LOCK_TIMEOUT_MS = 2_000;
 const LOCK_TRIES = 30;
 const LOCK_PAUSE_MS = 1_000;
@@ -39,21 +39,21 @@ export interface CallArchive extends pg.QueryResultRow {
   /** Quoted names, in the order of the file. */
   readonly columns: readonly string[];
   readonly bytes: string;
-  /** Of the file, hex. */
+  /** Digest of the file, hex. */
   readonly sha256: string;
   readonly exported_at: Date;
-  /** Null: the calls are in the database, too. */
+  /** Null while the calls are still in the database as well. */
   readonly dropped_at: Date | null;
 }
 
-/** What cannot be done, and what to do about it. */
+/** Why an archive operation is impossible, and what to do about it. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';
 }
 
 /**
- * Moves the calls of old months into files and back: their table is more than half of the books' bytes. Entries, seals, statements and sums
- * stay, so all invariants hold meanwhile. A month's calls that ended in another month stay, too.
+ * Moves the calls of old months into files and back: their table takes more than half of the books' bytes. Entries, seals, statements and
+ * sums stay, so all invariants still hold. Calls in a month's table that ended in another month stay, too.
  */
 export class CallArchives {
   readonly #client: pg.PoolClient;
@@ -62,7 +62,7 @@ export class CallArchives {
     this.#client = client;
   }
 
-  /** Works as the schema's owner, and closes the connection after. Rejects with what Postgres throws and what `work` does. */
+  /** Runs `work` as the schema's owner and closes the connection afterwards. Rejects with errors of Postgres and of `work`. */
   static async as<T>(ownerUrl: string, work: (archives: CallArchives) => Promise<T>): Promise<T> {
     const pool = new pg.Pool({
       max: 1,
@@ -80,19 +80,19 @@ export class CallArchives {
     }
   }
 
-  /** Newest month first. */
+  /** Returns the exported months, newest first. */
   async list(): Promise<CallArchive[]> {
     return await run<CallArchive>(this.#client, callArchives, []);
   }
 
   /**
-   * Writes the calls of a month to `calls-YYYY-MM.csv.gz` in a folder, and its digest beside it; an earlier file of that name is replaced.
-   * Throws ArchiveError when calls of the month are still needed, or are archived.
+   * Writes the calls of a month to `calls-YYYY-MM.csv.gz` in a folder, with the digest in a file beside it. Replaces an earlier file of
+   * that name. Throws ArchiveError when calls of the month are still needed or already archived.
    */
   async export(month: Date, folder: string): Promise<CallArchive> {
     await this.#assertNotNeeded(month);
     if ((await this.#find(month))?.dropped_at) {
-      throw new ArchiveError(`the calls of ${nameOf(month)} are archived: restore them first`);
+      throw new ArchiveError(`the calls of ${nameOf(month)} are already archived: restore them first`);
     }
     const table = tableOf(month);
     const [found] = await run<{ columns: string[] }>(this.#client, columnsOf, [table]);
@@ -122,14 +122,14 @@ export class CallArchives {
   }
 
   /**
-   * Drops the calls of a month that a file in the folder has, byte for byte as it was exported. Throws ArchiveError when it has not, or the
-   * calls are others now.
+   * Drops the calls of a month whose file in the folder is byte for byte what was exported. Throws ArchiveError when it is not, or
+   * when the number of calls has changed since.
    */
   async drop(month: Date, folder: string, act: AuditedAct): Promise<CallArchive> {
     await this.#assertNotNeeded(month);
     const archive = await this.#known(month);
     if (archive.dropped_at) {
-      throw new ArchiveError(`the calls of ${nameOf(month)} are archived already`);
+      throw new ArchiveError(`the calls of ${nameOf(month)} are already archived`);
     }
     await assertIntact(archive, folder);
     await this.#assertCount(tableOf(month), archive);
@@ -139,13 +139,13 @@ export class CallArchives {
       [month, endOf(month)],
     );
     await this.#swap(month, true, act);
-    // nobody can have written to it since it was taken out
+    // nothing can have written to the old table since it was swapped out
     await this.#assertCount(`${table}_before`, archive);
     await this.#client.query(`DROP TABLE ${table}_before`);
     return await this.#known(month);
   }
 
-  /** Puts the calls of a month back from its file. Throws ArchiveError when the file is not the one that was exported. */
+  /** Restores the calls of a month from its file. Throws ArchiveError when the file is not the one that was exported. */
   async restore(month: Date, folder: string, act: AuditedAct): Promise<CallArchive> {
     const archive = await this.#known(month);
     if (!archive.dropped_at) {
@@ -160,12 +160,12 @@ export class CallArchives {
     await this.#assertCount(`${table}_next`, archive);
     await this.#client.query(`ANALYZE ${table}_next`);
     await this.#swap(month, false, act);
-    // the few that stayed are in the file, too
+    // the few calls that stayed are in the file, too
     await this.#client.query(`DROP TABLE ${table}_before`);
     return await this.#known(month);
   }
 
-  /** Makes the indexes of a month as small as they can be: {@link packMonth}. Throws ArchiveError before the month is over. */
+  /** Packs the indexes of a month: {@link packMonth}. Throws ArchiveError before the month is over. */
   async pack(month: Date): Promise<PackedTable[]> {
     if (endOf(month).getTime() > systemClock.now()) {
       throw new ArchiveError(`${nameOf(month)} is not over: its indexes still grow`);
@@ -179,7 +179,7 @@ export class CallArchives {
     return packed;
   }
 
-  /** The same for each month that is over and was not packed since it was written or restored. */
+  /** Packs each month that is over and was not packed since it was written or restored. */
   async packDue(): Promise<PackedTable[]> {
     const packed: PackedTable[] = [];
     for (const suffix of await suffixesToPack(this.#client)) {
@@ -193,7 +193,7 @@ export class CallArchives {
     const [left] = await run(this.#client, columnsOf, [`${table}_before`]);
     if (left) {
       throw new ArchiveError(
-        `an earlier attempt left the table ${table}_before: look at it, and drop it by hand`,
+        `an earlier attempt left the table ${table}_before behind: inspect it and drop it by hand`,
       );
     }
     await run(this.#client, makeNextCalls, [month]);
@@ -231,7 +231,7 @@ export class CallArchives {
     );
     if (rows[0]?.calls !== calls) {
       throw new ArchiveError(
-        `${table} has ${rows[0]?.calls} calls, the file ${calls}: export the month again`,
+        `${table} has ${rows[0]?.calls} calls, the file has ${calls}: export the month again`,
       );
     }
   }
@@ -243,7 +243,7 @@ export class CallArchives {
   async #known(month: Date): Promise<CallArchive> {
     const archive = await this.#find(month);
     if (!archive) {
-      throw new ArchiveError(`${nameOf(month)} was not exported yet`);
+      throw new ArchiveError(`${nameOf(month)} has not been exported yet`);
     }
     return archive;
   }
@@ -277,7 +277,7 @@ async function assertIntact({ month_start, sha256 }: CallArchive, folder: string
   }
 }
 
-/** Passes bytes on and digests them (SHA-256, hex). */
+/** Returns a stream that passes bytes on and computes their digest (SHA-256, hex). */
 function hashing(): { readonly stream: Transform; digest(): string } {
   const hash = createHash('sha256');
   const stream = new Transform({

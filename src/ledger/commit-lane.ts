@@ -5,44 +5,47 @@ import { classifyFailure } from './failure-kind.ts';
 import { Herd } from './herd.ts';
 import { WaitingItem } from './waiting-item.ts';
 
-/** What a lane does with an item it cannot get through. */
+/** How a lane sends its items, and what it does when they cannot be sent. */
 export interface LaneOptions<Item, Result> {
   readonly name: string;
-  /** Sends one batch in one statement; the results stand in the order of the items. Sending it again must be harmless. */
+  /** Sends one batch in one statement. Results are in the order of the items. Sending a batch twice must be harmless. */
   readonly send: (items: readonly Item[]) => Promise<Result[]>;
-  /** Items of one group wait for the same lock; a group that is stuck must not hold up the others. */
+  /** Items of one group wait for the same lock. A stuck group must not hold up the others. */
   readonly groupOf: (item: Item) => string;
   readonly batchItemsMax: number;
-  /** Items waiting beyond this are refused with service_unavailable. Infinity where nothing may be dropped. */
+  /** Maximum number of waiting items; more are rejected with service_unavailable. Infinity where nothing may be dropped. */
   readonly queueItemsMax: number;
   /**
-   * Milliseconds after which an item is refused with service_unavailable, even if its statement has not returned;
-   * Infinity: tried for ever.
+   * Time after which an item is rejected with service_unavailable, in ms, even if its statement has not returned.
+   * Infinity: retried forever.
    */
   readonly giveUpAfterMs: number;
-  /** Called for an item that was accepted after it had been refused. */
+  /** Called when an item commits after it was already rejected. */
   readonly onLate?: (item: Item, result: Result) => void;
   readonly observer: LaneObserver;
 }
 
-/** Called with what the lanes do; feeds metrics and the log. */
+/** Observes the lanes, for metrics and the log. */
 export interface LaneObserver {
   batchSent(lane: string, items: number, durationMs: number, oldestWaitMs: number): void;
   sendFailed(lane: string, items: number, error: unknown): void;
-  /** An item that the database refuses by itself: a programming error, for a human to look at. */
+  /** The database rejects an item even on its own: a bug that a human must look into. */
   itemQuarantined(lane: string, error: unknown): void;
 }
 
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1_000;
-/** A statement refused that often, on as many connections, is tried on apart: should one item be at fault after all, the others pass. */
+/**
+ * After this many failures on as many connections, the batch is split by group, so that the others pass if one item is at fault after all.
+ */
 const STATEMENT_RETRIES = 8;
-/** Looks for items that wait too long, within the time they may wait. */
+/** How often overdue items are looked for within `giveUpAfterMs`. */
 const WATCHES_PER_PATIENCE = 12;
 
 /**
- * Group commit: one statement in flight, and what arrives meanwhile is the next batch. A lone item is sent at the end of its turn of the
- * event loop, the first of a herd waits a moment for the rest; so batches grow by themselves with the load. A promise resolves after the COMMIT has returned.
+ * Group commit: one statement is in flight, and items that arrive meanwhile form the next batch. A lone item is sent at the end
+ * of its turn of the event loop; the first of a herd briefly waits for the rest. Batches therefore grow with the load. A
+ * promise resolves after COMMIT has returned.
  */
 export class CommitLane<Item, Result> {
   readonly #options: LaneOptions<Item, Result>;
@@ -51,7 +54,7 @@ export class CommitLane<Item, Result> {
   readonly #herd = new Herd();
   #watch: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** Groups that are stuck get a lane of their own until they are through. */
+  /** A lane of its own for each stuck group, until its items are through. */
   readonly #detours = new Map<string, CommitLane<Item, Result>>();
 
   readonly #isDetour: boolean;
@@ -70,7 +73,7 @@ export class CommitLane<Item, Result> {
     return total;
   }
 
-  /** How long the oldest item has been here, in ms; 0 for an empty lane. A lane of its own behind a lock does not count. */
+  /** How long the oldest item has been here, in ms; 0 for an empty lane. Detours, which wait for a lock, do not count. */
   get delayMs(): number {
     const [oldest] = this.#inFlight.length > 0 ? this.#inFlight : this.#queue;
     return oldest === undefined ? 0 : performance.now() - oldest.enteredAt;
@@ -78,8 +81,8 @@ export class CommitLane<Item, Result> {
 
   /**
    * Resolves when the item's batch has committed. Rejects with service_unavailable when the lane is full or the database
-   * stays away too long, with the signal's reason when the caller left before the item was sent, and with the
-   * database's error when the item itself is refused.
+   * is unreachable for too long, with the signal's reason when the caller left before the item was sent, and with the
+   * database's error when the item itself is rejected.
    */
   submit(item: Item, signal?: StopSignal): Promise<Result> {
     const detour = this.#detours.get(this.#options.groupOf(item));
@@ -96,7 +99,7 @@ export class CommitLane<Item, Result> {
     });
   }
 
-  /** Resolves when nothing is waiting or in flight any more. */
+  /** Resolves when nothing is waiting or in flight. */
   async flush(): Promise<void> {
     while (this.#running !== undefined || this.#detours.size > 0) {
       await this.#running;
@@ -118,7 +121,7 @@ export class CommitLane<Item, Result> {
 
   async #drain(): Promise<void> {
     if (!this.#herd.isAwaited(this.#queue.length)) {
-      // what comes in the same turn of the event loop goes along
+      // items that arrive in the same turn of the event loop join the batch
       await nextTurn();
     }
     while (this.#queue.length > 0) {
@@ -159,7 +162,7 @@ export class CommitLane<Item, Result> {
     this.#watchPatience();
   }
 
-  /** A statement that gets no answer holds up its batch and the queue behind it: what waits too long is refused meanwhile. */
+  /** A statement that gets no answer holds up its batch and the queue behind it, so overdue items are rejected on a timer. */
   #watchPatience(): void {
     const { giveUpAfterMs } = this.#options;
     if (this.#watch !== undefined || !Number.isFinite(giveUpAfterMs)) {
@@ -176,7 +179,7 @@ export class CommitLane<Item, Result> {
     this.#watch.unref();
   }
 
-  /** Sends until the batch is through, given up, or taken apart. */
+  /** Sends the batch until all its items have committed, been rejected or moved to other lanes. */
   async #deliver(batch: readonly WaitingItem<Item, Result>[]): Promise<void> {
     for (let retry = 0; ; retry += 1) {
       const error = await this.#trySend(batch);
@@ -192,7 +195,7 @@ export class CommitLane<Item, Result> {
       if (isStuck && !this.#isDetour) {
         return this.#detour(batch);
       }
-      // Not known whether it committed: the same ids are sent again, and what is done already stays as it is.
+      // it may have committed: the same ids are sent again, and whatever is already done stays as it is
       await pause(Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** retry) * (0.5 + Math.random() / 2));
       batch = this.#refuseOverdue(batch, error);
       if (batch.length === 0) {
@@ -229,7 +232,7 @@ export class CommitLane<Item, Result> {
     }
   }
 
-  /** Halves a batch that the database refuses until the refused item stands alone; the others go through. */
+  /** Halves a rejected batch until the rejected item is alone; the others go through. */
   async #isolate(batch: readonly WaitingItem<Item, Result>[], error: unknown): Promise<void> {
     if (batch.length === 1) {
       this.#options.observer.itemQuarantined(this.#options.name, error);
@@ -241,7 +244,7 @@ export class CommitLane<Item, Result> {
     await this.#deliver(batch.slice(middle));
   }
 
-  /** Gives each group of a batch that is stuck its own lane, so that only the stuck one waits. */
+  /** Gives each group of a stuck batch its own lane, so that only the group that is really stuck waits. */
   #detour(batch: readonly WaitingItem<Item, Result>[]): void {
     for (const [group, members] of this.#groupsOf(batch)) {
       const lane = new CommitLane<Item, Result>(this.#options, true);
@@ -260,7 +263,7 @@ export class CommitLane<Item, Result> {
     return groups;
   }
 
-  /** The items that may still wait. */
+  /** Rejects overdue items and returns those that may still wait. */
   #refuseOverdue(batch: readonly WaitingItem<Item, Result>[], cause?: unknown): WaitingItem<Item, Result>[] {
     return batch.filter((waiting) => {
       if (waiting.isRefused) {

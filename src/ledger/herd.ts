@@ -1,14 +1,14 @@
-/** A batch of more items than this is a herd: those it answers come back one after the other, and the first must not go off alone. */
+/** Batches larger than this are a herd: their callers return almost together, so the first one waits for the rest. */
 const HERD_ITEMS = 4;
-/** The part of a herd that is as good as all of it. */
+/** The fraction of a herd that counts as all of it. */
 const HERD_PART = 0.9;
-/** How long the first of a herd waits for the others at most, in ms. */
+/** Maximum time the first of a herd waits for the rest, in ms. */
 const GATHER_MS_MAX = 6;
 
 /**
- * The items that a lane's last batch answered. Their callers come back soon, each with its next item, and a statement costs as much as
- * some fifteen of its items (docs/decisions/0001-group-commit.md): without a wait 32 calls at a time come in small groups, each with a
- * statement of its own, and all of them wait longer.
+ * The items of a lane's last batch. Their callers soon return, each with its next item, and a statement costs as much as some fifteen of
+ * its items (docs/decisions/0001-group-commit.md). Without a wait, 32 concurrent calls arrive in small groups, each with its own
+ * statement, and all of them wait longer.
  */
 export class Herd {
   #items = 0;
@@ -17,21 +17,21 @@ export class Herd {
   /** Set while the herd gathers. */
   #onGathered: (() => void) | undefined;
 
-  /** A batch of so many items was answered at `at` (by `performance.now()`); its commit took `commitMs`. */
+  /** Records that a batch of `items` was answered at `at` (as of `performance.now()`) after a commit that took `commitMs`. */
   left(items: number, commitMs: number, at: number): void {
     this.#items = items;
     this.#commitMs = commitMs;
     this.#leftAt = at;
   }
 
-  /** Whether more is to be expected than the items that wait, as long after the last batch as its commit took. */
+  /** Returns whether more items are expected than are waiting. The herd is expected for as long after its batch as the commit took. */
   isAwaited(waiting: number): boolean {
     return (
       this.#items > HERD_ITEMS && !this.#isHere(waiting) && performance.now() - this.#leftAt <= this.#commitMs
     );
   }
 
-  /** Resolves when the herd is here, or after as long as its commit took. */
+  /** Resolves when the herd has arrived, at the latest after the time its commit took. */
   gather(): Promise<void> {
     return new Promise((resolve) => {
       const gathered = () => {
@@ -44,7 +44,7 @@ export class Herd {
     });
   }
 
-  /** So many items wait now. */
+  /** Records how many items are waiting now. */
   arrived(waiting: number): void {
     if (this.#onGathered && this.#isHere(waiting)) {
       this.#onGathered();

@@ -4,7 +4,7 @@ import { Roster } from '../lib/roster.ts';
 import type { LedgerStore } from './ledger.store.ts';
 import type { MeteredSoFar } from './ledger.types.ts';
 
-/** Four renewals may be missed before a hold counts as orphaned. */
+/** A hold is orphaned only after four missed renewals. */
 export const HOLD_TTL_MS = 60_000;
 const RENEW_EVERY_MS = 15_000;
 const RENEW_ITEMS_MAX = 1_000;
@@ -14,7 +14,7 @@ interface LiveHold {
   readonly metered: () => MeteredSoFar;
 }
 
-/** Renews the leases of this process's live holds, with what each has used so far. */
+/** Renews the leases of this process's live holds, and stores what each has used so far. */
 export class HoldLeases {
   readonly #store: LedgerStore;
   readonly #log: Logger;
@@ -31,12 +31,12 @@ export class HoldLeases {
     return this.#live.size;
   }
 
-  /** Renews that hold's lease until the returned function is called. */
+  /** Renews the hold's lease until the returned function is called. */
   add(id: string, metered: () => MeteredSoFar): () => void {
     return this.#live.add({ id, metered });
   }
 
-  /** Renews every live hold now. A failure is logged and made good by the next round, well within the lease. */
+  /** Renews every live hold now. A failure is logged and made up for by the next round, well within the lease. */
   async renewAll(): Promise<void> {
     const holds = this.#live.values().map(({ id, metered }) => ({ id, metered: metered() }));
     for (let start = 0; start < holds.length; start += RENEW_ITEMS_MAX) {

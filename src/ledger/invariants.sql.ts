@@ -1,27 +1,27 @@
 import type { SqlStatement } from '../store/statement.ts';
 import { ROLLUPS_UNLIKE_CALLS, unlikeRollups } from './rollup-invariants.sql.ts';
 
-/** A query that returns no row while the books are right. $1: one account's id, or NULL for all. */
+/** A query that returns no rows while the books are right. $1: one account's id, or NULL for all. */
 export interface Invariant extends SqlStatement {
-  /** What is true while no row comes back. */
+  /** What holds while no row comes back. */
   readonly claim: string;
   /**
-   * How a nightly proof asks it: `whole` reads what is there now, not history; `new` takes a $2, the time since when, or NULL for all.
-   * What is new of the others is proven another way.
+   * How a nightly proof runs it: `whole` reads the current state, not history; `new` takes a start time as $2, or NULL for all of history.
+   * For invariants without it, new rows are proven in another way.
    */
   readonly nightly?: 'whole' | 'new';
 }
 
 const LINE_SUM = `(SELECT coalesce(sum(value::bigint), 0) FROM jsonb_each_text(g.lines))`;
 
-/** Of I4: what does not ask for history. */
+/** The part of I4 that does not need history. */
 export const NEVER_OVERSPENT = `SELECT b.account_id::text AS object, 'posted ' || b.posted || ' held ' || b.held AS detail FROM balances b
      WHERE ($1::uuid IS NULL OR b.account_id = $1) AND (b.held < 0 OR b.posted < b.held)
     UNION ALL
     SELECT k.id::text, 'spent ' || (k.spent - k.spent_before) || ' held ' || k.held || ' cap ' || k.cap_nano FROM api_keys k
      WHERE ($1::uuid IS NULL OR k.account_id = $1) AND k.spent - k.spent_before + k.held > k.cap_nano`;
 
-/** Of I16: what is sealed beside entries. */
+/** The part of I16 about seals other than those of entries. */
 export const STATEMENTS_AND_AUDIT_AS_SEALED = `SELECT i.id::text AS object, 'statement of ' || i.period_start AS detail FROM invoices i
       LEFT JOIN ledger_seals d ON d.account_id = i.account_id AND d.seq = i.closing_seq
      WHERE ($1::uuid IS NULL OR i.account_id = $1) AND i.digest IS NOT NULL AND i.digest IS DISTINCT FROM d.digest
@@ -34,11 +34,11 @@ export const STATEMENTS_AND_AUDIT_AS_SEALED = `SELECT i.id::text AS object, 'sta
      WHERE $1::uuid IS NULL
        AND (s.id IS NULL OR s.position <> s.position_before + 1 OR s.digest <> audit_digest(s.digest_before, s.row))`;
 
-/** I1–I13 of the design, and what else this ledger promises. Each was seen to return rows for a seeded corruption. */
+/** I1–I13 of the design and the further promises of this ledger. Each has been seen to return rows for a seeded corruption. */
 export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_posted_is_sum_of_entries',
-    claim: 'I1: a balance and its seq are what the entries add up to',
+    claim: 'I1: the entries of an account add up to its balance and its seq',
     text: `SELECT b.account_id::text AS object, 'posted ' || b.posted || ' seq ' || b.seq AS detail
       FROM balances b LEFT JOIN (SELECT account_id, sum(amount) AS total, count(*) AS entries FROM ledger_entries
         WHERE $1::uuid IS NULL OR account_id = $1 GROUP BY 1) e USING (account_id)
@@ -48,7 +48,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_held_is_sum_of_holds',
     nightly: 'whole',
-    claim: 'I2: held money is what the open holds add up to, for the account and for each key',
+    claim: 'I2: held money is the sum of the open holds, for the account and for each key',
     text: `SELECT b.account_id::text AS object, 'held ' || b.held AS detail
       FROM balances b LEFT JOIN (SELECT account_id, sum(amount) AS total FROM holds GROUP BY 1) h USING (account_id)
      WHERE ($1::uuid IS NULL OR b.account_id = $1) AND b.held <> coalesce(h.total, 0)
@@ -60,7 +60,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_key_spent_is_sum_of_entries',
-    claim: 'I3: what a key spent is its charges less what was refunded of them',
+    claim: "I3: a key's spending is its charges less their refunds",
     text: `SELECT k.id::text AS object, 'spent ' || k.spent AS detail
       FROM api_keys k LEFT JOIN (SELECT account_id, api_key_id, -sum(amount) AS total FROM ledger_entries
         WHERE api_key_id IS NOT NULL AND ($1::uuid IS NULL OR account_id = $1) GROUP BY 1, 2) e
@@ -69,7 +69,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_never_overspent',
-    claim: 'I4: no balance is held beyond what is there, no key beyond its limit, used is what was charged',
+    claim: 'I4: no balance is held beyond its amount, no key beyond its limit, and usage is what was charged',
     text: `${NEVER_OVERSPENT}
     UNION ALL
     SELECT b.account_id::text, 'used ' || b.used FROM balances b
@@ -89,7 +89,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'invariant_charge_has_generation',
-    claim: 'I6: a charged generation and its usage entry stand for each other, with the same amount',
+    claim: 'I6: each charged generation has a usage entry of the same amount, and vice versa',
     text: `SELECT coalesce(g.id, e.reference)::text AS object, 'charge ' || coalesce(g.charge, 0) AS detail
       FROM (SELECT * FROM generations WHERE charge > 0 AND ($1::uuid IS NULL OR account_id = $1)) g
       FULL JOIN (SELECT * FROM ledger_entries WHERE type = 'usage_charge' AND ($1::uuid IS NULL OR account_id = $1)) e
@@ -101,7 +101,7 @@ export const INVARIANTS: readonly Invariant[] = [
     name: 'invariant_task_and_hold_end_together',
     nightly: 'new',
     claim:
-      'I7: a task that goes on has an open hold, one that ended has none and has a generation that says the same',
+      'I7: an open task has an open hold; an ended task has none, and its generation has the same outcome',
     text: `SELECT t.id::text AS object, t.state AS detail
       FROM tasks t LEFT JOIN holds h ON h.id = t.id AND h.account_id = t.account_id
       LEFT JOIN generations g ON g.id = t.id AND g.account_id = t.account_id
@@ -138,7 +138,7 @@ export const INVARIANTS: readonly Invariant[] = [
     name: 'invariant_refunds_within_charge',
     nightly: 'whole',
     claim:
-      'I10: refunds of a charge never exceed it, reversals of a purchase never exceed it nor reinstatements them, debt is what the entries say is owed',
+      'I10: refunds never exceed their charge, reversals never their purchase, reinstatements never their reversals, and debt is what the entries say is owed',
     text: `SELECT r.reverses::text AS object, 'refunded ' || sum(r.amount) AS detail
       FROM ledger_entries r LEFT JOIN ledger_entries c
         ON c.reference = r.reverses AND c.type = 'usage_charge' AND c.account_id = r.account_id
@@ -173,7 +173,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_statements_reconcile',
     claim:
-      'I11: statements follow each other without gap, each has the sums of its entries and closes on the balance of the last',
+      'I11: statements follow each other without gaps, and each has the sums of its entries and closes on the balance of the last one',
     text: `SELECT v.id::text AS object, 'period ' || v.period_start AS detail FROM (
         SELECT i.*, lag(closing) OVER w AS closing_before, lag(closing_seq) OVER w AS seq_before,
                lag(period_end) OVER w AS end_before
@@ -197,13 +197,13 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_rollups_equal_ledger',
     claim:
-      'I12: five-minute roll-ups equal the calls of those five minutes in every sum, by key, endpoint and model, and these the usage entries; of archived calls, the charges of the entries, by key',
+      'I12: five-minute roll-ups equal the calls of those five minutes in every sum, by key, endpoint and model, and the calls equal the usage entries; for archived calls, roll-ups equal the charges of the entries, by key',
     text: ROLLUPS_UNLIKE_CALLS,
   },
   {
     name: 'invariant_no_task_forgotten',
     nightly: 'whole',
-    claim: 'I13: no task waits or runs past its deadline by more than a minute',
+    claim: 'I13: no task waits or runs more than a minute past its deadline',
     text: `SELECT t.id::text AS object, t.state || ' deadline ' || t.deadline_at AS detail FROM tasks t
      WHERE t.completed_at IS NULL AND t.deadline_at < ledger_now() - interval '60 s'
        AND ($1::uuid IS NULL OR t.account_id = $1)`,
@@ -217,8 +217,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_days_equal_rollups',
     nightly: 'new',
-    claim:
-      'I15: hours and days that are filled equal the five-minute roll-ups in every sum, and no others exist',
+    claim: 'I15: filled hours and days equal the five-minute roll-ups in every sum, and no others exist',
     text: `${unlikeRollups('day')} UNION ALL ${unlikeRollups('hour')}`,
   },
   {
@@ -256,7 +255,7 @@ export const INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** Parameters of an invariant. `since`: null for all of history. */
+/** Returns the parameters of an invariant. `since`: null for all of history. */
 export function invariantValues(
   { nightly }: Invariant,
   accountId: string | null,

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1: how many at most. Accounts with entries behind their watermark, the longest unproven first. */
+/** $1 limit. Accounts with entries past their watermark, those unproven for the longest time first. */
 export const accountsToCheck: SqlStatement = {
   name: 'ledger_accounts_to_check',
   text: `SELECT b.account_id AS id FROM balances b LEFT JOIN ledger_watermarks w USING (account_id)
@@ -8,8 +8,8 @@ export const accountsToCheck: SqlStatement = {
 };
 
 /**
- * $1: account. Rows where the entries behind the watermark do not continue the chain, do not add up to the balance,
- * have no equal generation, or where held money is not what the open holds add up to.
+ * $1 account. Rows where the entries past the watermark do not continue the chain, do not add up to the balance, or
+ * have no equal generation, or where held money is not the sum of the open holds.
  */
 export const tailViolations: SqlStatement = {
   name: 'ledger_tail_violations',
@@ -38,7 +38,7 @@ export const tailViolations: SqlStatement = {
        AND b.held <> (SELECT coalesce(sum(h.amount), 0) FROM holds h WHERE h.account_id = $1)`,
 };
 
-/** $1: account. Moves the watermark to the balance as this snapshot sees it. */
+/** $1 account. Moves the watermark to the balance in this snapshot. */
 export const advanceWatermark: SqlStatement = {
   name: 'ledger_advance_watermark',
   text: `INSERT INTO ledger_watermarks (account_id, seq, balance, at)
@@ -52,7 +52,7 @@ export const recordCheck: SqlStatement = {
   text: 'INSERT INTO ledger_checks (kind, accounts, violations, duration_ms) VALUES ($1, $2, $3, $4)',
 };
 
-/** The newest check of each kind: its age in seconds, how many violations it found, in how many accounts, in how many ms. */
+/** The newest check of each kind: its age in seconds, its number of violations, the number of accounts, its duration in ms. */
 export const latestChecks: SqlStatement = {
   name: 'ledger_latest_checks',
   text: `SELECT c.kind, extract(epoch FROM statement_timestamp() - c.at)::double precision AS age_seconds,
@@ -61,13 +61,13 @@ export const latestChecks: SqlStatement = {
              (SELECT * FROM ledger_checks l WHERE l.kind = k.kind ORDER BY l.at DESC LIMIT 1) c`,
 };
 
-/** $1 days. Checks that found nothing; what was found stays. */
+/** $1 days. Deletes older checks that found nothing; those with violations stay. */
 export const forgetCleanChecks: SqlStatement = {
   name: 'ledger_forget_clean_checks',
   text: `DELETE FROM ledger_checks WHERE at < statement_timestamp() - $1 * interval '1 day' AND violations = '[]'`,
 };
 
-/** $1: how many at most. Accounts with entries that are not sealed. */
+/** $1 limit. Accounts with entries that are not sealed. */
 export const accountsToSeal: SqlStatement = {
   name: 'ledger_accounts_to_seal',
   text: `SELECT b.account_id AS id FROM balances b LEFT JOIN LATERAL
@@ -75,13 +75,13 @@ export const accountsToSeal: SqlStatement = {
           WHERE b.seq > coalesce(s.seq, 0) LIMIT $1`,
 };
 
-/** $1 account, $2 how many at most. → sealed: how many entries */
+/** $1 account, $2 limit. → sealed: the number of entries */
 export const sealAccount: SqlStatement = {
   name: 'seal_account',
   text: 'SELECT seal_account($1, $2) AS sealed',
 };
 
-/** → sealed: how many rows */
+/** → sealed: the number of rows */
 export const sealAuditLog: SqlStatement = {
   name: 'seal_audit_log',
   text: 'SELECT seal_audit_log() AS sealed',

@@ -11,25 +11,25 @@ import { latestChecks } from './ledger-checks.sql.ts';
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const ITEMS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/** Counts what the lanes do and logs what a human must see. */
+/** Counts what the lanes do, and logs what a human must see. */
 export function createLaneObserver(registry: Registry, log: Logger): LaneObserver {
   const shared = { labelNames: ['lane'] as const, registers: [registry] };
   const batches = new Histogram({
     ...shared,
     name: 'tollgate_ledger_batch_items',
-    help: 'Items that were committed by one statement',
+    help: 'Items committed by one statement',
     buckets: ITEMS,
   });
   const duration = new Histogram({
     ...shared,
     name: 'tollgate_ledger_batch_duration_seconds',
-    help: 'Time of one statement, commit included',
+    help: 'Duration of one statement, including the commit',
     buckets: SECONDS,
   });
   const wait = new Histogram({
     ...shared,
     name: 'tollgate_ledger_wait_seconds',
-    help: 'How long the oldest item of a batch waited to be sent',
+    help: 'Time the oldest item of a batch waited to be sent',
     buckets: SECONDS,
   });
   const failures = new Counter({
@@ -69,14 +69,14 @@ interface CheckRow extends pg.QueryResultRow {
 }
 
 /**
- * What the last checks of the books found, whichever process made them; read at scrape time. Without a value while the
- * database does not answer: the scrape itself must not fail then.
+ * Registers gauges of the last checks of the books, whichever process ran them; read at scrape time. They have no value while the
+ * database does not answer, because the scrape itself must not fail then.
  */
 export function registerCheckGauges(registry: Registry, pool: pg.Pool): void {
   const read = cachedReading(() => run<CheckRow>(pool, latestChecks, []), CHECKS_READING);
   new Gauge({
     name: 'tollgate_ledger_violations',
-    help: 'Invariant violations found by the newest check of each kind; anything but 0 needs a human',
+    help: 'Invariant violations found by the newest check of each kind; any value but 0 needs a human',
     labelNames: ['kind'],
     registers: [registry],
     async collect() {
@@ -102,7 +102,7 @@ export function registerCheckGauges(registry: Registry, pool: pg.Pool): void {
   });
 }
 
-/** Gauges of a process's lanes and holds, read at scrape time. */
+/** Registers gauges of this process's lanes and holds, read at scrape time. */
 export function registerLedgerGauges(registry: Registry, ledger: PostgresLedger): void {
   new Gauge({
     name: 'tollgate_ledger_lane_depth',
@@ -116,7 +116,7 @@ export function registerLedgerGauges(registry: Registry, ledger: PostgresLedger)
   });
   new Gauge({
     name: 'tollgate_ledger_live_holds',
-    help: 'Holds of calls this process is carrying',
+    help: 'Holds of calls that are running in this process',
     registers: [registry],
     collect() {
       this.set(ledger.liveHolds);

@@ -16,7 +16,7 @@ import {
 import { inSnapshot, PROOF_TIMEOUT_MS } from './proof-snapshot.ts';
 import { sealEntries } from './seal-entries.ts';
 
-/** A check as it was kept; ages in seconds. */
+/** A stored check. Ages are in seconds. */
 export interface LastCheck extends pg.QueryResultRow {
   readonly kind: 'full' | 'nightly' | 'incremental';
   readonly at: Date;
@@ -28,18 +28,18 @@ export interface LastCheck extends pg.QueryResultRow {
 
 export interface VerifyReport {
   readonly ok: boolean;
-  /** Invariants checked. */
+  /** Number of invariants checked. */
   readonly checked: number;
   readonly violations: readonly Violation[];
   readonly durationMs: number;
 }
 
-/** A broken book can break in every row; this many say enough. */
+/** A broken book can be broken in every row; this many violations are enough to see it. */
 const VIOLATIONS_MAX = 100;
-/** Accounts that one incremental round proves; the rest is next. */
+/** Accounts proven in one incremental round; the rest follow in the next. */
 const ACCOUNTS_PER_ROUND = 1_000;
 
-/** Rows of an invariant as violations, as many as are told: a call takes no more arguments than the stack has room for. */
+/** Returns the rows of an invariant as violations, at most VIOLATIONS_MAX: spreading more into a call could overflow the stack. */
 export function violationsOfRows(
   { claim }: Pick<Violation, 'claim'>,
   rows: readonly { readonly object: string; readonly detail: string }[],
@@ -47,7 +47,7 @@ export function violationsOfRows(
   return rows.slice(0, VIOLATIONS_MAX).map(({ object, detail }) => ({ claim, object, detail }));
 }
 
-/** Proves the books: every invariant in one read-only snapshot. */
+/** Proves the books: checks every invariant in one read-only snapshot. */
 export class LedgerVerifier {
   readonly #pool: pg.Pool;
   readonly #roots: Pick<BookRoots, 'compare'> | undefined;
@@ -57,14 +57,14 @@ export class LedgerVerifier {
     this.#roots = roots;
   }
 
-  /** The newest check of each kind, whichever process made it. */
+  /** Returns the newest check of each kind, whichever process ran it. */
   async lastChecks(): Promise<LastCheck[]> {
     return await run<LastCheck>(this.#pool, latestChecks, []);
   }
 
   /**
-   * Checks one account, or all, and keeps the result of a full check for the gauges. Only a full check asks what is outside of the
-   * database. Throws what Postgres throws, AppError service_unavailable.
+   * Checks one account, or all. Stores the result of a full check for the gauges. Only a full check compares the files outside the
+   * database. Throws Postgres errors and AppError service_unavailable.
    */
   async verify(accountId?: string, onProgress?: (done: number, of: number) => void): Promise<VerifyReport> {
     const startedAt = performance.now();
@@ -94,9 +94,9 @@ export class LedgerVerifier {
   }
 
   /**
-   * Proves what has been booked since each account was last proven: cheap enough for every minute. An account that does
-   * not add up keeps its watermark and is found again until it does. Returns how many accounts were checked. Throws what Postgres
-   * threw for an account, after all others were proven.
+   * Proves what was booked since each account was last proven: cheap enough to run every minute. An account that does not add up
+   * keeps its watermark and is reported again until it does. Returns the number of accounts checked. Rethrows a Postgres error of
+   * one account after all others were proven.
    */
   async verifyIncrement(): Promise<{ accounts: number; violations: readonly Violation[] }> {
     const startedAt = performance.now();
@@ -115,8 +115,8 @@ export class LedgerVerifier {
   }
 
   /**
-   * Seals what has been booked and audited since the last time: an edit of it is noticed from then on. Returns how many entries. Throws
-   * what Postgres threw for an account, after all others were sealed.
+   * Seals what was booked and audited since the last time, so that later edits are noticed. Returns the number of entries. Rethrows a
+   * Postgres error of one account after all others were sealed.
    */
   async seal(): Promise<number> {
     let sealed = 0;

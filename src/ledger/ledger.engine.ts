@@ -11,15 +11,15 @@ import type { LedgerStore, ReserveRow, SettlementItem, SettleRow, SpendableFunds
 import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement, SettleResult } from './ledger.types.ts';
 
 /**
- * Lanes of each kind in a process that admits calls; an account always uses the same one. Measured: one carries half as much where
- * calls come from many accounts, and more than two only shrink the batches.
+ * Lanes of each kind in a process that admits calls. An account always uses the same lane. Measured: a single lane carries half as much
+ * when calls come from many accounts, and more than two only shrink the batches.
  */
 export const ADMITTING_LANES = 2;
-/** In a process that only ends tasks: fewer statements of more tasks each, which is a quarter more tasks per second. */
+/** The same in a process that only ends tasks: fewer statements with more tasks each end a quarter more tasks per second. */
 export const ENDING_LANES = 1;
 const BATCH_ITEMS_MAX = 256;
 const RESERVE_QUEUE_ITEMS_MAX = 1_000;
-/** Reject reservations that wait longer than this, in ms. */
+/** Maximum wait of a reservation, in ms. Longer waits are rejected. */
 const RESERVE_GIVE_UP_MS = 3_000;
 
 const REFUSALS: Readonly<Record<string, { code: ErrorCode; message: string }>> = {
@@ -30,11 +30,11 @@ const REFUSALS: Readonly<Record<string, { code: ErrorCode; message: string }>> =
   model_not_allowed: { code: 'model_not_allowed', message: 'This key may not use this model.' },
 };
 
-/** Called with what the ledger does; feeds metrics, traces and the log. */
+/** Observes the ledger, for metrics, traces and the log. */
 export interface LedgerObserver extends LaneObserver {
-  /** Around a reservation: `run` makes it, perhaps with more for its task to keep. */
+  /** Wraps a reservation: `run` makes it, possibly with more data for its task to keep. */
   readonly reserving?: (request: HoldRequest, run: (request: HoldRequest) => Promise<Hold>) => Promise<Hold>;
-  /** Around a settlement. */
+  /** Wraps a settlement. */
   readonly settling?: (settlement: Settlement, run: () => Promise<SettleResult>) => Promise<SettleResult>;
 }
 
@@ -73,7 +73,7 @@ export class PostgresLedger implements Ledger {
           send: (items) => store.settle(items),
           groupOf: ({ settlement }) => settlement.accountId,
           batchItemsMax: BATCH_ITEMS_MAX,
-          // A settlement is never dropped. Their number is bounded by the holds this process was granted.
+          // a settlement is never dropped; their number is bounded by the holds granted to this process
           queueItemsMax: Number.POSITIVE_INFINITY,
           giveUpAfterMs: Number.POSITIVE_INFINITY,
           observer,
@@ -81,17 +81,17 @@ export class PostgresLedger implements Ledger {
     );
   }
 
-  /** Items waiting in each kind of lane. */
+  /** Number of waiting items per kind of lane. */
   get depth(): { reserve: number; settle: number } {
     return { reserve: totalDepth(this.#reserveLanes), settle: totalDepth(this.#settleLanes) };
   }
 
-  /** How far the database is behind this process: the longest that an item has been in a lane, in ms. */
+  /** How far the database lags behind this process: the longest time an item has been in a lane, in ms. */
   get delayMs(): number {
     return Math.max(...[...this.#reserveLanes, ...this.#settleLanes].map((lane) => lane.delayMs));
   }
 
-  /** Live holds of this process. */
+  /** Number of live holds of this process. */
   get liveHolds(): number {
     return this.#leases.size;
   }
@@ -153,7 +153,7 @@ export class PostgresLedger implements Ledger {
     return result;
   }
 
-  /** Settles a hold whose lease ran out, unless it was renewed meanwhile. Returns whether it was closed by this call. */
+  /** Settles a hold whose lease ran out, unless it was renewed meanwhile. Returns whether this call closed it. */
   async settleExpired(settlement: Settlement): Promise<boolean> {
     const row = await this.#submitSettlement({ settlement, onlyExpired: true });
     return row.outcome === 'settled';
@@ -163,7 +163,7 @@ export class PostgresLedger implements Ledger {
     return this.#leases.add(hold.id, metered);
   }
 
-  /** Waits until every settlement handed in has committed, then stops renewing. The caller bounds the time. */
+  /** Waits until every submitted settlement has committed, then stops renewing leases. The caller bounds the time. */
   async close(): Promise<void> {
     await Promise.all([...this.#reserveLanes, ...this.#settleLanes].map((lane) => lane.flush()));
     await this.#leases.close();
@@ -174,8 +174,8 @@ export class PostgresLedger implements Ledger {
   }
 
   /**
-   * A hold that was granted after its caller had been refused: nobody will use it, and a task that nobody knows of must not be
-   * charged. One that a worker has claimed by then goes on: it is in the account's list of tasks.
+   * Releases a hold granted after its caller was rejected: nobody will use it, and a task that nobody knows of must not be
+   * charged. A task already claimed by a worker continues: it is in the account's list of tasks.
    */
   #releaseLate(request: HoldRequest, row: ReserveRow): void {
     if (row.outcome === 'held' && row.granted !== null) {
@@ -189,7 +189,7 @@ export class PostgresLedger implements Ledger {
   }
 }
 
-/** What became of the charge that was asked for: what is not in the ledger was waived or is lost. */
+/** Splits the requested charge into what was charged, waived and lost. */
 function resultOf(settlement: Settlement, outcome: SettleResult['outcome'], charge: NanoUsd): SettleResult {
   const missing = outcome === 'settled' ? nanoUsd(settlement.charge.amount - charge) : ZERO_USD;
   const waived = settlement.waiverMax !== undefined && charge === 0n;
@@ -218,7 +218,7 @@ const RENEWALS = {
   monthly: 'on the first of the month, 00:00 UTC',
 };
 
-/** Every such message begins alike: clients know the state by these words. */
+/** All these messages start with the same words, by which clients recognize the state. */
 function uncovered(
   code: 'insufficient_credits' | 'key_limit_exceeded',
   needed: NanoUsd,
@@ -226,7 +226,7 @@ function uncovered(
 ): AppError {
   if (debt > 0n) {
     const owed = `the account owes ${formatUsd(debt)} USD for a reversed payment`;
-    return new AppError(code, `Insufficient credits: ${owed}; calls are possible again once that is paid.`);
+    return new AppError(code, `Insufficient credits: ${owed}; calls are possible again once it is paid.`);
   }
   const isKey = code === 'key_limit_exceeded';
   const free = (isKey ? key : account) ?? ZERO_USD;
@@ -237,7 +237,7 @@ function uncovered(
   return new AppError(
     code,
     `Insufficient credits: this call needs ${formatUsd(needed)} USD and ${whose} ${left} USD free. ` +
-      `To go on, ${remedy}, or ask for less (a shorter input, a lower max_tokens).`,
+      `To continue, ${remedy}, or reduce the request (a shorter input, a lower max_tokens).`,
   );
 }
 

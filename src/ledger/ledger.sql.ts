@@ -1,18 +1,21 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1: array of hold_request as JSON. → id, outcome, granted */
+/** $1 array of hold_request as JSON. → id, outcome, granted */
 export const reserveHolds: SqlStatement = {
   name: 'ledger_reserve',
   text: 'SELECT id, outcome, granted FROM ledger_reserve($1::jsonb)',
 };
 
-/** The same for a batch of few items, planned once. */
+/** The same for a small batch, planned once. */
 export const reserveFewHolds: SqlStatement = {
   name: 'ledger_reserve_few',
   text: 'SELECT id, outcome, granted FROM ledger_reserve_few($1::jsonb)',
 };
 
-/** $1 account, $2 key. → account, key: nano-USD each can spend; key is NULL without a limit, reset says when it renews. A deleted key's account has none. debt: owed. */
+/**
+ * $1 account, $2 key. → account, key: nano-USD each can spend (key is NULL without a limit), reset: when the limit renews, debt: nano-USD
+ * owed. No row when the key no longer exists.
+ */
 export const spendableFunds: SqlStatement = {
   name: 'ledger_spendable_funds',
   text: `SELECT CASE WHEN b.debt > 0 THEN 0 ELSE b.posted - b.held END AS account,
@@ -22,31 +25,31 @@ export const spendableFunds: SqlStatement = {
           WHERE b.account_id = $1 AND k.id = $2`,
 };
 
-/** $1: array of hold_settlement as JSON. → id, outcome, charge */
+/** $1 array of hold_settlement as JSON. → id, outcome, charge */
 export const settleHolds: SqlStatement = {
   name: 'ledger_settle',
   text: 'SELECT id, outcome, charge FROM ledger_settle($1::jsonb)',
 };
 
-/** The same for a batch of few items, planned once. */
+/** The same for a small batch, planned once. */
 export const settleFewHolds: SqlStatement = {
   name: 'ledger_settle_few',
   text: 'SELECT id, outcome, charge FROM ledger_settle_few($1::jsonb)',
 };
 
-/** $1 hold, $2 account, $3 key, $4 nano-USD to add. → total, NULL when refused */
+/** $1 hold, $2 account, $3 key, $4 nano-USD to add. → total, or NULL when rejected */
 export const extendHold: SqlStatement = {
   name: 'ledger_extend',
   text: 'SELECT ledger_extend($1, $2, $3, $4) AS total',
 };
 
-/** $1: array of {id, metered} as JSON, $2: lease in ms. */
+/** $1 array of {id, metered} as JSON, $2 lease in ms. */
 export const renewHolds: SqlStatement = {
   name: 'ledger_renew',
   text: 'SELECT ledger_renew($1::jsonb, $2) AS renewed',
 };
 
-/** $1: how many at most. Holds of calls whose process stopped renewing them, oldest first. */
+/** $1 limit. Holds of calls whose process stopped renewing them, oldest first. */
 export const expiredHolds: SqlStatement = {
   name: 'ledger_expired_holds',
   text: `SELECT id, account_id, api_key_id, amount, metered,
@@ -55,8 +58,8 @@ export const expiredHolds: SqlStatement = {
 };
 
 /**
- * Marks a session as paid and posts its purchase, both or neither; no row when it is credited already. $1 session, $2 provider's payment
- * id, $3 description. → outcome
+ * $1 session, $2 the provider's payment id, $3 description. Marks a session as paid and posts its purchase, both or neither. No row when it
+ * is already credited. → outcome
  */
 export const creditCheckoutSession: SqlStatement = {
   name: 'credit_checkout_session',
@@ -69,7 +72,7 @@ export const adjustBalance: SqlStatement = {
   text: 'SELECT ledger_adjust($1, $2, $3, $4) AS outcome FROM act_as($5::jsonb)',
 };
 
-/** $1 account, $2 reference, $3 nano-USD or NULL for all of it, $4 forgiven or paid, $5 description, $6 act. → outcome, amount */
+/** $1 account, $2 reference, $3 nano-USD or NULL for the whole debt, $4 forgiven or paid, $5 description, $6 act. → outcome, amount */
 export const clearDebt: SqlStatement = {
   name: 'ledger_clear_debt',
   text: `SELECT (cleared).outcome, (cleared).amount
@@ -96,7 +99,7 @@ export const reinstatePayment: SqlStatement = {
 };
 
 /**
- * $1 account, $2 reference of the purchase, $3 reversals_seen of its session before the provider was asked, $4 reversals as JSON,
+ * $1 account, $2 reference of the purchase, $3 reversals_seen of its session as read before the provider was queried, $4 reversals as JSON,
  * $5 provider, $6 public id of the session. → outcome (followed, stale), unbooked_nano
  */
 export const followPayment: SqlStatement = {
@@ -107,7 +110,7 @@ export const followPayment: SqlStatement = {
 /** $1 id, $2 name. */
 export const openAccount: SqlStatement = { name: 'open_account', text: 'SELECT open_account($1, $2)' };
 
-/** $1 id, $2 name, $3 nano-USD, $4 owner key as JSON, $5 act. → opened: false when it exists, then nothing is written */
+/** $1 id, $2 name, $3 nano-USD, $4 owner key as JSON, $5 act. → opened: false when the account exists; then nothing is written */
 export const openCustomer: SqlStatement = {
   name: 'open_customer',
   text: 'SELECT open_customer($1, $2, $3, $4::jsonb) AS opened FROM act_as($5::jsonb)',
@@ -125,15 +128,15 @@ export const eraseAccount: SqlStatement = {
   text: 'SELECT erase_account($1) AS erased FROM act_as($2::jsonb)',
 };
 
-/** $1 account, $2 key, $3 changes as JSON, $4 act. → the key's row, none when it is deleted or another account's */
+/** $1 account, $2 key, $3 changes as JSON, $4 act. → the key's row, or none when it is deleted or belongs to another account */
 export const changeApiKey: SqlStatement = {
   name: 'change_api_key',
   text: `SELECT (changed).* FROM (SELECT change_api_key($1, $2, $3::jsonb) AS changed FROM act_as($4::jsonb) OFFSET 0) c`,
 };
 
 /**
- * $1 only accounts above this or NULL, $2 how many at most. Accounts with a month that is over and not closed, and those whose
- * statements are not final yet, in the order of their ids.
+ * $1 only accounts above this id or NULL, $2 limit. Accounts with a month that is over and not closed, or with
+ * statements that are not final yet, ordered by id.
  */
 export const accountsToClose: SqlStatement = {
   name: 'ledger_accounts_to_close',
@@ -145,22 +148,22 @@ export const accountsToClose: SqlStatement = {
           ORDER BY a.id LIMIT $2`,
 };
 
-/** $1 account. → closed: how many months */
+/** $1 account. → closed: the number of months */
 export const closeMonths: SqlStatement = { name: 'close_months', text: 'SELECT close_months($1) AS closed' };
 
-/** $1 account, $2 start of the month, $3 why, $4 act as JSON. → made: how many statements, 0 when the month is not closed */
+/** $1 account, $2 start of the month, $3 reason, $4 act as JSON. → made: the number of statements, 0 when the month is not closed */
 export const reissueStatements: SqlStatement = {
   name: 'reissue_statements',
   text: 'SELECT reissue_statements($1, $2, $3, $4::jsonb) AS made',
 };
 
-/** $1 account. Statements whose account reconciles become final. */
+/** $1 account. Makes the statements of an account that reconciles final. */
 export const finalizeInvoices: SqlStatement = {
   name: 'finalize_invoices',
   text: `UPDATE invoices SET status = 'paid' WHERE account_id = $1 AND status = 'open'`,
 };
 
-/** $1: months ahead. → made: how many partitions */
+/** $1 months ahead. → made: the number of partitions */
 export const createPartitions: SqlStatement = {
   name: 'create_partitions',
   text: `SELECT sum(create_month_partitions(
@@ -168,5 +171,5 @@ export const createPartitions: SqlStatement = {
            FROM generate_series(0, $1::integer) n`,
 };
 
-/** Adds write-offs of before the last hour to write_off_totals. */
+/** Adds write-offs older than an hour to write_off_totals. */
 export const totalWriteOffs: SqlStatement = { name: 'total_write_offs', text: 'SELECT total_write_offs()' };

@@ -25,11 +25,11 @@ export interface ReserveRow {
 /** What can be spent now, in nano-USD. */
 export interface SpendableFunds {
   readonly account: NanoUsd;
-  /** Null: the key has no limit. */
+  /** Null when the key has no limit. */
   readonly key: NanoUsd | null;
-  /** How often the limit of the key renews; null: never. */
+  /** How often the key's limit renews; null for never. */
   readonly reset: ApiKeyRow['limit_reset'];
-  /** What the account owes. */
+  /** Nano-USD the account owes. */
   readonly debt: NanoUsd;
 }
 
@@ -38,7 +38,7 @@ export interface SettleRow {
   readonly charge: NanoUsd;
 }
 
-/** A settlement as it is sent; `onlyExpired` is the reaper's: it must not take a hold that was renewed meanwhile. */
+/** A settlement to send. The reaper sets `onlyExpired`: it must not close a hold that was renewed meanwhile. */
 export interface SettlementItem {
   readonly settlement: Settlement;
   readonly onlyExpired: boolean;
@@ -53,21 +53,21 @@ export interface ExpiredHold {
   readonly metered: MeteredSoFar | null;
 }
 
-/** Up to so many items a plan made beforehand is faster than one made for the batch; measured. */
+/** Up to this many items, a stored plan is faster than planning for the batch; measured. */
 const FEW = 8;
 
-/** The statements of the money path. One round trip each; batches are one statement. */
+/** The statements of the money path: one round trip each, one statement per batch. */
 export class LedgerStore {
   readonly #pool: pg.Pool;
   readonly #fewMost: number;
 
-  /** `plans`: whether batches of few items are planned once per connection, or each time. */
+  /** `plans`: whether small batches are planned once per connection (`kept`) or every time (`fresh`). */
   constructor(pool: pg.Pool, plans: 'kept' | 'fresh' = 'kept') {
     this.#pool = pool;
     this.#fewMost = plans === 'kept' ? FEW : 0;
   }
 
-  /** Decides a batch of holds; `ttlMs` is the lease of a call's hold in ms. */
+  /** Decides a batch of holds. `ttlMs` is the lease of a call's hold, in ms. */
   async reserve(requests: readonly HoldRequest[], ttlMs: number): Promise<ReserveRow[]> {
     const batch = JSON.stringify(
       requests.map((request, ordinal) => toHoldRequestRow(request, ordinal, ttlMs)),
@@ -85,7 +85,7 @@ export class LedgerStore {
     });
   }
 
-  /** Nano-USD that account and key (null: without limit) can spend now; an account in debt has none. */
+  /** Returns the nano-USD that account and key (null: no limit) can spend now. An account in debt can spend nothing. */
   async spendable(accountId: string, apiKeyId: string): Promise<SpendableFunds> {
     const rows = await run<{
       account: string;
@@ -118,21 +118,21 @@ export class LedgerStore {
     });
   }
 
-  /** Adds nano-USD to an open hold; the new total, or undefined when refused. */
+  /** Adds nano-USD to an open hold. Returns the new total, or undefined when the ledger rejects it. */
   async extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined> {
     const values = [hold.id, hold.accountId, hold.apiKeyId, amount.toString()];
     const [row] = await run<{ total: string | null }>(this.#pool, extendHold, values);
     return row?.total == null ? undefined : nanoUsd(row.total);
   }
 
-  /** Moves the leases of live holds `ttlMs` from now and stores what they used so far. */
+  /** Extends the leases of live holds to `ttlMs` from now and stores what they have used so far. Returns how many were renewed. */
   async renew(holds: readonly { id: string; metered: MeteredSoFar }[], ttlMs: number): Promise<number> {
     const batch = JSON.stringify(holds.map(({ id, metered }) => ({ id, metered: toMeteredJson(metered) })));
     const [row] = await run<{ renewed: number }>(this.#pool, renewHolds, [batch, ttlMs]);
     return row?.renewed ?? 0;
   }
 
-  /** Holds whose lease ran out, oldest first. */
+  /** Returns holds whose lease ran out, oldest first. */
   async expired(limit: number): Promise<ExpiredHold[]> {
     const rows = await run<ExpiredHoldRow>(this.#pool, expiredHolds, [limit]);
     return rows.map((row) => ({
@@ -162,7 +162,7 @@ interface ExpiredHoldRow extends Record<string, unknown> {
   readonly metered: MeteredJson | null;
 }
 
-/** What is undefined is left out, and NULL in the database: Postgres parses every member that is sent. */
+/** Omits undefined members, which are NULL in the database: Postgres parses every member that is sent. */
 function toHoldRequestRow(request: HoldRequest, ordinal: number, ttlMs: number): object {
   const { task } = request;
   return {
@@ -188,7 +188,7 @@ function toHoldRequestRow(request: HoldRequest, ordinal: number, ttlMs: number):
   };
 }
 
-/** As {@link toHoldRequestRow}; what is 0 in most settlements is left out, too. */
+/** Like {@link toHoldRequestRow}. Also omits values that are 0 in most settlements. */
 function toSettlementRow({ settlement, onlyExpired }: SettlementItem): object {
   const { usage, task } = settlement;
   return {

@@ -15,7 +15,7 @@ export const LINE_ITEMS = [
 ] as const;
 export type LineItem = (typeof LINE_ITEMS)[number];
 
-/** Nano-USD by line; absent lines are zero. The lines of a charge sum to it exactly. */
+/** Nano-USD by line item; absent items are zero. The lines of a charge add up to it exactly. */
 export type ChargeLines = Readonly<Partial<Record<LineItem, NanoUsd>>>;
 
 export interface Charge {
@@ -23,17 +23,17 @@ export interface Charge {
   readonly lines: ChargeLines;
 }
 
-/** A task that is born together with its hold, in the same statement. Its id is the hold's id. */
+/** A task created together with its hold, in the same statement. Its id is the hold's id. */
 export interface TaskDraft {
   readonly kind: 'image' | 'video';
   /** The engine pool whose queue the relay feeds. */
   readonly pool: string;
-  /** The engine input as JSON; deleted when the task ends unless prompts are configured to be kept. */
+  /** The engine input as JSON; deleted when the task ends unless the configuration keeps prompts. */
   readonly parameters: Readonly<Record<string, unknown>>;
   /** The resolved seed (never −1), 0 … 9,999,999,999. */
   readonly seed: bigint;
   readonly webhookUrl: string | null;
-  /** Ms from now, by the database's clock, after which the task fails unrun or unfinished. */
+  /** Time after which the task fails if it has not run or finished, in ms from now by the database's clock. */
   readonly deadlineMs: number;
 }
 
@@ -43,14 +43,14 @@ export interface HoldRequest {
   readonly accountId: string;
   readonly apiKeyId: string;
   readonly requestId: string;
-  /** The literal path, as it stands in reports. */
+  /** The literal path, as shown in reports. */
   readonly endpoint: string;
   readonly model: string;
   /** Id of the price version that will be charged. */
   readonly priceVersion: string;
   /** The most the call can cost, in nano-USD. */
   readonly amount: NanoUsd;
-  /** The least that is worth holding, in nano-USD: when `amount` is not affordable, as much as possible above this is. */
+  /** The smallest useful hold, in nano-USD: when `amount` is not affordable, as much as possible above this is held. */
   readonly minimum: NanoUsd;
   readonly task?: TaskDraft;
 }
@@ -59,7 +59,7 @@ export interface Hold {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
-  /** What was really held, between `minimum` and `amount`, in nano-USD. Settling above it takes what is free. */
+  /** What was actually held, between `minimum` and `amount`, in nano-USD. Settling for more takes what is free. */
   readonly granted: NanoUsd;
 }
 
@@ -72,13 +72,13 @@ export interface ProviderAttempt {
   /** `ok` or a stable snake_case reason. */
   readonly outcome: string;
   readonly latencyMs: number;
-  /** What the provider said of its failure, for operators alone. */
+  /** The provider's own description of its failure, for operators only. */
   readonly said?: string;
-  /** What the provider bills us for the attempt, in nano-USD as decimal text, when it can be known. */
+  /** What the provider bills us for the attempt, in nano-USD as decimal text, when known. */
   readonly cost?: string;
 }
 
-/** A finished file of a task, as it is stored beside the charge. */
+/** A finished file of a task, stored with the charge. */
 export interface TaskOutput {
   readonly index: number;
   readonly variant: 'original' | 'thumbnail' | 'poster';
@@ -93,27 +93,27 @@ export interface TaskOutput {
 
 /** The end of a task, written in the transaction that settles its hold. */
 export interface TaskEnding {
-  /** The fence: only the claim with this number may end the task. Null for an ending that needs no claim (cancel, deadline). */
+  /** The fence: only the claim with this number may end the task. Null for endings that need no claim (cancel, deadline). */
   readonly attempt: number | null;
-  /** The states the task may be in; anything else means somebody ended or claimed it first. */
+  /** The states the task may be in. In any other state, someone ended or claimed it first. */
   readonly from: readonly string[];
   readonly outputs: readonly TaskOutput[];
   /** How long the files are kept, in ms from now. */
   readonly mediaTtlMs: number;
-  /** Whether the task's parameters (the prompt among them) outlive it. */
+  /** Whether the task's parameters (including the prompt) outlive it. */
   readonly keepParameters: boolean;
 }
 
-/** How a call was metered, beside the usage that was charged. Kept on the generation. */
+/** How a call was metered, in addition to the usage that was charged. Kept on the generation. */
 export interface Metering {
-  /** Paths of members of the request that no provider was sent. */
+  /** Paths of request members that were sent to no provider. */
   readonly ignored?: readonly string[];
-  /** Both counts where they are far apart: the provider's report and ours, in tokens. */
+  /** Set when the two counts are far apart: the provider's report and our own count, in tokens. */
   readonly reported?: TokenUsage;
   readonly counted?: Partial<TokenUsage>;
 }
 
-/** The model that answered, where it is another than the one the hold names, and the prices that are charged. */
+/** The model that answered, when it differs from the one in the hold, and the prices that are charged. */
 export interface ServedModel {
   readonly model: string;
   /** Id of its price version. */
@@ -125,21 +125,21 @@ export interface Settlement {
   readonly accountId: string;
   readonly apiKeyId: string;
   readonly status: GenerationStatus;
-  /** Undefined: as the hold says. */
+  /** Undefined: the model in the hold. */
   readonly served?: ServedModel | undefined;
   /**
-   * What the call costs the customer. What is above the hold is taken from what is free on the account and the key, never from
-   * what other calls hold; the rest is written off.
+   * What the call costs the customer. What exceeds the hold is taken from what is free on the account and the key, never from the holds
+   * of other calls; the rest is written off.
    */
   readonly charge: Charge;
-  /** Cost beyond what the caller allowed this call, in nano-USD: our loss, never charged. */
+  /** Cost beyond the caller's limit for this call, in nano-USD: our loss, never charged. */
   readonly beyondMaxCost: NanoUsd;
   /**
-   * Set for an answer that its provider broke off, or that nobody got: the charge is waived while the account's waivers of the last hour stay within
-   * this much, in nano-USD.
+   * Set for an answer that its provider broke off or that nobody received. The charge is waived while the account's waivers of the last
+   * hour stay within this amount, in nano-USD.
    */
   readonly waiverMax?: NanoUsd | undefined;
-  /** What else is known about how the call was metered; undefined: nothing out of the ordinary. */
+  /** More about how the call was metered; undefined when there was nothing out of the ordinary. */
   readonly metering?: Metering | undefined;
   readonly usage: TokenUsage;
   readonly usageSource: UsageSource;
@@ -157,33 +157,33 @@ export interface Settlement {
 export interface SettleResult {
   /** `settled`: by this statement; `closed`: earlier (the stored charge is returned); `fenced`: the task belongs to another claim. */
   readonly outcome: 'settled' | 'closed' | 'fenced';
-  /** The charge that stands in the ledger, in nano-USD (0 for `fenced`). */
+  /** The charge in the ledger, in nano-USD (0 for `fenced`). */
   readonly charge: NanoUsd;
-  /** What the settlement asked for and nobody pays: neither hold nor free money covered it, in nano-USD. */
+  /** The part of the requested charge that nobody pays because neither hold nor free money covered it, in nano-USD. */
   readonly shortfall: NanoUsd;
-  /** What the customer was let off because the provider broke off, in nano-USD. */
+  /** The part of the requested charge that the customer is spared because the provider broke off, in nano-USD. */
   readonly waived: NanoUsd;
 }
 
-/** What a live call has used up so far; a reaper settles exactly this if the process dies. */
+/** What a live call has used so far. If the process dies, the reaper settles exactly this. */
 export interface MeteredSoFar {
-  /** Undefined: as the hold says. */
+  /** Undefined: the model in the hold. */
   readonly served?: ServedModel | undefined;
   readonly charge: Charge;
   readonly usage: TokenUsage;
 }
 
-/** The door to the money. Every method is durable when its promise resolves. */
+/** Access to the money. The effect of every method is durable when its promise resolves. */
 export interface Ledger {
   /**
    * Holds money on the account and the key in one statement. Throws AppError: insufficient_credits, key_limit_exceeded,
    * key_disabled, key_expired, invalid_api_key, account_suspended, model_not_allowed, service_unavailable.
-   * A request whose signal aborts before it was sent is dropped (throws the signal's reason).
+   * A request whose signal aborts before it is sent is dropped (throws the signal's reason).
    */
   reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold>;
   /**
-   * Throws what `reserve` would (insufficient_credits, key_limit_exceeded) when account or key cannot spend `amount` nano-USD now;
-   * holds nothing. For a caller who seems to have no money, before work is done for it.
+   * Throws what `reserve` would (insufficient_credits, key_limit_exceeded) when the account or key cannot spend `amount` nano-USD now.
+   * Holds nothing. For callers who seem to have no money, before any work is done for them.
    */
   requireFunds(accountId: string, apiKeyId: string, amount: NanoUsd): Promise<void>;
   /** Adds to an open hold. Returns the new total in nano-USD, or undefined when it is not affordable or the hold is closed. */
@@ -191,25 +191,25 @@ export interface Ledger {
   /** Ends a hold: charges, releases the rest, writes generation, ledger and roll-ups. Idempotent by hold id. Never dropped. */
   settle(settlement: Settlement): Promise<SettleResult>;
   /**
-   * Keeps a call's hold alive while the process lives: renewed every 15 s with what `metered` says then.
-   * Returns the function that stops it, to be called once it is settled.
+   * Keeps a call's hold alive while the process lives: renews it every 15 s with the current result of `metered`.
+   * Returns a function that stops this, to be called once the hold is settled.
    */
   keepAlive(hold: Hold, metered: () => MeteredSoFar): () => void;
 }
 
-/** Who does something and what the audit log will say of it; written in the transaction that does it. Names as in `record_act`. */
+/** Who does something and what the audit log records about it; written in the same transaction. Names are those of `record_act`. */
 export interface AuditedAct {
-  /** Name of the operator, or of what acts by itself. */
+  /** Name of the operator or of the automatic process. */
   readonly actor: string;
   readonly request_id: string | null;
-  /** Verb with its object's kind, e.g. `account.adjust`; absent: nothing is written into the audit log. */
+  /** Verb with its object's kind, e.g. `account.adjust`; when absent, nothing is written to the audit log. */
   readonly action?: string;
-  /** Public id of what is acted on. */
+  /** Public id of the object. */
   readonly object?: string;
   readonly detail?: object;
 }
 
-/** Why an operator or a provider books; what else an entry can be follows from its type and contra account. */
+/** Why an operator or a provider books an entry. Other reasons follow from the entry's type and contra account. */
 export type BookingReason = 'grant' | 'goodwill' | 'correction' | 'dispute' | 'payment_refund';
 
 /** Who books an entry and why. */
@@ -218,14 +218,14 @@ export interface BookingAct extends AuditedAct {
 }
 
 export interface Violation {
-  /** What should be true, beginning with the invariant's number. */
+  /** What should be true, starting with the invariant's number. */
   readonly claim: string;
   /** Id of the row that breaks it. */
   readonly object: string;
   readonly detail: string;
 }
 
-/** An owner key that is made together with its account. */
+/** An owner key created together with its account. */
 export interface NewOwnerKey {
   readonly id: string;
   readonly hash: string;

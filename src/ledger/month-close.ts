@@ -16,25 +16,25 @@ import type { AuditedAct, Violation } from './ledger.types.ts';
 import { sealEntries } from './seal-entries.ts';
 import type { StatementProof } from './statement-proof.ts';
 
-/** Their months are proven by one statement. */
+/** Accounts whose months are proven by one statement. */
 const ACCOUNTS_AT_ONCE = 100;
-/** Half of the money pool of a worker with default settings. */
+/** Accounts closed at the same time: half of the money pool of a worker with default settings. */
 const CLOSED_TOGETHER = 2;
 const PARTITION_MONTHS_AHEAD = 3;
 
-/** Puts the closed statements of an account on paper before they become final; one that was issued stays as it is. */
+/** Issues documents for the closed statements of an account before they become final. A document already issued stays as it is. */
 export interface StatementIssuer {
   issueOpen(accountId: string): Promise<void>;
 }
 
 export interface CloseReport {
-  /** Statements made. */
+  /** Number of statements made. */
   readonly statements: number;
-  /** Accounts left with a month that is over and not final: the log has the reasons, the next run tries again. */
+  /** Accounts left with a month that is over but not final. The log has the reasons; the next run tries again. */
   readonly failed: number;
 }
 
-/** Turns months that are over into statements, and makes room for the months to come. */
+/** Turns months that are over into statements, and creates partitions for the months to come. */
 export class MonthClose {
   readonly #pool: pg.Pool;
   readonly #proof: StatementProof;
@@ -49,14 +49,14 @@ export class MonthClose {
   }
 
   /**
-   * Closes every month that is due, account by account; a statement becomes final when it is proven, and stays open for a human when it
-   * cannot be. An account that fails holds up no other. Ends early when `signal` aborts: the next run goes on. Throws what
-   * Postgres throws when nothing succeeds any more.
+   * Closes every month that is due, account by account. A statement becomes final when it is proven, and stays open for a human
+   * when it cannot be. A failing account holds up no other. Ends early when `signal` aborts; the next run continues. Throws
+   * Postgres errors when nothing succeeds any more.
    */
   async closeDueMonths(signal?: AbortSignal): Promise<CloseReport> {
     let [statements, failed] = [0, 0];
     const close = async (id: string) => {
-      // before the account's lock is taken: under it, only what has come since is left to seal
+      // before taking the account's lock, so that only the most recent entries remain to be sealed under it
       await sealEntries(this.#pool, id);
       const [row] = await run<{ closed: number }>(this.#pool, closeMonths, [id]);
       statements += row?.closed ?? 0;
@@ -75,9 +75,9 @@ export class MonthClose {
   }
 
   /**
-   * States a closed month again, and each later one that no longer follows; the statements before become void. Returns how many were
-   * made: 0 when the month is not closed. Throws AppError invalid_request while calls of it, or of a later month, are archived: they could
-   * not be proven.
+   * Reissues the statement of a closed month, and of each later month that no longer follows from it; the earlier versions become void.
+   * Returns how many were made: 0 when the month is not closed. Throws AppError invalid_request while calls of this or a later month are
+   * archived, because the statements could not be proven.
    */
   async reissue(accountId: string, month: Date, reason: string, act: AuditedAct): Promise<number> {
     const archived = await run<{ month: string }>(this.#pool, archivedSince, [month]);
@@ -85,7 +85,7 @@ export class MonthClose {
       const months = archived.map((row) => row.month).join(', ');
       throw new AppError(
         'invalid_request',
-        `The calls of ${months} are archived: \`tollgate archive restore\` first.`,
+        `The calls of ${months} are archived: run \`tollgate archive restore\` first.`,
       );
     }
     const values = [accountId, month, reason, JSON.stringify(act)];
@@ -103,7 +103,9 @@ export class MonthClose {
     return Number(row?.made ?? 0);
   }
 
-  /** Returns the accounts whose statements are final now. They are proven together, or one after the other where that fails. */
+  /**
+   * Proves the accounts' statements, together or else one by one, and makes them final. Returns the accounts whose statements are final.
+   */
   async #finalize(accounts: readonly string[], signal?: AbortSignal): Promise<readonly string[]> {
     let proof: ReadonlyMap<string, readonly Violation[]> | undefined;
     try {

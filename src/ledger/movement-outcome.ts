@@ -1,6 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 
-/** What became of a movement, by the word of its database function. Throws AppError for one that was refused. */
+/** Returns the outcome of a movement's database function. Throws AppError when the movement was rejected. */
 export function posted(outcome: string | undefined): 'posted' | 'exists' {
   if (outcome === 'posted' || outcome === 'exists') {
     return outcome;
@@ -15,7 +15,7 @@ function refused(outcome: string): Error {
     case 'insufficient_credits':
       return new AppError(
         'insufficient_credits',
-        'The account does not have that much free; running calls may hold part of its balance.',
+        'The account does not have that much available: running calls may hold part of its balance.',
       );
     case 'charge_not_found':
     case 'purchase_not_found':
@@ -23,7 +23,7 @@ function refused(outcome: string): Error {
     case 'exceeds_charge':
     case 'exceeds_purchase':
     case 'exceeds_reversal':
-      return new AppError('invalid_parameter', 'amount: exceeds what is left of the transaction to refund.');
+      return new AppError('invalid_parameter', 'amount: exceeds what is left of the transaction.');
     case 'reference_conflict':
       return new AppError(
         'idempotency_key_reused',

@@ -21,29 +21,29 @@ import {
 import type { AuditedAct, BookingAct, NewOwnerKey } from './ledger.types.ts';
 import { posted } from './movement-outcome.ts';
 
-/** One movement of money that is no usage. Sending the same reference again changes nothing. */
+/** A movement of money other than usage. Booking the same reference again changes nothing. */
 export interface Movement {
   readonly accountId: string;
-  /** UUID of what the entry stands for: a checkout session, a refund, an adjustment. */
+  /** UUID of what the entry represents: a checkout session, a refund, an adjustment. */
   readonly reference: string;
   readonly description: string;
-  /** Who books it; absent: the service itself. */
+  /** Who books it; absent for the service itself. */
   readonly act?: BookingAct;
 }
 
-/** What became of a movement: `exists`: it had been booked before, and nothing was written. */
+/** The result of a movement. `exists`: it was booked before, and nothing was written. */
 export interface Booked {
   readonly outcome: 'posted' | 'exists';
   /** Nano-USD. */
   readonly amount: NanoUsd;
 }
 
-/** A refund or dispute as its provider tells it, and the references under which earlier releases booked it. */
+/** A refund or dispute as the provider reports it, with the references under which earlier releases booked it. */
 export interface StandingReversal {
   /** The provider's id. */
   readonly id: string;
   readonly kind: 'refund' | 'dispute';
-  /** Nano-USD that it takes of the payment now. */
+  /** Nano-USD it takes back from the payment now. */
   readonly amount: NanoUsd;
   readonly taken: string;
   readonly reinstated: string;
@@ -53,7 +53,7 @@ export interface StandingReversal {
 export interface PaymentStanding {
   readonly accountId: string;
   readonly purchaseReference: string;
-  /** `reversals_seen` of the checkout session as it was before the provider was asked. */
+  /** `reversals_seen` of the checkout session, as read before the provider was queried. */
   readonly seen: string;
   readonly provider: string;
   /** Public id of the checkout session, for the audit log. */
@@ -65,7 +65,7 @@ export interface KeyChanges {
   readonly name?: string;
   readonly label?: string;
   readonly disabled?: boolean;
-  /** Nano-USD; null: unlimited. */
+  /** Nano-USD; null for unlimited. */
   readonly limit?: NanoUsd | null;
   readonly limitReset?: 'daily' | 'weekly' | 'monthly' | null;
   readonly expiresAt?: Date | null;
@@ -79,17 +79,17 @@ export interface AccountChanges {
   readonly suspended?: boolean;
   readonly allowedModels?: readonly string[] | null;
   readonly maxKeys?: number;
-  /** What documents call the customer, as JSON; null: the account's name alone. */
+  /** How documents name the customer, as JSON; null for the account's name only. */
   readonly billing?: object | null;
   readonly rateLimits?: StoredRateLimits | null;
 }
 
-/** Where an account's rows are: its cell's pool, or the connection of a transaction there. */
+/** Finds an account's rows: returns its cell's pool, or the connection of a transaction there. */
 type ClientOf = (accountId: string) => pg.Pool | pg.PoolClient;
 
 /**
- * Everything that moves or guards money besides calls, each one statement under the account's lock. What is committed
- * here binds the very next admission on every replica.
+ * Everything besides calls that moves or guards money, each as one statement under the account's lock. What is committed
+ * here applies to the very next admission on every replica.
  */
 export class Movements {
   readonly #clientOf: ClientOf;
@@ -99,8 +99,8 @@ export class Movements {
   }
 
   /**
-   * Opens an account with its owner key and, above 0, first credits (nano-USD): all of it or nothing. False when the account exists:
-   * then nothing is written.
+   * Opens an account with its owner key and, if above 0, its first credits (nano-USD): all or nothing. Returns false,
+   * writing nothing, when the account exists.
    */
   async openCustomer(
     accountId: string,
@@ -120,8 +120,8 @@ export class Movements {
   }
 
   /**
-   * Marks a checkout session (UUID) of the account as paid and credits its amount; a debt is repaid from it first. One statement: a paid
-   * session without its credits cannot exist. False when it was credited before. Throws AppError account_not_found.
+   * Marks a checkout session (UUID) of the account as paid and credits its amount; a debt is repaid from it first. One statement, so a paid
+   * session without its credits cannot exist. Returns false when it was credited before. Throws AppError account_not_found.
    */
   async creditCheckout(
     accountId: string,
@@ -134,7 +134,7 @@ export class Movements {
     return row !== undefined && posted(row.outcome) === 'posted';
   }
 
-  /** Signed correction by an operator, in nano-USD. Throws AppError account_not_found, insufficient_credits. */
+  /** Books an operator's signed correction, in nano-USD. Throws AppError account_not_found, insufficient_credits. */
   async adjust(movement: Movement, amount: NanoUsd): Promise<'posted' | 'exists'> {
     const { accountId, reference, description } = movement;
     const values = [accountId, reference, amount.toString(), description, actOf(movement)];
@@ -143,7 +143,7 @@ export class Movements {
   }
 
   /**
-   * Gives back a charge or a part of it (undefined: what is left of it).
+   * Refunds a charge or a part of it (undefined: what is left of it).
    * Throws AppError transaction_not_found, invalid_parameter when it would exceed the charge, idempotency_key_reused.
    */
   async refundCharge(movement: Movement, generationId: string, amount?: NanoUsd): Promise<Booked> {
@@ -165,8 +165,8 @@ export class Movements {
   }
 
   /**
-   * Ends a debt or a part of it (undefined: all): written off, or paid outside of the checkout. Throws AppError account_not_found,
-   * invalid_parameter when that much is not owed, idempotency_key_reused.
+   * Clears a debt or a part of it (undefined: all): written off, or paid outside the checkout. Throws AppError account_not_found,
+   * invalid_parameter when less than that is owed, idempotency_key_reused.
    */
   async clearDebt(movement: Movement, kind: 'forgiven' | 'paid', amount?: NanoUsd): Promise<Booked> {
     const { accountId, reference, description } = movement;
@@ -185,7 +185,7 @@ export class Movements {
     return { outcome: posted(row?.outcome), amount: nanoUsd(row?.amount ?? '0') };
   }
 
-  /** Takes back a purchase or a part of it; what the balance cannot give becomes a debt that blocks new holds. */
+  /** Reverses a purchase or a part of it. What the balance cannot cover becomes a debt that blocks new holds. */
   reversePayment(
     movement: Movement,
     purchaseReference: string,
@@ -196,7 +196,7 @@ export class Movements {
 
   /**
    * Gives back nano-USD that a reversal of a purchase took: a debt is repaid first, the rest is credited. Throws AppError
-   * transaction_not_found, invalid_parameter when it would exceed what is taken back.
+   * transaction_not_found, invalid_parameter when it would exceed what was reversed.
    */
   reinstatePayment(
     movement: Movement,
@@ -207,8 +207,8 @@ export class Movements {
   }
 
   /**
-   * Books the difference between what the provider has taken of a payment and what is booked of it, both or neither with its rows in
-   * the audit log. `stale`: another list was booked since `seen`, nothing is written. `unbooked` (nano-USD): what exceeds the purchase.
+   * Books the difference between what the provider has taken back of a payment and what is booked of it, together with the rows in the
+   * audit log. `stale`: another list was booked since `seen`, and nothing is written. `unbooked` (nano-USD): what exceeds the purchase.
    */
   async followPayment(
     standing: PaymentStanding,
@@ -227,7 +227,7 @@ export class Movements {
     return { outcome: row.outcome, unbooked: nanoUsd(row.unbooked_nano) };
   }
 
-  /** Changes an account; the row after the change, undefined when there is none. */
+  /** Changes an account. Returns the row after the change, or undefined when there is no such account. */
   async changeAccount<Row extends pg.QueryResultRow>(
     id: string,
     changes: AccountChanges,
@@ -239,13 +239,13 @@ export class Movements {
     return (await run<Row>(this.#clientOf(id), changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
   }
 
-  /** Closes an account and takes out what tells whose it is; its books stay. False when there is none. */
+  /** Closes an account and erases whatever identifies its owner; its books stay. Returns false when there is no such account. */
   async eraseAccount(id: string, act: AuditedAct): Promise<boolean> {
     const [row] = await run<{ erased: boolean }>(this.#clientOf(id), eraseAccount, [id, JSON.stringify(act)]);
     return row?.erased ?? false;
   }
 
-  /** Changes or deletes a key; the row after the change, undefined when it is gone or another account's. */
+  /** Changes or deletes a key. Returns the row after the change, or undefined when the key is gone or belongs to another account. */
   async changeKey<Row extends pg.QueryResultRow>(
     accountId: string,
     keyId: string,

@@ -6,17 +6,17 @@ import {
   STATEMENTS_AND_AUDIT_AS_SEALED,
 } from './invariants.sql.ts';
 
-/** What a nightly proof asks the database as a whole; it walks what is new beside it. */
+/** The invariants a nightly proof checks on the whole database. It walks the new entries separately. */
 export const NIGHTLY_INVARIANTS: readonly Invariant[] = [
   ...INVARIANTS.filter(({ nightly }) => nightly !== undefined),
   {
     name: 'invariant_never_overspent_now',
-    claim: 'I4: no balance is held beyond what is there, no key beyond its limit',
+    claim: 'I4: no balance is held beyond its amount, no key beyond its limit',
     text: NEVER_OVERSPENT,
   },
   {
     name: 'invariant_statements_follow',
-    claim: 'I11: statements follow each other without gap',
+    claim: 'I11: statements follow each other without gaps',
     text: `SELECT v.id::text AS object, 'period ' || v.period_start AS detail FROM (
         SELECT i.*, lag(closing, 1, 0::bigint) OVER w AS closing_before, lag(closing_seq, 1, 0::bigint) OVER w AS seq_before,
                lag(period_end, 1, period_start) OVER w AS end_before
@@ -31,20 +31,20 @@ export const NIGHTLY_INVARIANTS: readonly Invariant[] = [
   },
 ];
 
-/** Time (UTC) before which all that is booked is settled, rounded down to a roll-up. $1 minutes. → until */
+/** $1 minutes. The time (UTC) before which everything booked is settled, rounded down to a roll-up. → until */
 export const settledUntil: SqlStatement = {
   name: 'nightly_settled_until',
   text: `SELECT date_bin('5 minutes', ledger_now() - $1 * interval '1 minute', 'epoch'::timestamptz) AS until`,
 };
 
-/** Sums of entries as a proof keeps them, by account and key. */
+/** The sums of entries that a proof keeps, by account and key. */
 const SUMS = `count(e.seq) AS entries, coalesce(sum(e.amount), 0) AS amount,
              -coalesce(sum(e.amount) FILTER (WHERE e.contra = 'revenue'), 0) AS used,
              coalesce(sum(e.amount) FILTER (WHERE e.type = 'adjustment' AND e.contra = 'receivable'), 0) AS owed`;
 
 /**
- * $1 only accounts above this or NULL, $2 how many. Accounts by id, with what is proven of them, and whether their state is that and what
- * was booked since. → {@link AccountToProve}
+ * $1 only accounts above this id or NULL, $2 limit. Accounts by id, with what is proven of them, and whether their state is the proven one
+ * plus what was booked since. → {@link AccountToProve}
  */
 export const accountsToProve: SqlStatement = {
   name: 'nightly_accounts_to_prove',
@@ -75,7 +75,9 @@ export const accountsToProve: SqlStatement = {
      ORDER BY o.account_id`,
 };
 
-/** $1 accounts, $2 times, one each. Calls begun since then that were charged without an entry, or have lines that do not add up. */
+/**
+ * $1 accounts, $2 times, one each. Accounts with calls begun since then that were charged without an entry, or whose lines do not add up.
+ */
 export const callsUnlikeEntries: SqlStatement = {
   name: 'nightly_calls_unlike_entries',
   text: `
@@ -87,7 +89,7 @@ export const callsUnlikeEntries: SqlStatement = {
         OR g.charge <> (SELECT coalesce(sum(value::bigint), 0) FROM jsonb_each_text(g.lines))`,
 };
 
-/** $1 accounts, $2 time. What is booked before that time is proven: the state there is, less what was booked since. */
+/** $1 accounts, $2 time. Marks everything booked before that time as proven: the current state less what was booked since. */
 export const placeProofs: SqlStatement = {
   name: 'nightly_place_proofs',
   text: `

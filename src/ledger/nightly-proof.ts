@@ -19,42 +19,42 @@ import { rollupsUnlikeEntries } from './statement-proof.sql.ts';
 import type { StatementProof } from './statement-proof.ts';
 import { cutSlice, queryProof, type Slice, type Walked, walkEntries } from './walk-entries.ts';
 
-const RESEALED = 'I16: entries are sealed as they were when they were proven';
-/** Entries are dated under a lock that nothing holds that long, and sealed each minute. */
+const RESEALED = 'I16: the seals of entries are those they had when they were proven';
+/** Entries are dated under a lock that is never held this long, and sealed every minute. */
 const GRACE_MINUTES = 10;
 const ACCOUNTS_PER_PAGE = 200;
-/** Sorted in memory, and within one statement's time; an account with more is walked hour by hour. */
+/** Entries that can be sorted in memory and walked within one statement's time. An account with more is walked hour by hour. */
 const ENTRIES_AT_ONCE = 200_000;
-/** Of closed months, proven again in each proof: seconds, and a small installation whole. */
+/** Entries of closed months proven again in each proof: takes seconds, and covers a small installation completely. */
 const ENTRIES_AGAIN = 250_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const VIOLATIONS_MAX = 100;
-/** Days that a check which found nothing is kept: there is one a minute. */
+/** Days to keep a check that found nothing: there is one every minute. */
 const CHECK_DAYS = 90;
 
 interface AccountToProve {
   readonly account: string;
-  /** What was booked before is proven; null: nothing is. */
+  /** Everything booked before this is proven; null when nothing is. */
   readonly since: Date | null;
   readonly seq: string;
   readonly balance: string;
-  /** Booked since. */
+  /** Number of entries booked since. */
   readonly entries: string;
-  /** The last proven entry is sealed as it was. */
+  /** Whether the last proven entry still has the same seal. */
   readonly is_as_sealed: boolean;
-  /** Balance, usage, debt and keys are what was proven and what was booked since. */
+  /** Whether balance, usage, debt and keys are what was proven plus what was booked since. */
   readonly adds_up: boolean;
 }
 type KnownAccount = AccountToProve & { readonly since: Date };
 
 export interface NightlyReport {
   readonly accounts: number;
-  /** Entries that are new. */
+  /** Number of new entries. */
   readonly entries: number;
-  /** Accounts that were proven whole, because they are new or did not go on from where they were. */
+  /** Accounts proven over their whole history because they are new or do not continue from what was proven. */
   readonly whole: number;
-  /** Final statements that were proven again. */
+  /** Number of final statements proven again. */
   readonly statements: number;
   readonly violations: readonly Violation[];
 }
@@ -64,14 +64,14 @@ interface Parts {
   readonly verifier: Pick<LedgerVerifier, 'verify'>;
   readonly statements: Pick<StatementProof, 'proveAgain'>;
   readonly roots?: Pick<BookRoots, 'compare'> | undefined;
-  /** Of closed months, proven again in each proof. */
+  /** Entries of closed months to prove again in each proof. */
   readonly entriesAgain?: number;
 }
 
 /**
- * Proves what is new since the last time, that it goes on from what was proven, what the books are now, and a part of the closed months
- * in rotation: its cost follows what is new, not history. An account that does not go on from where it was is proven whole, and only
- * what that finds is a violation.
+ * Proves what is new since the last time, that it continues from what was proven, the current state of the books, and a part of the closed
+ * months in rotation. The cost grows with what is new, not with history. An account that does not continue from what was proven is proven
+ * whole, and only what that finds is a violation.
  */
 export class NightlyProof {
   readonly #parts: Parts;
@@ -80,7 +80,7 @@ export class NightlyProof {
     this.#parts = parts;
   }
 
-  /** Keeps the result. Throws what Postgres threw for an account, after all others were proven; then nothing is kept. */
+  /** Proves the books and stores the result. Rethrows a Postgres error of one account after all others were proven; then stores nothing. */
   async prove(): Promise<NightlyReport> {
     const { pool, statements, roots, entriesAgain = ENTRIES_AGAIN } = this.#parts;
     const startedAt = performance.now();
@@ -128,7 +128,7 @@ export class NightlyProof {
     return { accounts: count, entries, whole, violations };
   }
 
-  /** Returns how many accounts it proved whole. */
+  /** Proves a page of accounts. Returns how many of them it proved whole. */
   async #provePage(
     page: readonly AccountToProve[],
     until: Date,
@@ -157,7 +157,7 @@ export class NightlyProof {
     return whole.length;
   }
 
-  /** Accounts that do not go on from what was proven. */
+  /** Returns the accounts that do not continue from what was proven. */
   async #doubtful(
     known: readonly KnownAccount[],
     moved: readonly KnownAccount[],
@@ -197,11 +197,11 @@ export class NightlyProof {
     return await walkEntries(pool, slices);
   }
 
-  /** What is wrong with the books as they are now. */
+  /** Returns what is wrong with the books in their current state. */
   #violationsOfState(since: Date | null): Promise<Violation[]> {
     return inSnapshot(this.#parts.pool, 'READ ONLY', async (client) => {
       const found: Violation[] = [];
-      // what these ask of history has an index; a scan would read all of it
+      // the history these queries need has an index; a sequential scan would read all of it
       await client.query('SET LOCAL enable_seqscan = off');
       for (const invariant of NIGHTLY_INVARIANTS) {
         const values = invariantValues(invariant, null, since);
@@ -214,7 +214,7 @@ export class NightlyProof {
   }
 }
 
-/** Accounts whose new entries fit into one statement together. */
+/** Groups accounts whose new entries fit into one statement together. */
 function* inBatches(accounts: readonly KnownAccount[]): Generator<readonly KnownAccount[]> {
   let batch: KnownAccount[] = [];
   let entries = 0;
@@ -230,7 +230,7 @@ function* inBatches(accounts: readonly KnownAccount[]): Generator<readonly Known
   yield batch;
 }
 
-/** `pieces` of what is new, oldest first: all of it. */
+/** Adds the account to `doubtful` unless its new entries continue from what was proven. `pieces`: all of them, oldest first. */
 function judge({ account, seq, balance }: AccountToProve, pieces: readonly Walked[], doubtful: Set<string>) {
   const [first] = pieces;
   const total = (name: 'usage' | 'rolled_up') => pieces.reduce((sum, piece) => sum + BigInt(piece[name]), 0n);

@@ -2,10 +2,10 @@ import type pg from 'pg';
 import { run } from '../store/statement.ts';
 import { indexesOf, markPacked, monthsToPack, tableBytes } from './packed-months.sql.ts';
 
-/** What has a partition for each month. */
+/** The tables with a partition for each month. */
 const MONTHLY_TABLES = ['generations', 'ledger_entries', 'usage_rollups'] as const;
 
-/** A partition and what it takes with its indexes. */
+/** A partition and its size with indexes, before and after packing. */
 export interface PackedTable {
   readonly table: string;
   readonly bytesBefore: number;
@@ -13,9 +13,9 @@ export interface PackedTable {
 }
 
 /**
- * Builds the indexes of a month's partitions anew, without room for rows that will not come, while everybody reads and writes. Those that
- * begin with an account or a key grow in the order of time and are half empty by then. What an attempt that was broken off has left is
- * dropped first. `suffix`: YYYYMM. Waits for transactions that are older. Throws what Postgres throws.
+ * Rebuilds the indexes of a month's partitions without spare room for rows, while everyone keeps reading and writing. Indexes that begin
+ * with an account or a key grow in order of time and are half empty by then. Whatever an interrupted attempt left behind is dropped first.
+ * `suffix`: YYYYMM. Waits for older transactions. Throws Postgres errors.
  */
 export async function packMonth(client: pg.PoolClient, suffix: string): Promise<PackedTable[]> {
   const packed: PackedTable[] = [];
@@ -38,7 +38,7 @@ export async function packMonth(client: pg.PoolClient, suffix: string): Promise<
   return packed;
 }
 
-/** Months (YYYYMM) that are over and not packed, oldest first; one that was restored is not, either. Throws what Postgres throws. */
+/** Returns months (YYYYMM) that are over and not packed, including restored ones, oldest first. Throws Postgres errors. */
 export async function suffixesToPack(client: pg.PoolClient): Promise<string[]> {
   const rows = await run<{ suffix: string }>(client, monthsToPack, [[...MONTHLY_TABLES]]);
   return rows.map(({ suffix }) => suffix);

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 
-/** Proving millions of entries takes longer than a request may. */
+/** Proving millions of entries takes longer than a request may. In ms. */
 export const PROOF_TIMEOUT_MS = 300_000;
 
 /**
- * One snapshot for all queries of a proof: money that moves meanwhile must not look like money that is missing. Each may take five
- * minutes; a query needs its own `query_timeout` beside that. Rejects with what Postgres throws and what `work` does.
+ * Runs all queries of a proof in one snapshot, so that money in motion does not look like missing money. Each statement may take five
+ * minutes; a query needs its own `query_timeout` as well. Rejects with errors of Postgres and of `work`.
  */
 export async function inSnapshot<T>(
   pool: pg.Pool,

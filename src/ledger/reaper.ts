@@ -8,7 +8,7 @@ import type { MeteredSoFar, Settlement } from './ledger.types.ts';
 
 const REAP_ITEMS_MAX = 500;
 
-/** Closes holds of calls whose process stopped renewing them: what they metered is charged, the rest released. */
+/** Closes holds of calls whose process stopped renewing them: charges what they metered and releases the rest. */
 export class HoldReaper {
   readonly #store: LedgerStore;
   readonly #ledger: PostgresLedger;
@@ -21,8 +21,8 @@ export class HoldReaper {
   }
 
   /**
-   * Reaps every `everyMs` until closed. Each API process does so too: the chores of the workers stop while Redis is away,
-   * and held money must come free all the same.
+   * Reaps every `everyMs` until closed. Each API process reaps, too: the chores of the workers stop while Redis is down,
+   * and held money must be released all the same.
    */
   start(everyMs: number): Loop {
     return every(everyMs, () =>
@@ -30,7 +30,7 @@ export class HoldReaper {
     );
   }
 
-  /** Closes up to 500 expired holds. Several reapers at once are harmless. Returns how many this one closed. */
+  /** Closes up to 500 expired holds. Concurrent reapers are harmless. Returns how many this one closed. */
   async reap(): Promise<number> {
     const expired = await this.#store.expired(REAP_ITEMS_MAX);
     const closed = await Promise.all(
@@ -68,7 +68,7 @@ function orphanSettlement(hold: ExpiredHold): Settlement {
   };
 }
 
-/** An age that fits the INTEGER column. */
+/** Clamps an age to the INTEGER column. */
 function milliseconds(age: number): number {
   return Math.min(Math.max(0, age), 2_147_483_647);
 }

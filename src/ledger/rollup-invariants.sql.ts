@@ -1,6 +1,6 @@
 import { USAGE_SUMS } from './usage-sums.ts';
 
-/** Sums of calls, named as the roll-ups name them. */
+/** Sums of calls, named like those of the roll-ups. */
 const CALL_SUMS = USAGE_SUMS.filter((name) => name !== 'requests' && name !== 'charge')
   .map((name) =>
     name.startsWith('charge_')
@@ -12,7 +12,7 @@ const CALL_SUMS = USAGE_SUMS.filter((name) => name !== 'requests' && name !== 'c
 /** Months whose calls are not in the database. */
 const ARCHIVED = 'SELECT month_start, month_end FROM call_archives WHERE dropped_at IS NOT NULL';
 
-/** I12: what is wrong with the five-minute roll-ups. $1: one account's id, or NULL for all. */
+/** I12: five-minute roll-ups that differ from the calls. $1: one account's id, or NULL for all. */
 export const ROLLUPS_UNLIKE_CALLS = `SELECT coalesce(g.account_id, u.account_id)::text AS object,
              concat_ws(' ', 'bucket', coalesce(g.bucket, u.bucket), coalesce(g.model, u.model)) AS detail
       FROM (SELECT account_id, api_key_id, endpoint, model, date_bin('5 minutes', completed_at, 'epoch'::timestamptz) AS bucket,
@@ -39,7 +39,7 @@ export const ROLLUPS_UNLIKE_CALLS = `SELECT coalesce(g.account_id, u.account_id)
       FROM ledger_entries e JOIN generations g ON g.id = e.reference AND g.account_id = e.account_id
      WHERE e.type = 'usage_charge' AND ($1::uuid IS NULL OR e.account_id = $1) AND e.at <> g.completed_at`;
 
-/** I15: rows of usage_days or usage_hours that are not what the roll-ups of their time add up to. $1 as above, $2 the time since when or NULL. */
+/** I15: rows of usage_days or usage_hours that differ from the sums of their roll-ups. $1 as above, $2 the start time or NULL. */
 export function unlikeRollups(length: 'day' | 'hour'): string {
   const sums = (of: string) => USAGE_SUMS.map((name) => `${of}.${name}`).join(', ');
   return `SELECT coalesce(d.account_id, u.account_id)::text AS object, '${length} ' || coalesce(d.${length}, u.${length}) AS detail

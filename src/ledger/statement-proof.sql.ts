@@ -1,8 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** A slice that is broken can be broken in every entry; this many say enough. */
+/** A broken slice can be broken in every entry; this many violations are enough to see it. */
 const VIOLATIONS_PER_SLICE = 20;
-/** Of accounts that did nothing: they have no entries to count. */
+/** Bounds the statements of inactive accounts: they have no entries to count. */
 const STATEMENTS_REPROVEN_MAX = 5_000;
 
 /** $1 accounts. Their statements that are not final, oldest first. → {@link StatedMonth} */
@@ -14,8 +14,8 @@ export const statementsToProve: SqlStatement = {
 };
 
 /**
- * $1 entries. Final statements, those first that were not proven for the longest time, until they have so many entries; at least one.
- * Those whose calls are archived wait until they are restored. One of an earlier release has no digest of its own. → {@link StatedMonth}
+ * $1 entries. Final statements, those unproven for the longest time first, until they have this many entries; at least one statement. Those
+ * whose calls are archived wait until they are restored. A statement of an earlier release has no digest of its own. → {@link StatedMonth}
  */
 export const statementsToReprove: SqlStatement = {
   name: 'ledger_statements_to_reprove',
@@ -31,7 +31,7 @@ export const statementsToReprove: SqlStatement = {
      WHERE r.entries - (r.closing_seq - r.opening_seq) < $1 ORDER BY r.proven_at, r.id LIMIT ${STATEMENTS_REPROVEN_MAX}`,
 };
 
-/** $1 statements, $2 their accounts, one each. They are proven now. */
+/** $1 statements, $2 their accounts, one each. Records that they are proven now. */
 export const rememberProven: SqlStatement = {
   name: 'ledger_remember_proven',
   text: `INSERT INTO statement_proofs (statement_id, account_id)
@@ -40,8 +40,8 @@ export const rememberProven: SqlStatement = {
 };
 
 /**
- * $1 accounts, $2 starts (inclusive), $3 ends (exclusive), both multiples of five minutes, $4 names of what is compared, one of each per
- * slice. Roll-ups that did not charge what the entries did, by key, endpoint and model. → object: the name, detail
+ * $1 accounts, $2 starts (inclusive), $3 ends (exclusive), both multiples of five minutes, $4 ids of what is compared, one of each per
+ * slice. Roll-ups whose charge differs from that of the entries, by key, endpoint and model. → object: the id from $4, detail
  */
 export const rollupsUnlikeEntries: SqlStatement = {
   name: 'ledger_rollups_unlike_entries',
@@ -64,7 +64,7 @@ export const rollupsUnlikeEntries: SqlStatement = {
      WHERE b.charge IS DISTINCT FROM u.charge ORDER BY 1, 2 LIMIT ${VIOLATIONS_PER_SLICE}`,
 };
 
-/** $1 statements. Their documents that are not as they were issued. → object: the statement, detail */
+/** $1 statements. Documents of theirs that differ from what was issued. → object: the statement, detail */
 export const documentsUnlikeIssued: SqlStatement = {
   name: 'ledger_documents_unlike_issued',
   text: `SELECT d.id AS object, d.kind || ' ' || d.number || ' was changed' AS detail FROM documents d
@@ -74,8 +74,8 @@ export const documentsUnlikeIssued: SqlStatement = {
 
 /**
  * Walks the entries of accounts between two times, and adds them up. $1 accounts, $2 starts (inclusive), $3 ends (exclusive), one of
- * each per slice. One row a slice, in the order they were given: what was there before it, what is there after it, sums by type,
- * what the five-minute roll-ups charged, and where an entry does not continue the chain, is not what was sealed, or does not match its call.
+ * each per slice. One row per slice, in the given order: the positions before and after it, sums by type, what the five-minute roll-ups
+ * charged, and each entry that does not continue the chain, differs from its seal or does not match its call.
  */
 export const walkSlices: SqlStatement = {
   name: 'ledger_walk_slices',

@@ -18,11 +18,11 @@ import {
   walkEntries,
 } from './walk-entries.ts';
 
-const CLAIM = 'I11: a statement is what its entries, their calls, seals and roll-ups say';
+const CLAIM = 'I11: a statement matches its entries, their calls, seals and roll-ups';
 const DAY_MS = 86_400_000;
-/** Sorted in memory, and within one statement's time. */
+/** Entries that can be sorted in memory and walked within one statement's time. */
 const ENTRIES_AT_ONCE = 200_000n;
-/** Statements that are proven again by one query. */
+/** Statements proven again by one query. */
 const REPROVEN_TOGETHER = 100;
 
 interface StatedMonth extends Position, Readonly<Record<(typeof SUMS)[number], string>> {
@@ -33,20 +33,20 @@ interface StatedMonth extends Position, Readonly<Record<(typeof SUMS)[number], s
 }
 
 /**
- * Proves the statements of months: each entry of a month follows the one before, equals its call and is as it was sealed, and all of
- * them add up to what is stated. Reads these months alone, whatever came before, and holds no lock.
+ * Proves monthly statements: each entry of a month continues the one before, equals its call and matches its seal, and all of
+ * them add up to what is stated. Reads only these months, whatever came before, and holds no lock.
  */
 export class StatementProof {
   readonly #pool: pg.Pool;
   readonly #entriesAtOnce: bigint;
 
-  /** `entriesAtOnce`: a month of more entries is walked day by day. */
+  /** `entriesAtOnce`: a month with more entries is walked day by day. */
   constructor(pool: pg.Pool, entriesAtOnce = ENTRIES_AT_ONCE) {
     this.#pool = pool;
     this.#entriesAtOnce = entriesAtOnce;
   }
 
-  /** What is wrong with the statements of these accounts that are not final, by account. Throws what Postgres throws. */
+  /** Returns, by account, what is wrong with the statements of these accounts that are not final. Throws Postgres errors. */
   async prove(accountIds: readonly string[]): Promise<ReadonlyMap<string, readonly Violation[]>> {
     const months = await queryProof<StatedMonth>(this.#pool, statementsToProve, [accountIds]);
     const found = new Map<string, Violation[]>();
@@ -59,8 +59,8 @@ export class StatementProof {
   }
 
   /**
-   * Proves final statements again, those first that were not for the longest time, until `entries` are read, and their documents.
-   * Returns how many it proved, and what is wrong; what is, is first the next time, too. Throws what Postgres throws.
+   * Proves final statements again, with their documents, until `entries` are read; those unproven for the longest time come first.
+   * Returns how many it proved and what is wrong. A statement with violations comes first again the next time. Throws Postgres errors.
    */
   async proveAgain(entries: number): Promise<{ statements: number; violations: readonly Violation[] }> {
     const months = await queryProof<StatedMonth>(this.#pool, statementsToReprove, [entries]);
@@ -79,7 +79,7 @@ export class StatementProof {
     return { statements: months.length, violations: found };
   }
 
-  /** Roll-ups by key, endpoint and model, and the issued documents, of statements. */
+  /** Compares the roll-ups by key, endpoint and model, and the issued documents, of statements. */
   async #furtherViolations(months: readonly StatedMonth[]): Promise<Violation[]> {
     const ids = months.map(({ id }) => id);
     const slices = months.map(sliceOf);
@@ -95,7 +95,7 @@ export class StatementProof {
     return rows.map(({ object, detail }) => ({ claim: CLAIM, object, detail }));
   }
 
-  /** What is wrong with each. */
+  /** Returns what is wrong with each month. */
   async #judge(months: readonly StatedMonth[]): Promise<Map<StatedMonth, Violation[]>> {
     const isLarge = (month: StatedMonth) =>
       BigInt(month.closing_seq) - BigInt(month.opening_seq) > this.#entriesAtOnce;
@@ -120,7 +120,7 @@ function sliceOf({ account_id, period_start, period_end }: StatedMonth): Slice {
   return { account: account_id, since: period_start, until: period_end };
 }
 
-/** `slices` of the month, oldest first: all of it. */
+/** Returns the violations of a month. `slices`: all of the month, oldest first. */
 function violationsOf(month: StatedMonth, slices: readonly Walked[]): Violation[] {
   const total = (name: (typeof SUMS)[number] | 'entries' | 'rolled_up') =>
     slices.reduce((sum, slice) => sum + BigInt(slice[name]), 0n);

@@ -25,7 +25,7 @@ const settlement = fc.record({
   task: fc.constantFrom(undefined, {}),
 }) as unknown as fc.Arbitrary<Settlement>;
 
-test('whatever was attempted is read as it was', () => {
+test('attempts are read back as they were made', () => {
   fc.assert(
     fc.property(settlement, (made) => {
       const stored = storedAttempts(made);
@@ -36,14 +36,14 @@ test('whatever was attempted is read as it was', () => {
   );
 });
 
-test('a call that was answered at once keeps ms and model alone; a task, whose earlier runs are put in front, keeps all', () => {
+test('a call answered at once stores only ms and model; a task, whose earlier runs are put in front, stores everything', () => {
   const only = { provider: 'acme', model: 'small', outcome: 'ok', latencyMs: 12, cost: '7' };
   const made = { attempts: [only], provider: 'acme', providerCost: nanoUsd(7n) } as unknown as Settlement;
   expect(storedAttempts(made)).toEqual([12, 'small']);
   expect(storedAttempts({ ...made, task: {} } as unknown as Settlement)).toEqual([only]);
 });
 
-test("the id of a request is kept where it does not follow from its generation's", () => {
+test("a request id is stored where it does not follow from the generation's", () => {
   const account = newUuid();
   const request = newRequestUuid(1_700_000_000_000);
   const id = ownedByRequest(request, account);

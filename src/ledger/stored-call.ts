@@ -2,15 +2,15 @@ import { publicId, requestUuidOf } from '../lib/ids.ts';
 import type { HoldRequest, ProviderAttempt, Settlement } from './ledger.types.ts';
 
 /*
- * A call as its row keeps it: without what the row says anyway. There is one for every call that was ever made, so bytes count.
+ * A call as stored in its row, without what the row already says elsewhere. There is a row for every call ever made, so bytes count.
  */
 
-/** The one attempt of a call that its first provider answered: ms, and what the provider calls the model. */
+/** The only attempt of a call that its first provider answered: ms, and the provider's name for the model. */
 type AnsweredAtOnce = readonly [number, string];
 
 export type StoredAttempts = readonly ProviderAttempt[] | AnsweredAtOnce;
 
-/** What of a row stands in for what its attempts leave out. */
+/** The columns that supply what stored attempts leave out. */
 interface AttemptsRow {
   readonly attempts: StoredAttempts;
   readonly provider: string | null;
@@ -18,17 +18,20 @@ interface AttemptsRow {
   readonly provider_cost: string | null;
 }
 
-/** Null where the id of the request follows from that of the call. */
+/** Returns the request id to store, or null where it follows from the id of the call. */
 export function storedRequestId({ id, requestId }: HoldRequest): string | null {
   return requestId === ownRequestId(id) ? null : requestId;
 }
 
-/** The request that made a call, from the columns of the call's row. */
+/** Returns the id of the request that made a call, from the columns of the call's row. */
 export function requestIdOfCall(id: string, stored: string | null): string {
   return stored ?? ownRequestId(id);
 }
 
-/** One attempt that was answered says only what the settlement does not. Those of tasks stay whole: runs billed before are put in front. */
+/**
+ * Shortens a single answered attempt to what the settlement does not say. Attempts of tasks stay
+ * whole: runs billed before are put in front.
+ */
 export function storedAttempts({ attempts, provider, providerCost, task }: Settlement): StoredAttempts {
   const [only] = attempts;
   const cost = providerCost?.toString();
@@ -56,7 +59,7 @@ export function attemptsOfCall({
   return [{ provider: provider ?? '', model, outcome: 'ok', latencyMs, ...cost }];
 }
 
-/** The same in SQL: the attempts of a row `g` of generations, as an array of objects. They leave out the cost. */
+/** {@link attemptsOfCall} in SQL: the attempts of a row `g` of generations, as an array of objects without the cost. */
 export const ATTEMPTS_OF_CALL = `CASE WHEN jsonb_typeof(g.attempts->0) = 'number'
   THEN jsonb_build_array(jsonb_build_object('provider', g.provider, 'model', g.attempts->1, 'outcome', 'ok', 'latencyMs', g.attempts->0))
   ELSE g.attempts END`;

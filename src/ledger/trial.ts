@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { Movements } from './movements.ts';
 
 /**
- * Does what `work` books and takes it back: all that could refuse it is asked, nothing is written. Holds the account's lock until the
- * end of `work`. Throws what the movements throw.
+ * Runs the bookings of `work` and rolls them back: everything that could reject them is checked, nothing is written. Holds the account's
+ * lock until the end of `work`. Throws what the movements throw.
  */
 export async function tryMovements<T>(
   pool: pg.Pool,

@@ -1,4 +1,4 @@
-/** The columns that the usage roll-ups of five minutes, hours and days sum. */
+/** The columns that the five-minute, hourly and daily usage roll-ups add up. */
 export const USAGE_SUMS = [
   'requests',
   'input_tokens',

@@ -1,6 +1,6 @@
 import type { StopSignal } from '../lib/stop-signal.ts';
 
-/** An item in a lane, and who waits for it. */
+/** An item in a lane, with the promise its caller waits for. */
 export class WaitingItem<Item, Result> {
   readonly item: Item;
   readonly signal: StopSignal | undefined;

@@ -2,19 +2,19 @@ import type pg from 'pg';
 import { inSnapshot, PROOF_TIMEOUT_MS } from './proof-snapshot.ts';
 import { walkSlices } from './statement-proof.sql.ts';
 
-/** Entries of an account between two times; amounts are added up by what they are. */
+/** The entries of an account between two times. */
 export interface Slice {
   readonly account: string;
-  /** Inclusive. A multiple of five minutes, as roll-ups are. */
+  /** Inclusive. A multiple of five minutes, like roll-ups. */
   readonly since: Date;
-  /** Exclusive, and a multiple of five minutes. */
+  /** Exclusive. A multiple of five minutes. */
   readonly until: Date;
 }
 
-/** Amounts in nano-USD and positions, as decimal text. */
+/** The sums of a slice, by type of entry: nano-USD as decimal text. */
 export const SUMS = ['purchases', 'usage', 'refunds', 'adjustments'] as const;
 
-/** What was there before the entries, and after them; digests in hex. */
+/** The balance and seq before the entries and after them, as decimal text; the digest after them, in hex. */
 export interface Position {
   readonly opening: string;
   readonly opening_seq: string;
@@ -27,11 +27,11 @@ export interface Walked extends Position, Readonly<Record<(typeof SUMS)[number],
   readonly entries: string;
   /** What the five-minute roll-ups charged. */
   readonly rolled_up: string;
-  /** Entries that do not follow the one before, are no equal of their call or not what was sealed. */
+  /** Entries that do not continue the one before, do not match their call or differ from their seal. */
   readonly faults: readonly string[];
 }
 
-/** Walks slices, in one snapshot and in their order. Throws what Postgres throws. */
+/** Walks slices in one snapshot. Returns their results in the same order. Throws Postgres errors. */
 export async function walkEntries(pool: pg.Pool, slices: readonly Slice[]): Promise<readonly Walked[]> {
   return slices.length === 0
     ? []
@@ -42,7 +42,7 @@ export async function walkEntries(pool: pg.Pool, slices: readonly Slice[]): Prom
       ]);
 }
 
-/** Cuts a slice that is long into pieces of `lengthMs`, oldest first. */
+/** Cuts a long slice into pieces of `lengthMs`, oldest first. */
 export function* cutSlice({ account, since, until }: Slice, lengthMs: number): Generator<Slice> {
   for (let start = since.getTime(); start < until.getTime(); start += lengthMs) {
     const end = Math.min(start + lengthMs, until.getTime());
@@ -50,16 +50,16 @@ export function* cutSlice({ account, since, until }: Slice, lengthMs: number): G
   }
 }
 
-/** A query of a proof about entries from some time on, with a proof's time. Throws what Postgres throws. */
+/** Runs a proof's query about entries since some time, with a proof's timeout. Throws Postgres errors. */
 export function queryProof<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   { text }: { readonly text: string },
   values: unknown[],
   access: 'READ ONLY' | 'READ WRITE' = 'READ ONLY',
 ): Promise<Row[]> {
-  // without a name: the best plan depends on how many accounts there are
+  // unnamed, because the best plan depends on how many accounts there are
   return inSnapshot(pool, access, async (client) => {
-    // times come from rows: Postgres takes a third of all history for new, and would read all of it
+    // the times come from rows, so Postgres assumes that a third of all history is new and would scan all of it
     await client.query('SET LOCAL enable_seqscan = off');
     const query = { text, values, query_timeout: PROOF_TIMEOUT_MS };
     const { rows } = await client.query<Row>(query);

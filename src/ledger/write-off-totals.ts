@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { run } from '../store/statement.ts';
 import { totalWriteOffs } from './ledger.sql.ts';
 
-/** Sums of what was written off, kept so that the gauge reads an hour of rows and not all there are. */
+/** Keeps sums of write-offs, so that the gauge reads one hour of rows instead of all of them. */
 export class WriteOffTotals {
   readonly #pool: pg.Pool;
 
@@ -10,7 +10,7 @@ export class WriteOffTotals {
     this.#pool = pool;
   }
 
-  /** Adds what is older than an hour to the totals. Several workers may do so at once. */
+  /** Adds write-offs older than an hour to the totals. Several workers may do so at once. */
   async rollUp(): Promise<void> {
     await run(this.#pool, totalWriteOffs, []);
   }

@@ -307,7 +307,7 @@ test('nobody without credits has a prompt counted, and credits bought a moment a
       error: {
         code: 'key_limit_exceeded',
         message: expect.stringMatching(
-          /the limit of this API key leaves 0\.000001 USD free\. To go on, raise/,
+          /the limit of this API key leaves 0\.000001 USD free\. To continue, raise/,
         ),
       },
     },

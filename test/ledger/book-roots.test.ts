@@ -99,9 +99,9 @@ test.each([
   [
     'an entry',
     `UPDATE ledger_entries SET description = 'Other' WHERE seq = 2`,
-    /an entry up to seq 2 is not what it was/,
+    /an entry up to seq 2 has changed since/,
   ],
-  ['the audit log', `UPDATE audit_log SET actor = 'mallory'`, /a row up to position 1 is not what it was/],
+  ['the audit log', `UPDATE audit_log SET actor = 'mallory'`, /a row up to position 1 has changed since/],
 ])('%s that was edited and sealed anew is told by the file', async (_, edit, detail) => {
   await bookAndSeal();
   await inDays(1, (roots) => roots.writeDue());
