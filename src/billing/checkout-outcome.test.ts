@@ -43,11 +43,14 @@ function theirs(changes: Partial<HostedSession> = {}): HostedSession {
   };
 }
 
-test.each(['open', 'complete', 'expired'] as const)('paid money is credited while ours is %s', (status) => {
-  expect(checkoutOutcome(ours({ status }), theirs())).toEqual({ kind: 'credit', paymentId: 'pi_1' });
-});
+test.each(['open', 'complete', 'expired'] as const)(
+  'paid money is credited while our status is %s',
+  (status) => {
+    expect(checkoutOutcome(ours({ status }), theirs())).toEqual({ kind: 'credit', paymentId: 'pi_1' });
+  },
+);
 
-test('a payment without an id of its own goes by the id of its session', () => {
+test('a payment without an id takes the id of its session', () => {
   expect(checkoutOutcome(ours(), theirs({ paymentId: null }))).toEqual({
     kind: 'credit',
     paymentId: 'cs_test_1',
@@ -67,13 +70,13 @@ test.each<[string, Partial<HostedSession>, RegExp]>([
   });
 });
 
-test('what was credited is not looked at again, whatever the provider says', () => {
+test('a credited session does not change again, whatever the provider says', () => {
   const credited = ours({ credited_at: new Date(2), status: 'complete', payment_status: 'paid' });
   expect(checkoutOutcome(credited, theirs())).toEqual({ kind: 'nothing' });
   expect(checkoutOutcome(credited, theirs({ amount: nanoUsd(1n) }))).toEqual({ kind: 'nothing' });
 });
 
-test('an unpaid session that has ended at the provider ends here, once', () => {
+test('an unpaid session that has ended at the provider ends here as well, once', () => {
   const expired = theirs({ status: 'expired', paymentStatus: 'unpaid', paymentId: null });
   expect(checkoutOutcome(ours(), expired)).toEqual({
     kind: 'move',

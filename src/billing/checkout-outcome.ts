@@ -9,8 +9,8 @@ export type CheckoutOutcome =
   | { readonly kind: 'nothing' };
 
 /**
- * What the provider's view of a session means for ours. Paid money is credited whatever our status is, but only when
- * session, amount and currency are the ones we asked for.
+ * Decides what the provider's view of a session means for ours. Paid money is credited whatever our status is, but only when
+ * session, amount and currency are those we asked for.
  */
 export function checkoutOutcome(ours: CheckoutSessionRow, theirs: HostedSession): CheckoutOutcome {
   if (ours.credited_at !== null) {

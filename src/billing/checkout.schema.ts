@@ -40,7 +40,7 @@ const returnUrl = storableText
   .optional()
   .meta({
     description:
-      'Default: a page of this installation that says how the payment went. {CHECKOUT_SESSION_ID} is replaced by the id of the session.',
+      'Default: a page of this installation that shows the state of the payment. {CHECKOUT_SESSION_ID} is replaced by the id of the session.',
   });
 
 export const createCheckoutBody = z
@@ -54,19 +54,19 @@ export const checkoutParams = z.object({
 export const checkoutJson = z
   .object({
     id: z.string().meta({ description: 'Id of the checkout session, cs_…' }),
-    url: z.string().meta({ description: 'Where the customer pays' }),
+    url: z.string().meta({ description: 'Page where the customer pays' }),
     status: z
       .enum(['open', 'complete', 'expired'])
       .meta({ description: 'open until it is paid (complete) or expires (expired)' }),
     payment_status: z
       .enum(['unpaid', 'paid', 'no_payment_required'])
-      .meta({ description: 'paid: the credits are in the account' }),
+      .meta({ description: 'paid: the credits have been added to the account' }),
     amount_total: usdString.meta({ description: 'What the customer pays and the account gets, USD' }),
     currency: currencyJson,
   })
   .meta({ id: 'CheckoutSession' });
 
-export const checkoutResponse = answerOf(checkoutJson, 'The checkout session as it stands now');
+export const checkoutResponse = answerOf(checkoutJson, 'The current state of the checkout session');
 
 export type CreateCheckoutBody = z.output<typeof createCheckoutBody>;
 export type CheckoutJson = z.output<typeof checkoutJson>;

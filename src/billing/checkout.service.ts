@@ -13,7 +13,7 @@ import type { PaymentProvider } from './payment/payment.types.ts';
 export interface CheckoutSettings {
   /** Base of our own pages, without a trailing slash. */
   readonly publicUrl: string;
-  /** Undefined: buying is not possible here. */
+  /** Undefined when credits cannot be bought from this installation. */
   readonly provider: PaymentProvider | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface CheckoutParts {
 const LIFETIME_MS = 23 * 3_600_000;
 const PURCHASE = 'Purchase of credits';
 
-/** Buying credits: a session, paid at a provider's page, credited once. */
+/** Sells credits: opens a session, which is paid on the provider's page and credited once. */
 export class CheckoutService {
   readonly #store: CheckoutStore;
   readonly #movements: Movements;
@@ -44,7 +44,9 @@ export class CheckoutService {
     this.#log = parts.log;
   }
 
-  /** The provider's own invoice or receipt of a paid session; null: there is none. Throws AppError provider_error. */
+  /**
+   * Returns the URL of the provider's own invoice or receipt of a paid session, or null when there is none. Throws AppError provider_error.
+   */
   async receiptUrl({ provider, provider_session_id }: CheckoutSessionRow): Promise<string | null> {
     const own = this.#settings.provider;
     return own?.name === provider && provider_session_id !== null
@@ -53,8 +55,8 @@ export class CheckoutService {
   }
 
   /**
-   * Opens the session of that id (UUID), or goes on with one that a request which died had begun: it is stored once, and known to
-   * the provider once. Throws AppError service_unavailable (no provider is configured), provider_error.
+   * Opens the session with that id (UUID), or continues one begun by a request that died: it is stored once, and created at the provider
+   * once. Throws AppError service_unavailable (no provider is configured), provider_error.
    */
   async create(accountId: string, id: string, body: CreateCheckoutBody): Promise<CheckoutSessionRow> {
     const { provider, publicUrl } = this.#settings;
@@ -79,7 +81,7 @@ export class CheckoutService {
     if (row.provider_session_id !== null) {
       return row;
     }
-    // as it is stored, not as it would be now: only the same words are the same request to the provider
+    // from the stored row, not from this request: the provider recognizes a repeated request only by identical content
     const hosted = await provider.createSession({
       sessionId,
       amount: nanoUsd(row.amount),
@@ -91,17 +93,17 @@ export class CheckoutService {
     return { ...row, provider_session_id: hosted.providerSessionId, url: hosted.url };
   }
 
-  /** Throws AppError checkout_session_not_found. */
+  /** Returns a session of the account. Throws AppError checkout_session_not_found. */
   async get(accountId: string, id: string): Promise<CheckoutSessionRow> {
     return this.#find(id, accountId);
   }
 
-  /** A session by its id alone, for its own payment page. Throws AppError checkout_session_not_found. */
+  /** Returns a session by its id alone, for its payment page. Throws AppError checkout_session_not_found. */
   async open(id: string): Promise<CheckoutSessionRow> {
     return this.#find(id, null);
   }
 
-  /** Asks the provider how a session stands and follows it. Throws AppError provider_error. */
+  /** Fetches the state of a session from the provider and applies it. Throws AppError provider_error. */
   async refresh(row: CheckoutSessionRow): Promise<void> {
     const { provider } = this.#settings;
     if (!provider || provider.name !== row.provider || row.provider_session_id === null) {
@@ -115,12 +117,12 @@ export class CheckoutService {
     } else if (outcome.kind === 'mismatch') {
       this.#log.error(
         { session: publicId('checkoutSession', row.id), reason: outcome.reason },
-        'payment not credited: it does not match',
+        'payment not credited: it does not match the session',
       );
     }
   }
 
-  /** For events that never came: ends old sessions and asks about `limit` waiting ones. Returns how many it looked at. */
+  /** Makes up for events that never came: expires old sessions and refreshes up to `limit` waiting ones. Returns how many it looked at. */
   async sweep(limit: number): Promise<number> {
     let seen = await this.#store.expire();
     const { provider } = this.#settings;
@@ -145,7 +147,7 @@ export class CheckoutService {
   }
 }
 
-/** Stripe's placeholder works with every provider. */
+/** Replaces Stripe's placeholder, which works with every provider. */
 function withSessionId(url: string, sessionId: string): string {
   return url.replaceAll('{CHECKOUT_SESSION_ID}', sessionId);
 }

@@ -1,8 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * $1 session, $2 account, $3 nano-USD, $4 currency, $5 provider, $6 success URL, $7 cancel URL, $8 end. → the row of that id, new or
- * as it stands
+ * $1 session, $2 account, $3 nano-USD, $4 currency, $5 provider, $6 success URL, $7 cancel URL, $8 expiry.
+ * → the row with that id, new or existing
  */
 export const insertCheckoutSession: SqlStatement = {
   name: 'insert_checkout_session',
@@ -16,7 +16,7 @@ export const insertCheckoutSession: SqlStatement = {
     SELECT * FROM made UNION ALL SELECT * FROM checkout_sessions WHERE id = $1`,
 };
 
-/** $1 session, $2 status, $3 payment status. Only forward: open → complete | expired; a credited one stays. */
+/** $1 session, $2 status, $3 payment status. Moves only forward: open → complete | expired. A credited session stays as it is. */
 export const moveCheckoutSession: SqlStatement = {
   name: 'move_checkout_session',
   text: `
@@ -24,7 +24,7 @@ export const moveCheckoutSession: SqlStatement = {
      WHERE id = $1 AND credited_at IS NULL AND (status = 'open' OR $2 = 'complete')`,
 };
 
-/** Own sessions whose time is over. → how many */
+/** Expires sessions that only we know of. → id of each */
 export const expireCheckoutSessions: SqlStatement = {
   name: 'expire_checkout_sessions',
   text: `
@@ -33,7 +33,7 @@ export const expireCheckoutSessions: SqlStatement = {
      RETURNING id`,
 };
 
-/** Sessions that the provider should be asked about, because no event came. $1 provider, $2 how many. */
+/** $1 provider, $2 limit. Sessions to ask the provider about because no event came. */
 export const staleCheckoutSessions: SqlStatement = {
   name: 'stale_checkout_sessions',
   text: `

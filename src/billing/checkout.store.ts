@@ -32,8 +32,8 @@ export class CheckoutStore {
   }
 
   /**
-   * Stores a session before the provider is told of it, so that no payment can be made for one we don't know. Returns the row of that
-   * id, which may have been there before.
+   * Stores a session before the provider learns of it, so that nobody can pay for a session we don't know. Returns the row with that
+   * id, which may have existed before.
    */
   async insert(session: NewCheckoutSession): Promise<CheckoutSessionRow> {
     const { id, accountId, amount, currency, provider, successUrl, cancelUrl, expiresAt } = session;
@@ -59,7 +59,7 @@ export class CheckoutStore {
     );
   }
 
-  /** `accountId` null: of any account. */
+  /** Finds a session. `accountId` null: of any account. */
   async find(id: string, accountId: string | null): Promise<CheckoutSessionRow | undefined> {
     const where = accountId === null ? { id } : { id, account_id: accountId };
     const cell = accountId === null ? this.#cells.ofOwned(id) : this.#cells.of(accountId);
@@ -82,7 +82,7 @@ export class CheckoutStore {
     await run(this.#cells.of(accountId).money, moveCheckoutSession, [id, status, paymentStatus]);
   }
 
-  /** Ends sessions whose time is over and that no provider knows. Returns how many. */
+  /** Expires overdue sessions that no provider knows. Returns how many. */
   async expire(): Promise<number> {
     return (await inAll(this.#cells, ({ money }) => run(money, expireCheckoutSessions, []))).length;
   }
@@ -94,7 +94,7 @@ export class CheckoutStore {
     return rows.map((row) => row.id);
   }
 
-  /** The provider's ids tell no cell. Each is unique in its cell, and a provider gives it to one session. */
+  /** Searches all cells, because provider ids name no cell. Each is unique in its cell, and a provider gives it to one session. */
   async #findBy(where: WhereOptions<CheckoutSessionRow>): Promise<CheckoutSessionRow | undefined> {
     const found = await inAll(this.#cells, ({ sequelize }) =>
       checkoutSessionModel(sequelize).findAll({ where, limit: 1 }),

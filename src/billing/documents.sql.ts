@@ -8,13 +8,13 @@ export const documentById: SqlStatement = {
   text: `SELECT ${COLUMNS} FROM documents WHERE id = $1`,
 };
 
-/** $1: what waits for another transaction that issues the same. */
+/** $1 name of the lock. Waits for other transactions that issue the same. */
 export const lockDocuments: SqlStatement = {
   name: 'lock_documents',
   text: `SELECT pg_advisory_xact_lock(hashtextextended('document/' || $1::text, 0))`,
 };
 
-/** $1 kind. → number, issued_at. Read under the lock of the kind, so that no number is left out or given twice. */
+/** $1 kind. → number, issued_at. Must be read under the lock of the kind, so that no number is skipped or assigned twice. */
 export const nextDocumentNumber: SqlStatement = {
   name: 'next_document_number',
   text: `SELECT coalesce(max(number), 0)::integer + 1 AS number, date_trunc('milliseconds', ledger_now()) AS issued_at

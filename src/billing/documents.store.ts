@@ -19,17 +19,17 @@ export interface NewDocument {
   readonly kind: DocumentKind;
   readonly accountId: string;
   /**
-   * Lines of its CSV, read before {@link Printed} is asked for; undefined: it has none. Reads by `read`, which is the transaction's
-   * connection: who waited for another one of the pool could wait for ever.
+   * Lines of its CSV, read before `print` is called; undefined when it has none. They must be read by `read`, the transaction's own
+   * connection: waiting for another connection of the pool could deadlock.
    */
   readonly csv: ((read: ReadRows) => AsyncIterable<string>) | undefined;
-  /** Puts it on paper under its number. */
+  /** Prints the document under its number. */
   readonly print: (number: number, issuedAt: Date) => Promise<Printed>;
 }
 
 export interface Printed {
   readonly pdf: Buffer;
-  /** What the document says, as data. */
+  /** The content of the document, as data. */
   readonly facts: object;
 }
 
@@ -43,10 +43,10 @@ interface DocumentRow {
   readonly csv_sha256: Buffer | null;
 }
 
-/** A part is held in memory whole. */
+/** Maximum size of a part, which is held in memory as a whole. */
 const PART_BYTES = 1 << 20;
 
-/** Documents that were issued: written once, numbered without gaps, read byte by byte as they were. */
+/** Issued documents: written once, numbered without gaps, read back byte for byte. */
 export class DocumentsStore {
   readonly #cells: Cells;
 
@@ -59,7 +59,7 @@ export class DocumentsStore {
     return row && issued(row);
   }
 
-  /** Who the account's documents are made out to. */
+  /** Returns who the account's documents are addressed to. */
   async buyer(accountId: string): Promise<Party> {
     const [row] = await run<{ name: string; billing: Party | null }>(
       this.#cells.of(accountId).money,
@@ -70,7 +70,7 @@ export class DocumentsStore {
     return row.billing ?? { name: row.name, address: [], tax_id: null };
   }
 
-  /** The stored CSV of a document of the account, in parts of at most 1 MiB. */
+  /** Reads the stored CSV of a document of the account, in parts of at most 1 MiB. */
   async *csv(accountId: string, id: string): AsyncGenerator<Buffer> {
     for (let part = 0; ; part += 1) {
       const [row] = await run<{ content: Buffer }>(this.#cells.of(accountId).money, csvPart, [id, part]);
@@ -81,7 +81,7 @@ export class DocumentsStore {
     }
   }
 
-  /** Issues a document, or returns it as it was issued before. All of it is stored or nothing, and then its number is not used. */
+  /** Issues a document, or returns it as issued before. Stores all of it or nothing; a number is used only if the document is stored. */
   async issue(document: NewDocument): Promise<IssuedDocument> {
     const client = await this.#cells.of(document.accountId).money.connect();
     let broken: Error | undefined;
@@ -96,7 +96,7 @@ export class DocumentsStore {
       broken = error as Error;
       throw error;
     } finally {
-      // a connection in an unknown state is not given back: closing it rolls back
+      // a connection in an unknown state is not returned to the pool: closing it rolls back
       client.release(broken);
     }
   }

@@ -1,4 +1,4 @@
-/** Who a document is from or to. */
+/** The issuer or recipient of a document. */
 export interface Party {
   readonly name: string;
   readonly address: readonly string[];
@@ -7,11 +7,11 @@ export interface Party {
 
 export type DocumentKind = 'statement' | 'receipt';
 
-/** A document as it was issued. */
+/** A document exactly as it was issued. */
 export interface IssuedDocument {
   readonly id: string;
   readonly kind: DocumentKind;
-  /** Without gaps within its kind. */
+  /** Numbered without gaps within its kind. */
   readonly number: number;
   readonly issuedAt: Date;
   readonly pdf: Buffer;
@@ -22,7 +22,7 @@ export interface IssuedDocument {
 
 const SERIES: Readonly<Record<DocumentKind, string>> = { statement: 'ST', receipt: 'RC' };
 
-/** A number as it is printed, e.g. `ST-000042`. */
+/** Formats a document number for print, e.g. `ST-000042`. */
 export function documentNumber(kind: DocumentKind, number: number): string {
   return `${SERIES[kind]}-${String(number).padStart(6, '0')}`;
 }

@@ -1,22 +1,21 @@
 import { namedOwnedUuid, namedUuid, publicId } from '../lib/ids.ts';
 
-/** Statements of months from this one on have ids with time and bucket; an id that was given out never changes. */
+/** From this month on, statement ids carry time and bucket. Earlier months keep the ids that were given out. */
 const FIRST_OWNED_MONTH = Date.UTC(2027, 0);
 
-/** First instant (UTC) of the month that a time lies in. */
+/** Returns the first instant (UTC) of the month that contains a time. */
 export function monthStart(time: Date): Date {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth(), 1));
 }
 
-/** First instant (UTC) of the month after the one that a time lies in. */
+/** Returns the first instant (UTC) of the month after the one that contains a time. */
 export function nextMonthStart(time: Date): Date {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 1));
 }
 
 /**
- * The public id of an account's statement for a month. Made out of both, so that the running month's draft has the id
- * that its statement will have, and a transaction can name its statement without looking for it. A month that was stated again
- * has an id per version.
+ * Returns the public id of an account's statement for a month. It is derived from both, so that the current month's draft already has the
+ * id of its statement, and a transaction can name its statement without looking it up. A reissued month has an id per version.
  */
 export function invoiceId(accountId: string, month: Date, version = 1): string {
   const timeMs = monthStart(month).getTime();
@@ -25,7 +24,7 @@ export function invoiceId(accountId: string, month: Date, version = 1): string {
     : publicId('invoice', namedOwnedUuid(statementName(accountId, month, version), accountId, timeMs));
 }
 
-/** Whether a public id is that of an account's statement, as this release or an earlier one told it. */
+/** Returns whether a public id is that of an account's statement, in the form of this release or of an earlier one. */
 export function isInvoiceId(id: string, accountId: string, month: Date, version = 1): boolean {
   return id === invoiceId(accountId, month, version) || id === namedInvoiceId(accountId, month, version);
 }

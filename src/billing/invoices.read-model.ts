@@ -34,31 +34,31 @@ export interface InvoiceRow extends InvoiceTotals {
   readonly digest: string | null;
   readonly period_start: Date;
   readonly period_end: Date;
-  /** 1, or higher when the month was stated again. */
+  /** 1, or higher when the statement was reissued. */
   readonly version: number;
   readonly status: InvoiceStatus;
-  /** Seq before its first entry and of its last one; null on a draft. */
+  /** The seq before its first entry, and that of its last one; null on a draft. */
   readonly opening_seq: string | null;
   readonly closing_seq: string | null;
-  /** The period has ended; a draft may still be one until the hourly close. */
+  /** Whether the period has ended. A draft may remain one until the hourly close. */
   readonly is_over: boolean;
 }
 
-/** A closed statement with why and by whom it was stated again. */
+/** A closed statement, with why and by whom it was reissued. */
 export interface StatementRow extends InvoiceRow {
   readonly reissue_reason: string | null;
   readonly reissued_by: string | null;
   readonly created_at: Date;
-  /** Of its document, null until it is issued; the digests are hex. */
+  /** Number and digests (hex) of its document; null until it is issued. */
   readonly number: number | null;
   readonly pdf_sha256: string | null;
   readonly csv_sha256: string | null;
 }
 
-/** Charges of a statement that share a day, a model or a key. */
+/** The charges of a statement with the same day, model or key. */
 export interface StatementSum {
   readonly kind: 'day' | 'model' | 'key';
-  /** Null: all that are not named. */
+  /** Null for the sum of all that are not named. */
   readonly name: string | null;
   readonly calls: string;
   /** Nano-USD. */
@@ -67,11 +67,11 @@ export interface StatementSum {
 
 export interface StatementMonths {
   readonly first_unclosed: Date;
-  /** The latest instant that an entry can have. */
+  /** The latest time an entry can have. */
   readonly now: Date;
 }
 
-/** What names a statement within its account. */
+/** The key of a statement within its account. */
 export interface StatementVersion {
   readonly period_start: Date;
   readonly version: number;
@@ -79,7 +79,7 @@ export interface StatementVersion {
 
 export interface InvoiceFilter {
   readonly accountId: string;
-  /** Month and version of the last row of the page before. */
+  /** Month and version of the last row of the previous page. */
   readonly after: readonly string[] | undefined;
   readonly status: InvoiceStatus | null;
   readonly overlapStart: Date | null;
@@ -95,7 +95,7 @@ export interface Period {
 export class InvoicesReadModel {
   readonly #readsOf: (accountId: string) => ReadRows;
 
-  /** `readsOf`: how rows of an account are read. */
+  /** `readsOf` returns how rows of an account are read. */
   constructor(readsOf: (accountId: string) => ReadRows) {
     this.#readsOf = readsOf;
   }
@@ -106,36 +106,36 @@ export class InvoicesReadModel {
     return row;
   }
 
-  /** Every statement that was made, void ones included. */
+  /** Returns the keys of all statements ever made, including void ones. */
   versions(accountId: string): Promise<StatementVersion[]> {
     return this.#readsOf(accountId)<StatementVersion>(statementVersions, [accountId]);
   }
 
-  /** Every closed statement, void ones included: newest month first, its newest version first. */
+  /** Returns all closed statements, including void ones: newest month first, its newest version first. */
   all(accountId: string): Promise<StatementRow[]> {
     return this.#readsOf(accountId)<StatementRow>(allStatements, [accountId]);
   }
 
-  /** Closed months that are not final yet, oldest first. */
+  /** Returns closed months that are not final yet, oldest first. */
   open(accountId: string): Promise<InvoiceRow[]> {
     return this.#readsOf(accountId)<InvoiceRow>(openInvoices, [accountId]);
   }
 
-  /** Charges of a statement by day, model and key. */
+  /** Returns the charges of a statement by day, model and key. */
   sums(accountId: string, invoice: InvoiceRow): Promise<StatementSum[]> {
     const { period_start, period_end, opening_seq, closing_seq } = invoice;
     const values = [accountId, period_start, period_end, opening_seq, closing_seq];
     return this.#readsOf(accountId)<StatementSum>(statementSums, values);
   }
 
-  /** What the account owed for reversed payments at the end of a statement. */
+  /** Returns what the account owed for reversed payments at the end of a statement. */
   async owed(accountId: string, invoice: InvoiceRow): Promise<NanoUsd> {
     const values = [accountId, invoice.period_end, invoice.closing_seq];
     const [row] = await this.#readsOf(accountId)<{ owed: string }>(owedAt, values);
     return nanoUsd(row?.owed ?? 0n);
   }
 
-  /** Closed months, newest first; without a status those in force. */
+  /** Returns closed months, newest first. Without a status, only statements in force. */
   closed(filter: InvoiceFilter): Promise<InvoiceRow[]> {
     const { accountId, after, status, overlapStart, overlapEnd, limit } = filter;
     const values = [
@@ -155,7 +155,7 @@ export class InvoicesReadModel {
     return (await this.#readsOf(accountId)<InvoiceRow>(closedInvoice, values))[0];
   }
 
-  /** The statement of a month that is not closed, as of now. */
+  /** Returns the statement of a month that is not closed, as of now. */
   async draft(accountId: string, { start, end }: Period): Promise<InvoiceRow> {
     const values = [accountId, start, end];
     const [totals] = await this.#readsOf(accountId)<InvoiceTotals & Pick<InvoiceRow, 'is_over'>>(
@@ -176,7 +176,7 @@ export class InvoicesReadModel {
     };
   }
 
-  /** Movements of a statement, oldest first. */
+  /** Returns the movements of a statement, oldest first. */
   lines(
     accountId: string,
     invoice: InvoiceRow,

@@ -28,7 +28,7 @@ export function invoiceRoutes({ invoices, documents }: InvoiceRoutesOptions): Ro
       ...billing,
       path: '/api/v1/billing/invoices',
       operationId: 'listInvoices',
-      summary: 'List the monthly statements, newest first, the running month as a draft',
+      summary: 'List the monthly statements, newest first, with the current month as a draft',
       query: listInvoicesQuery,
       response: { status: 200, schema: invoiceListResponse },
       errors: ['invalid_cursor'],
@@ -42,7 +42,7 @@ export function invoiceRoutes({ invoices, documents }: InvoiceRoutesOptions): Ro
       ...billing,
       path: '/api/v1/billing/invoices/{invoice_id}',
       operationId: 'getInvoice',
-      summary: 'Get a statement: as JSON, or as PDF or CSV by the Accept header or a suffix',
+      summary: 'Get a statement: as JSON, or as PDF or CSV if the Accept header or a suffix asks for it',
       params: invoiceParams,
       response: {
         status: 200,
@@ -91,14 +91,14 @@ function nameFile(response: Response, form: StatementForm, row: InvoiceRow): voi
   response.setHeader('Content-Disposition', `attachment; filename="statement-${month}${mark}.${form}"`);
 }
 
-/** What was issued says what its bytes have to be (RFC 9530). */
+/** Sets the digest of an issued document's bytes (RFC 9530). */
 function nameDigest(response: Response, sha256: Buffer | null): void {
   if (sha256 !== null) {
     response.setHeader('Repr-Digest', `sha-256=:${sha256.toString('base64')}:`);
   }
 }
 
-/** The ids of a statement's movements; undefined when they are too many for one answer. */
+/** Returns the ids of a statement's movements, or undefined when there are too many for one response. */
 async function transactionIds(
   lines: AsyncIterable<Parameters<typeof transactionId>[0]>,
 ): Promise<string[] | undefined> {

@@ -14,11 +14,9 @@ export const listInvoicesQuery = z.strictObject({
 });
 
 export const invoiceParams = z.object({
-  invoice_id: z
-    .string()
-    .min(1)
-    .max(64)
-    .meta({ description: 'With .pdf or .csv: the statement as a document' }),
+  invoice_id: z.string().min(1).max(64).meta({
+    description: 'Id of the statement, inv_…; with the suffix .pdf or .csv, the statement as a document',
+  }),
 });
 
 export const invoiceJson = z
@@ -27,15 +25,15 @@ export const invoiceJson = z
     status: status.meta({
       [CLOSED]: true,
       description:
-        'draft: the month runs; open: it is over and being checked; paid: the ledger confirms it; void: stated again; uncollectible: written off',
+        'draft: the month is still running; open: the month is over and being checked; paid: confirmed by the ledger; void: replaced by a later version; uncollectible: written off',
     }),
     period_start: z.iso.datetime().meta({ description: 'First instant of the month, UTC' }),
     period_end: z.iso.datetime().meta({ description: 'First instant of the next month, UTC' }),
     currency: currencyJson,
     opening_balance: usdString.meta({ description: 'Balance at the start of the period, USD' }),
     credit_purchase_total: usdString.meta({ description: 'Credits bought' }),
-    usage_charge_total: usdString.meta({ description: 'Magnitude: subtracted from the balance' }),
-    refund_total: usdString.meta({ description: 'Signed: usage refunded minus purchases taken back' }),
+    usage_charge_total: usdString.meta({ description: 'Unsigned: subtracted from the balance' }),
+    refund_total: usdString.meta({ description: 'Signed: usage refunded minus purchases reversed' }),
     adjustment_total: usdString.meta({ description: 'Signed: what the operator booked manually' }),
     closing_balance: usdString.meta({
       description:
@@ -50,7 +48,7 @@ export const invoiceResponse = z
     data: invoiceJson.meta({ description: 'The statement' }),
     balance_transactions: z.array(z.string()).optional().meta({
       description:
-        'Ids of its entries; absent when there are more than 10,000: the list endpoint has them all',
+        'Ids of its entries; absent when there are more than 10,000: the list endpoint returns all of them',
     }),
     request_id: requestId,
   })

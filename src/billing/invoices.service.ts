@@ -10,7 +10,7 @@ import type { EntryRow } from './transactions.read-model.ts';
 const TIME_PART = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 const LINES_PER_READ = 1_000;
 
-/** The statements of an account: one per UTC month, closed ones from the table, running ones computed. */
+/** The statements of an account, one per UTC month. Closed ones are stored, the others computed. */
 export class InvoicesService {
   readonly #readModel: InvoicesReadModel;
 
@@ -18,7 +18,7 @@ export class InvoicesService {
     this.#readModel = readModel;
   }
 
-  /** Newest first, the running month's draft included. */
+  /** Returns a page of statements, newest first, including the current month's draft. */
   async list(accountId: string, query: ListInvoicesQuery): Promise<Page<InvoiceRow>> {
     const { status = null, period_start: overlapStart = null, period_end: overlapEnd = null } = query;
     if (overlapStart && overlapEnd && overlapStart > overlapEnd) {
@@ -42,7 +42,7 @@ export class InvoicesService {
     ]);
   }
 
-  /** Throws AppError invoice_not_found. */
+  /** Returns a statement. Throws AppError invoice_not_found. */
   async get(accountId: string, id: string): Promise<InvoiceRow> {
     const row = (await this.#closed(accountId, id)) ?? (await this.#draft(accountId, id));
     if (!row) {
@@ -62,7 +62,7 @@ export class InvoicesService {
     return start && (await this.#readModel.draft(accountId, { start, end: nextMonthStart(start) }));
   }
 
-  /** The movements of a statement, oldest first, read in portions as they are consumed. */
+  /** Yields the movements of a statement, oldest first, read in portions as they are consumed. */
   async *lines(accountId: string, invoice: InvoiceRow): AsyncGenerator<EntryRow> {
     let last: EntryRow | undefined;
     for (;;) {
@@ -82,7 +82,7 @@ export class InvoicesService {
     );
   }
 
-  /** First instants of the months that are not closed, the running one last. The ledger's clock decides which that is. */
+  /** Returns the first instants of the months that are not closed, the current one last. The ledger's clock decides which month that is. */
   async #openMonths(accountId: string): Promise<Date[]> {
     const { first_unclosed: first, now } = await this.#readModel.months(accountId);
     const months: Date[] = [];

@@ -4,8 +4,8 @@ const COLUMNS = `id, encode(digest, 'hex') AS digest, period_start, period_end, 
            opening_seq, closing_seq, true AS is_over`;
 
 /**
- * $1 account, $2–$3 month and version of the last row or NULL, $4 status or NULL (then those in force), $5–$6 overlapping period
- * or NULL, $7 how many.
+ * $1 account, $2–$3 month and version of the last row or NULL, $4 status or NULL (statements in force),
+ * $5–$6 overlapping period or NULL, $7 limit.
  */
 export const closedInvoices: SqlStatement = {
   name: 'closed_invoices',
@@ -23,7 +23,7 @@ export const closedInvoice: SqlStatement = {
   text: `SELECT ${COLUMNS} FROM invoices WHERE account_id = $1 AND period_start = $2 AND version = $3`,
 };
 
-/** $1 account. Every statement with why it was stated again, newest first. */
+/** $1 account. All its statements, with the reason they were reissued, newest first. */
 export const allStatements: SqlStatement = {
   name: 'all_statements',
   text: `SELECT i.*, d.number::integer AS number, encode(d.pdf_sha256, 'hex') AS pdf_sha256, encode(d.csv_sha256, 'hex') AS csv_sha256
@@ -31,21 +31,21 @@ export const allStatements: SqlStatement = {
      LEFT JOIN documents d ON d.id = i.id ORDER BY i.period_start DESC, i.version DESC`,
 };
 
-/** $1 account. Those that are reconciled or about to be, oldest first. */
+/** $1 account. Statements that are closed but not final, oldest first. */
 export const openInvoices: SqlStatement = {
   name: 'open_invoices',
   text: `SELECT ${COLUMNS} FROM invoices WHERE account_id = $1 AND status = 'open' ORDER BY period_start`,
 };
 
-/** $1 account. The names of every statement that was ever made of it, void ones included. */
+/** $1 account. The keys of all statements ever made of it, including void ones. */
 export const statementVersions: SqlStatement = {
   name: 'statement_versions',
   text: 'SELECT period_start, version FROM invoices WHERE account_id = $1 ORDER BY period_start, version',
 };
 
 /**
- * $1 account. The first month that is not closed, and until when entries can be: the ledger's time, or that of the last entry where
- * the clock was set back behind it.
+ * $1 account. The first month that is not closed, and the latest time an entry can have: the ledger's time, or that of the last entry
+ * when the clock was set back behind it.
  */
 export const statementMonths: SqlStatement = {
   name: 'statement_months',
@@ -57,8 +57,8 @@ export const statementMonths: SqlStatement = {
 };
 
 /**
- * The statement of a month that is not closed, out of one snapshot. $1 account, $2 start, $3 end. Usage is what the
- * other movements leave over, so the many usage entries of a month need not be read: the identity holds by itself, and
+ * $1 account, $2 start, $3 end. The statement of a month that is not closed, from one snapshot. Usage is computed as what the
+ * other movements leave over, so the many usage entries of a month need not be read: the identity holds by construction, and
  * the closing balance is the ledger's own.
  */
 export const draftInvoice: SqlStatement = {
@@ -82,8 +82,8 @@ export const draftInvoice: SqlStatement = {
 };
 
 /**
- * Lines of a statement, oldest first. $1 account, $2 start, $3 end, $4–$5 position of the last line or NULL, $6 how many,
- * $7–$8 seq before the first line and of the last one, NULL for a draft: a void statement keeps the lines it had.
+ * $1 account, $2 start, $3 end, $4–$5 position of the last line or NULL, $6 limit, $7–$8 seq before the first line and seq of the last
+ * one, NULL for a draft. Lines of a statement, oldest first. A void statement keeps the lines it had.
  */
 export const statementLines: SqlStatement = {
   name: 'statement_lines',
@@ -98,12 +98,12 @@ export const statementLines: SqlStatement = {
      ORDER BY e.at, e.seq LIMIT $6`,
 };
 
-/** A sum of a statement is one of this many of its kind; the rest is one line without a name. */
+/** Maximum number of named sums of each kind; the rest is one line without a name. */
 const SUMS_NAMED_MAX = 100;
 
 /**
- * Charges of a statement by day, by model and by key. $1 account, $2 start, $3 end, $4–$5 seq before the first line and of the last
- * one, NULL for a draft. → kind, name (NULL: all others), calls, amount
+ * $1 account, $2 start, $3 end, $4–$5 seq before the first line and seq of the last one, NULL for a draft. Charges of a statement by day,
+ * by model and by key. → kind, name (NULL: all others), calls, amount
  */
 export const statementSums: SqlStatement = {
   name: 'statement_sums',
@@ -126,7 +126,7 @@ export const statementSums: SqlStatement = {
      ORDER BY p.kind, least(p.place, ${SUMS_NAMED_MAX + 1})`,
 };
 
-/** $1 account, $2 end of the period, $3 seq of the last line or NULL. → owed for reversed payments then */
+/** $1 account, $2 end of the period, $3 seq of the last line or NULL. → owed: for reversed payments at that time */
 export const owedAt: SqlStatement = {
   name: 'owed_at',
   text: `SELECT coalesce(sum(e.amount), 0)::text AS owed FROM ledger_entries e

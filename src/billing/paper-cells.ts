@@ -5,44 +5,44 @@ type Pdf = PDFKit.PDFDocument;
 /** PDF's own fonts: every reader has them, and each has every character of Latin-1. */
 export type BuiltInFont = 'Helvetica' | 'Helvetica-Bold';
 
-/** A text on one line. */
+/** Text on one line. */
 export interface Cell {
   /** Latin-1 without control characters. */
   readonly text: string;
-  /** In points, of its left edge. */
+  /** Position of the left edge, in points. */
   readonly x: number;
-  /** In points: what is wider is cut. */
+  /** In points. Wider text is cut. */
   readonly width: number;
   readonly color: string;
   readonly align?: 'right' | 'center';
   readonly font?: BuiltInFont;
-  /** Where a click leads. */
+  /** The target of a click. */
   readonly link?: string;
 }
 
-/** Height of Helvetica's capitals above the baseline, as a share of the font size: where pdfkit puts its lines. */
+/** Height of Helvetica's capitals above the baseline, as a fraction of the font size: where pdfkit puts its lines. */
 export const ASCENT = 0.718;
 const CUT = '…';
-/** Its code in the encoding of PDF's own fonts; that of any other character here is the one in Latin-1. */
+/** The code of the ellipsis in the encoding of PDF's own fonts. All other characters here have their Latin-1 code. */
 const CUT_CODE = 0x85;
 const LATIN_1 = /^[\x20-\x7e\xa0-\xff]*$/;
 
-/** pdfkit counts its own from F1. */
+/** Names of the fonts on a page. pdfkit numbers its own fonts from F1. */
 const NAMES: Readonly<Record<BuiltInFont, string>> = { Helvetica: 'F1000', 'Helvetica-Bold': 'F1001' };
 const written = new WeakMap<Pdf, Map<BuiltInFont, PDFKit.PDFKitReference>>();
 
-/** Widths by code, in thousandths of the font size. */
+/** Character widths by code, in thousandths of the font size. */
 const widths = new Map<BuiltInFont, readonly number[]>();
 const inks = new Map<string, string>();
 
-/** Whether {@link drawCells} can draw it. */
+/** Returns whether {@link drawCells} can draw the text. */
 export function isBuiltInText(text: string): boolean {
   return LATIN_1.test(text);
 }
 
 /**
- * Draws the cells of a line, whose upper edge is at `y`. pdfkit lays out every text as a paragraph, which takes twenty times
- * as long, and a statement is hundreds of short texts. Its own font, size and colours stay as they are.
+ * Draws the cells of a line whose upper edge is at `y`. pdfkit lays out every text as a paragraph, which takes twenty times
+ * as long, and a statement has hundreds of short texts. pdfkit's own font, size and colors stay unchanged.
  */
 export function drawCells(pdf: Pdf, y: number, size: number, cells: readonly Cell[]): void {
   const baseline = y + ASCENT * size;
@@ -53,7 +53,7 @@ export function drawCells(pdf: Pdf, y: number, size: number, cells: readonly Cel
     const width = widthOf(text, font, size);
     const x = cell.x + (align === undefined ? 0 : (cell.width - width) / (align === 'right' ? 1 : 2));
     const hex = [...text].map((character) => codeOf(character).toString(16).padStart(2, '0')).join('');
-    // a page's own vertical axis leads downwards
+    // the vertical axis of a page points down
     line += `/${nameOnPage(pdf, font)} ${size} Tf\n${inkOf(color)}1 0 0 -1 ${short(x)} ${short(baseline)} Tm\n[<${hex}>] TJ\n`;
     if (link !== undefined) {
       pdf.link(x, y, width, size, link);
@@ -62,7 +62,7 @@ export function drawCells(pdf: Pdf, y: number, size: number, cells: readonly Cel
   pdf.addContent(`${line}ET\nQ`);
 }
 
-/** In points. */
+/** Returns the width of a text, in points. */
 function widthOf(text: string, font: BuiltInFont, size: number): number {
   const table = widths.get(font) ?? measure(font);
   let sum = 0;
@@ -81,7 +81,7 @@ function measure(font: BuiltInFont): readonly number[] {
   return table;
 }
 
-/** As much of its text as fits into its width. */
+/** Returns as much of the cell's text as fits into its width. */
 function cutText({ text, width }: Cell, font: BuiltInFont, size: number): string {
   if (widthOf(text, font, size) <= width) {
     return text;
@@ -97,7 +97,7 @@ function codeOf(character: string): number {
   return character === CUT ? CUT_CODE : character.charCodeAt(0);
 }
 
-/** The font's name among the page's. It is written once into a document, and pdfkit need not take it apart anew for each. */
+/** Returns the font's name on the page. Each font is embedded once per document, which spares pdfkit from parsing it each time. */
 function nameOnPage(pdf: Pdf, font: BuiltInFont): string {
   const fonts = written.get(pdf) ?? new Map<BuiltInFont, PDFKit.PDFKitReference>();
   written.set(pdf, fonts);
@@ -112,7 +112,7 @@ function nameOnPage(pdf: Pdf, font: BuiltInFont): string {
   return name;
 }
 
-/** The operator that sets a colour `#rrggbb`. */
+/** Returns the operator that sets a color `#rrggbb`. */
 function inkOf(color: string): string {
   const before = inks.get(color);
   if (before !== undefined) {

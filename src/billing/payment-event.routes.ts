@@ -18,7 +18,7 @@ const received = z.object({
   received: z.literal(true).meta({ description: 'The event is stored and processed later' }),
 });
 
-/** Stripe's events; mounted only where Stripe is configured. */
+/** Receives Stripe's events. Mounted only where Stripe is configured. */
 export function paymentEventRoutes({ verify, inbox, log }: PaymentEventOptions): Route[] {
   return [
     defineRoute({
@@ -38,7 +38,7 @@ export function paymentEventRoutes({ verify, inbox, log }: PaymentEventOptions):
       async handle({ body, headers }) {
         const signature = headers['stripe-signature'];
         await inbox.receive(verify(body, typeof signature === 'string' ? signature : undefined));
-        // the event is safe already; following it now only saves the buyer a wait for the next sweep
+        // the event is stored already; processing it now saves the buyer the wait for the next sweep
         inbox
           .process(EVENTS_PER_RUN)
           .catch((error: unknown) => log.warn({ error }, 'payment events not processed, trying again'));

@@ -6,7 +6,7 @@ import type { PaymentEvent } from './payment/payment.types.ts';
 import type { PaymentInboxStore, WaitingEvent } from './payment-inbox.store.ts';
 import type { ReversalsService } from './reversals.service.ts';
 
-/** An event about something we never heard of is kept that long: it may have come before what it is about. */
+/** How long an event about an unknown object is kept: it may have arrived before its object. */
 const UNKNOWN_KEPT_MS = 3 * 24 * 3_600_000;
 
 export interface PaymentInboxParts {
@@ -17,8 +17,8 @@ export interface PaymentInboxParts {
 }
 
 /**
- * Follows payment events. An event only says which object to ask the provider about, so order, repetition and content of
- * events don't matter.
+ * Processes payment events. An event only names the object to ask the provider about, so order,
+ * repetition and content of events don't matter.
  */
 export class PaymentInboxService {
   readonly #parts: PaymentInboxParts;
@@ -33,12 +33,14 @@ export class PaymentInboxService {
     this.#log = log;
   }
 
-  /** Stores a verified event; when this resolves it will be followed, whatever happens to this process. */
+  /** Stores a verified event. Once this resolves, the event will be processed, whatever happens to this process. */
   async receive(event: PaymentEvent): Promise<void> {
     await this.#parts.inbox.store(event);
   }
 
-  /** Follows up to `limit` waiting events. Returns how many it took; failed ones are tried again later. Rejects only when the database does. */
+  /**
+   * Processes up to `limit` waiting events. Returns how many it took; failed ones are retried later. Rejects only when the database fails.
+   */
   async process(limit: number): Promise<number> {
     const events = await this.#parts.inbox.claim(limit);
     for (const event of events) {
@@ -59,15 +61,12 @@ export class PaymentInboxService {
         await inbox.fail(event.id, 'unknown object, will retry');
       }
     } catch (error) {
-      this.#log.warn(
-        { error, event: event.id, type: event.type },
-        'payment event failed, it will be tried again',
-      );
+      this.#log.warn({ error, event: event.id, type: event.type }, 'payment event failed, will retry');
       await inbox.fail(event.id, error instanceof Error ? error.message.slice(0, 500) : 'unknown');
     }
   }
 
-  /** False when the event is about an object that we don't know (yet). */
+  /** Returns false when the event is about an object that we don't know (yet). */
   async #apply(event: WaitingEvent): Promise<boolean> {
     const { sessions, checkout, reversals } = this.#parts;
     if (event.subject === 'other' || event.objectId === null) {

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 provider, $2 event, $3 type, $4 object, $5 what is kept of it as JSON. No row: the event came before. */
+/** $1 provider, $2 event, $3 type, $4 object, $5 what is kept of it as JSON. No row when the event is already stored. */
 export const storePaymentEvent: SqlStatement = {
   name: 'store_payment_event',
   text: `
@@ -8,7 +8,7 @@ export const storePaymentEvent: SqlStatement = {
     ON CONFLICT (provider, event_id) DO NOTHING RETURNING event_id`,
 };
 
-/** Events that wait, taken for half a minute; each further try waits twice as long, an hour at most. $1 provider, $2 how many. */
+/** $1 provider, $2 limit. Claims waiting events for half a minute. Each further try waits twice as long, up to an hour. */
 export const claimPaymentEvents: SqlStatement = {
   name: 'claim_payment_events',
   text: `
@@ -21,14 +21,14 @@ export const claimPaymentEvents: SqlStatement = {
      RETURNING i.event_id, i.type, i.object_id, i.body->>'subject' AS subject, i.received_at`,
 };
 
-/** $1 provider, $2 event, $3 what was wrong with it or NULL. */
+/** $1 provider, $2 event, $3 the problem with it or NULL. */
 export const finishPaymentEvent: SqlStatement = {
   name: 'finish_payment_event',
   text: `
     UPDATE webhook_inbox SET processed_at = statement_timestamp(), error = $3 WHERE provider = $1 AND event_id = $2`,
 };
 
-/** $1 provider, $2 event, $3 why it will be tried again. */
+/** $1 provider, $2 event, $3 why it will be retried. */
 export const failPaymentEvent: SqlStatement = {
   name: 'fail_payment_event',
   text: `UPDATE webhook_inbox SET error = $3 WHERE provider = $1 AND event_id = $2`,

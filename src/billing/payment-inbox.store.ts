@@ -24,7 +24,7 @@ interface InboxRow extends pg.QueryResultRow {
   readonly received_at: Date;
 }
 
-/** Payment events as they came in: each once, kept until it has been followed. */
+/** The received payment events: each stored once and kept until it is processed. */
 export class PaymentInboxStore {
   readonly #pool: pg.Pool;
   readonly #provider: string;
@@ -34,14 +34,14 @@ export class PaymentInboxStore {
     this.#provider = provider;
   }
 
-  /** False for an event that was stored before. Of its content only the references are kept: the rest is personal data. */
+  /** Stores an event. Returns false if it was stored before. Keeps only the references of its content: the rest is personal data. */
   async store(event: PaymentEvent): Promise<boolean> {
     const kept = JSON.stringify({ subject: event.subject });
     const values = [this.#provider, event.id, event.type, event.objectId, kept];
     return (await run(this.#pool, storePaymentEvent, values)).length === 1;
   }
 
-  /** Takes up to `limit` events that are due; nobody else gets them for half a minute. */
+  /** Claims up to `limit` events that are due; no other process gets them for half a minute. */
   async claim(limit: number): Promise<WaitingEvent[]> {
     const rows = await run<InboxRow>(this.#pool, claimPaymentEvents, [this.#provider, limit]);
     return rows.map((row) => ({

@@ -2,15 +2,15 @@ import type { MovesSource, PaymentMove } from './payment/payment.types.ts';
 import type { PaymentMovesStore } from './payment-moves.store.ts';
 
 const DAY_MS = 86_400_000;
-/** A move may be listed some time after the instant that it is dated. */
+/** A move may be listed some time after the time it is dated. */
 const OVERLAP_MS = DAY_MS;
-/** Of history in one run; the next goes on. */
+/** Days of history to read in one run; the next run continues. */
 const DAYS_PER_RUN = 31;
 const MOVES_AT_ONCE = 100;
 
 /**
- * Keeps what a provider says its payments moved: amounts, fees, currency and dates, and the payout that took them to the bank. The books
- * do not depend on it; it joins them with the provider's and the bank's.
+ * Stores what a provider says its payments moved: amounts, fees, currency and dates, and the payout that took them to the bank. The books
+ * do not depend on it; it links them to the records of the provider and of the bank.
  */
 export class PaymentMovesService {
   readonly #store: PaymentMovesStore;
@@ -21,7 +21,7 @@ export class PaymentMovesService {
     this.#source = source;
   }
 
-  /** Reads what is new, up to 31 days of it. Returns how many moves were kept. Throws AppError provider_error: the next run goes on. */
+  /** Reads new moves, up to 31 days of them. Returns how many were stored. Throws AppError provider_error; the next run continues. */
   async follow(): Promise<number> {
     const seen = await this.#store.seen();
     if (!seen) {

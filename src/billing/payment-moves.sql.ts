@@ -1,8 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * $1 provider. From when on moves are to be read: where the last run ended, else the first payment that was credited. → since (NULL:
- * nothing was paid yet), now
+ * $1 provider. The time from which moves must be read: where the last run ended, or else the first credited payment. → since (NULL:
+ * nothing has been paid yet), now
  */
 export const movesSeen: SqlStatement = {
   name: 'payment_moves_seen',
@@ -11,13 +11,13 @@ export const movesSeen: SqlStatement = {
                 clock_timestamp() AS now`,
 };
 
-/** $1 provider, $2 until when they were read. */
+/** $1 provider, $2 the time until which moves were read. */
 export const keepMovesSeen: SqlStatement = {
   name: 'keep_payment_moves_seen',
   text: `INSERT INTO payment_moves_seen VALUES ($1, $2) ON CONFLICT (provider) DO UPDATE SET until = excluded.until`,
 };
 
-/** $1 provider, $2 moves as JSON. Those of payments that are ours; what was known of one stays, but for its payout. → id */
+/** $1 provider, $2 moves as JSON. Stores the moves of our payments. Of a known move, only the payout is updated. → id */
 export const keepMoves: SqlStatement = {
   name: 'keep_payment_moves',
   text: `
@@ -34,7 +34,7 @@ export const keepMoves: SqlStatement = {
     RETURNING id`,
 };
 
-/** $1 provider. The oldest time of a move that no payout has. → since (NULL: none) */
+/** $1 provider. The time of the oldest move without a payout in the last 90 days. → since (NULL: none) */
 export const movesWithoutPayout: SqlStatement = {
   name: 'payment_moves_without_payout',
   text: `SELECT min(created_at) AS since FROM payment_moves

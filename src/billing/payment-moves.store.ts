@@ -3,7 +3,7 @@ import { run } from '../store/statement.ts';
 import type { PaymentMove } from './payment/payment.types.ts';
 import { keepMoves, keepMovesSeen, movesSeen, movesWithoutPayout } from './payment-moves.sql.ts';
 
-/** What payments moved at a provider. */
+/** The moves of payments at a provider. */
 export class PaymentMovesStore {
   readonly #pool: pg.Pool;
   readonly #provider: string;
@@ -13,7 +13,7 @@ export class PaymentMovesStore {
     this.#provider = provider;
   }
 
-  /** Until when moves were read, at first the time of the first payment; undefined while nothing was paid. */
+  /** Returns the time until which moves were read, initially that of the first payment; undefined while nothing has been paid. */
   async seen(): Promise<{ since: Date; now: Date } | undefined> {
     const [row] = await run<{ since: Date | null; now: Date }>(this.#pool, movesSeen, [this.#provider]);
     return row?.since ? { since: row.since, now: row.now } : undefined;
@@ -23,13 +23,13 @@ export class PaymentMovesStore {
     await run(this.#pool, keepMovesSeen, [this.#provider, until]);
   }
 
-  /** The time of the oldest move of the last 90 days that is in no payout yet. */
+  /** Returns the time of the oldest move of the last 90 days that is not in a payout yet. */
   async withoutPayoutSince(): Promise<Date | undefined> {
     const [row] = await run<{ since: Date | null }>(this.#pool, movesWithoutPayout, [this.#provider]);
     return row?.since ?? undefined;
   }
 
-  /** Keeps those of payments that are ours; of one that is known, its payout. Returns how many. */
+  /** Stores the moves of our payments; of a known move, updates the payout. Returns how many. */
   async keep(moves: readonly PaymentMove[]): Promise<number> {
     const rows = moves.map((move) => ({
       id: move.id,

@@ -23,7 +23,7 @@ const UNPAYABLE = { ...MISSING, 410: 'The session has expired' } as const;
 const html = { schema: z.string(), mediaTypes: ['text/html'] } as const;
 const LOOK_AGAIN_SECONDS = 5;
 
-/** The page that a buyer comes back to, for every payment provider. */
+/** The page that buyers return to, for every payment provider. */
 export function checkoutResultRoutes(checkout: CheckoutService): Route[] {
   return [
     defineRoute({
@@ -33,7 +33,7 @@ export function checkoutResultRoutes(checkout: CheckoutService): Route[] {
       operationId: 'getCheckoutResult',
       summary: 'Page that buyers return to by default, with the state of the payment',
       query: z.object({
-        canceled: z.enum(['1']).optional().meta({ description: '1: the buyer came back without paying' }),
+        canceled: z.enum(['1']).optional().meta({ description: '1: the buyer returned without paying' }),
       }),
       response: { ...html, status: 200, also: MISSING },
       handle: ({ params, query, response }) =>
@@ -46,7 +46,7 @@ export function checkoutResultRoutes(checkout: CheckoutService): Route[] {
   ];
 }
 
-/** The test provider's payment page; mounted only where that provider is in use. */
+/** The test provider's payment page. Mounted only where that provider is used. */
 export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
   return [
     defineRoute({
@@ -66,7 +66,7 @@ export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
       ...page,
       method: 'post',
       operationId: 'payTestCheckout',
-      summary: 'The form of that page',
+      summary: 'Submit the form of the test payment page',
       body: z.instanceof(Buffer),
       bodyFormat: 'raw',
       bodyMediaType: 'application/x-www-form-urlencoded',
@@ -85,7 +85,7 @@ export function paymentPageRoutes(checkout: TestCheckoutService): Route[] {
   ];
 }
 
-/** On to where the buyer came from once the session is paid, by this form or before it. */
+/** Redirects to the success URL once the session is paid, by this form or earlier; otherwise shows the page. */
 function afterPaying(response: Response, row: CheckoutSessionRow, isDeclined: boolean): HtmlPage {
   const shown = paymentPage(row, isDeclined ? 'declined' : undefined);
   if (row.status !== 'complete') {

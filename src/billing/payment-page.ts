@@ -42,7 +42,7 @@ export function paymentPage(row: CheckoutSessionRow, notice: PageNotice): HtmlPa
     return testPage('Payment received', [paid(row), link(row.success_url, 'Continue')]);
   }
   if (row.status === 'expired') {
-    const content = html`<p>Nothing was paid. Start again where you came from.</p>${link(row.cancel_url, 'Go back')}`;
+    const content = html`<p>Nothing was paid. Go back and start again.</p>${link(row.cancel_url, 'Go back')}`;
     return { ...testPage('This checkout has expired', content), status: 410 };
   }
   const amount = amountOf(row);
@@ -61,8 +61,8 @@ export function paymentPage(row: CheckoutSessionRow, notice: PageNotice): HtmlPa
 }
 
 /**
- * Where a buyer comes back to unless the session names other pages: says how the payment stands. `isCanceled`: the buyer
- * came back without paying.
+ * Shows buyers the state of their payment when they return, unless the session names other pages.
+ * `isCanceled`: the buyer returned without paying.
  */
 export function resultPage(row: CheckoutSessionRow, isCanceled: boolean, refreshSeconds: number): HtmlPage {
   if (row.credited_at !== null) {
@@ -84,13 +84,13 @@ export function resultPage(row: CheckoutSessionRow, isCanceled: boolean, refresh
     ...page(
       'Confirming your payment',
       html`<p class="amount">${amountOf(row)}</p><p>The payment provider has not confirmed the payment yet. The credits are
-added as soon as it does; this page looks again every ${refreshSeconds} seconds.</p>`,
+added as soon as it does; this page checks again every ${refreshSeconds} seconds.</p>`,
     ),
     refreshSeconds,
   };
 }
 
-/** Shown to somebody who follows a wrong link. */
+/** Shown for a wrong link. */
 export function missingPage(): HtmlPage {
   const content = html`<p>The link may be cut off. Nothing was paid.</p>`;
   return { ...page('There is no such checkout', content), status: 404 };

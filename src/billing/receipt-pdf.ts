@@ -21,18 +21,18 @@ export interface Receipt {
   readonly buyer: Party;
   /** Public id of the checkout session. */
   readonly session: string;
-  /** The payment provider and its id of the payment. */
+  /** The payment provider, and its id of the payment. */
   readonly payment: string;
   /** Where the provider shows its own invoice or receipt. */
   readonly providerUrl: string | null;
   readonly amount: NanoUsd;
 }
 
-/** Thousandths of a percent in the whole. */
+/** 100 %, in thousandths of a percent. */
 const WHOLE = 100_000n;
 const CENT = 10_000_000n;
 
-/** The tax that an amount includes, in whole cents, half up. `percent` is decimal text with up to 3 decimals. */
+/** Returns the tax included in an amount, in whole cents, rounded half up. `percent` is decimal text with up to 3 decimals. */
 export function includedTax(amount: NanoUsd, percent: string): NanoUsd {
   const [whole = '0', fraction = ''] = percent.split('.');
   const rate = BigInt(whole + fraction.padEnd(3, '0'));
@@ -40,7 +40,7 @@ export function includedTax(amount: NanoUsd, percent: string): NanoUsd {
   return nanoUsd(((2n * amount * rate + divisor) / (2n * divisor)) * CENT);
 }
 
-/** A receipt for credits that were paid, as PDF. */
+/** Renders the receipt for a purchase of credits as PDF. */
 export async function receiptPdf(receipt: Receipt): Promise<Buffer> {
   const { number, issuedAt, paidAt, seller, amount } = receipt;
   const parties = seller ? [seller, receipt.buyer] : [receipt.buyer];

@@ -23,7 +23,10 @@ export class ReceiptsService {
     this.#seller = seller;
   }
 
-  /** The receipt of a paid session: issued when it is first asked for, the same ever after. Throws AppError checkout_session_not_found, provider_error. */
+  /**
+   * Returns the receipt of a paid session. It is issued at the first request and never changes. Throws AppError
+   * checkout_session_not_found, provider_error.
+   */
   async get(accountId: string, sessionId: string): Promise<IssuedDocument> {
     const session = await this.#checkout.get(accountId, sessionId);
     const paidAt = session.credited_at;

@@ -7,12 +7,12 @@ import type { CheckoutSessionRow } from '../store/models/checkout-session.model.
 import type { CheckoutStore } from './checkout.store.ts';
 import type { PaymentProvider } from './payment/payment.types.ts';
 
-/** Several events of one payment come at once; each that is overtaken asks the provider again. */
+/** Several events of one payment arrive at once; each that is overtaken asks the provider again. */
 const TRIES_MAX = 5;
 
 /**
- * Makes the ledger say what the provider says of a payment's refunds and disputes. Only their present state counts: pending, failed,
- * cancelled, won, reopened, in any order and number, end with credits that equal the money.
+ * Makes the ledger match the provider's refunds and disputes of a payment. Only their current state counts: pending, failed,
+ * canceled, won, reopened, in any order and number, end with credits that equal the money.
  */
 export class ReversalsService {
   readonly #movements: Movements;
@@ -47,7 +47,7 @@ export class ReversalsService {
     throw new AppError('service_unavailable', 'Another request is checking this payment; retry in a moment.');
   }
 
-  /** False when somebody booked a list of this payment meanwhile: ours may be older than theirs. */
+  /** Returns false when someone else booked a list of this payment meanwhile: ours may be older than theirs. */
   async #book(session: CheckoutSessionRow, paymentId: string): Promise<boolean> {
     const provider = this.#provider.name;
     const reversals = await this.#provider.reversalsOf(paymentId);
@@ -73,7 +73,7 @@ export class ReversalsService {
           payment: paymentId,
           unbooked: formatUsd(unbooked),
         },
-        'the provider took more of a payment than was paid: what exceeds it is not booked',
+        'the provider took back more of a payment than was paid: the excess is not booked',
       );
     }
     return outcome === 'followed';

@@ -15,7 +15,7 @@ const COLUMNS = [
   'checkout_session_id',
 ];
 
-/** A statement as CSV (RFC 4180): every movement on a line, oldest first, the running balance beside it. */
+/** Yields a statement as CSV (RFC 4180): one line per movement, oldest first, with the running balance. */
 export async function* statementCsv(
   lines: AsyncIterable<EntryRow>,
   accountId: string,

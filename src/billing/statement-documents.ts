@@ -15,16 +15,16 @@ import { type StatementDocument, statementPdf } from './statement-pdf.ts';
 export interface StatementDocumentParts {
   readonly store: DocumentsStore;
   readonly readModel: InvoicesReadModel;
-  /** The same by prepared statements: at the end of a month fifty thousand statements are read. */
+  /** The same read model with prepared statements: fifty thousand statements are read at the end of a month. */
   readonly issuing: InvoicesReadModel;
   readonly invoices: InvoicesService;
-  /** As it stands in tollgate.yaml now. */
+  /** The seller currently in tollgate.yaml. */
   readonly seller: () => Seller | undefined;
   /** Base of the links in a PDF, without a trailing slash. */
   readonly publicUrl: string;
 }
 
-/** Statements on paper: a final one as it was issued, another one as it stands. */
+/** Statements as documents: a final statement as it was issued, any other in its current state. */
 export class StatementDocuments implements StatementIssuer {
   readonly #parts: StatementDocumentParts;
 
@@ -40,8 +40,8 @@ export class StatementDocuments implements StatementIssuer {
   }
 
   /**
-   * The document of a final statement; undefined for one that may still change. One of an earlier release is issued when it is first
-   * asked for.
+   * Returns the document of a final statement, or undefined for one that may still change. A statement of an earlier
+   * release is issued at the first request.
    */
   async issued(accountId: string, row: InvoiceRow): Promise<IssuedDocument | undefined> {
     if (row.id === null || row.status === 'open') {
@@ -50,18 +50,18 @@ export class StatementDocuments implements StatementIssuer {
     return (await this.#parts.store.find(accountId, row.id)) ?? (await this.#issue(accountId, row));
   }
 
-  /** The PDF of a statement as it stands. */
+  /** Returns the PDF of a statement in its current state. */
   async draftPdf(accountId: string, row: InvoiceRow): Promise<Buffer> {
     const lines = new StatementLines();
     for await (const _ of lines.through(this.#parts.invoices.lines(accountId, row))) {
-      // what passes is noted
+      // `lines` records what passes through
     }
     const facts = await this.#facts(accountId, row, this.#parts.readModel);
     const { pdf } = await print(facts, lines, { number: undefined, issuedAt: new Date(systemClock.now()) });
     return pdf;
   }
 
-  /** The stored CSV of an issued statement of the account. */
+  /** Reads the stored CSV of an issued statement of the account. */
   storedCsv(accountId: string, document: IssuedDocument): AsyncGenerator<Buffer> {
     return this.#parts.store.csv(accountId, document.id);
   }
@@ -69,7 +69,7 @@ export class StatementDocuments implements StatementIssuer {
   async #issue(accountId: string, row: InvoiceRow): Promise<IssuedDocument> {
     invariant(row.id !== null, 'only a closed statement is issued');
     const lines = new StatementLines();
-    // before the transaction that holds the number: others wait for it
+    // read before the transaction that holds the lock of the number, for which others wait
     const final: InvoiceRow = row.status === 'open' ? { ...row, status: 'paid' } : row;
     const facts = await this.#facts(accountId, final, this.#parts.issuing);
     return this.#parts.store.issue({

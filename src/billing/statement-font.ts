@@ -6,18 +6,18 @@ import { ASCENT, drawCells, isBuiltInText } from './paper-cells.ts';
 
 const require = createRequire(import.meta.url);
 
-/** Noto Sans, in the parts that browsers are sent, about 100 characters each: a document reads the few that it needs. */
+/** Noto Sans, split into files of about 100 characters each, as for browsers: a document reads only the few it needs. */
 const LANGUAGES = ['sc', 'jp', 'kr'] as const;
 type Language = (typeof LANGUAGES)[number];
 
-/** No character that the fonts have lies above, nor below: what does is another font's. */
+/** Bounds of the characters that these fonts have; all others are in another font. */
 const FIRST = 0x2e80;
 const END = 0x30000;
 
 interface PartTable {
-  /** WOFF2 files of the package. */
+  /** Names of the WOFF2 files in the package. */
   readonly files: readonly string[];
-  /** By character above {@link FIRST}: 1 + the place of its file; 0: not in this font. */
+  /** For each character from {@link FIRST} on: 1 + the index of its file, or 0 when this font does not have it. */
   readonly places: Uint8Array;
 }
 
@@ -25,28 +25,28 @@ const tables = new Map<Language, PartTable>();
 
 type Pdf = PDFKit.PDFDocument;
 
-/** What PDF's built-in fonts can show. */
+/** The characters of PDF's built-in fonts. */
 const LATIN_1 = /^[\x20-\x7e\xa0-\xff]$/;
 const BUILT_IN = 'Helvetica';
-/** Latin, Greek, Cyrillic, Armenian, Georgian, Hebrew, Arabic; what a statement uses of it becomes a part of the document. */
+/** Latin, Greek, Cyrillic, Armenian, Georgian, Hebrew, Arabic. The characters that a statement uses are embedded in it. */
 const EMBEDDED = '@fontsource/dejavu-sans/files/dejavu-sans-latin-400-normal.woff2';
-/** Stands for a character that no font here has. */
+/** Replaces a character that no font here has. */
 const UNKNOWN = '□';
 const CUT = '…';
 
-/** The font that pdfkit has open; its types leave it out. */
+/** pdfkit's current font, which its types omit. */
 interface OpenFont {
   readonly _font: { readonly font: { hasGlyphForCodePoint(codePoint: number): boolean } };
 }
 
-/** As TrueType, 30 to 750 kB each. */
+/** Number of decompressed (TrueType) fonts to keep, 30 to 750 kB each. */
 const UNPACKED_MAX = 40;
 const unpacked = new LruMap<string, Uint8Array>(UNPACKED_MAX);
 
-/** Brings the thinnest weight up to the regular one, as a share of the font size. */
+/** Stroke width that makes the thinnest weight look regular, as a fraction of the font size. */
 const CJK_PEN = 0.042;
 
-/** A text in one font. */
+/** A piece of text in one font. */
 interface Run {
   readonly font: string;
   text: string;
@@ -55,18 +55,18 @@ interface Run {
 
 export interface FreeText {
   readonly text: string;
-  /** In points, of its upper left corner. */
+  /** Position of the upper left corner, in points. */
   readonly x: number;
   readonly y: number;
   readonly size: number;
   readonly color: string;
   /** In points. */
   readonly width: number;
-  /** What does not fit goes on below; otherwise it is cut. */
+  /** Whether text that does not fit continues below; otherwise it is cut. */
   readonly isParagraph?: boolean;
 }
 
-/** Makes ready what {@link drawFreeText} needs for these texts. Rejects when a font's file cannot be read. */
+/** Loads the fonts that {@link drawFreeText} needs for these texts. Rejects when a font's file cannot be read. */
 export async function addFonts(pdf: Pdf, texts: Iterable<string>): Promise<void> {
   const fonts = new Set([...texts].flatMap((text) => charactersOf(text).map(({ font }) => font)));
   for (const font of fonts) {
@@ -76,13 +76,13 @@ export async function addFonts(pdf: Pdf, texts: Iterable<string>): Promise<void>
   }
 }
 
-/** pdfkit reads WOFF2, too, but what it embeds of one is blank. */
+/** Decompresses a font: pdfkit reads WOFF2 as well, but embeds blank glyphs of it. */
 async function unpack(font: string): Promise<Uint8Array> {
   const before = unpacked.get(font);
   if (before) {
     return before;
   }
-  // not before the first such text: most services never draw one
+  // imported at the first such text: most services never draw one
   const { default: decompress } = await import('woff2-encoder/decompress');
   const bytes = await decompress(await readFile(require.resolve(font)));
   unpacked.set(font, bytes);
@@ -90,8 +90,8 @@ async function unpack(font: string): Promise<Uint8Array> {
 }
 
 /**
- * Draws a free text on the line that the built-in font would stand on, in fonts that have its characters. Returns whether all of
- * it could be drawn: a box stands for each character that is in no font here.
+ * Draws a free text in fonts that have its characters, on the baseline of the built-in font. Returns whether all of
+ * it could be drawn: a character that no font here has becomes a box.
  */
 export function drawFreeText(pdf: Pdf, { text, x, y, size, color, width, isParagraph }: FreeText): boolean {
   if (!isParagraph && isBuiltInText(text)) {
@@ -147,14 +147,14 @@ function charactersOf(text: string): Run[] {
   const isBuiltIn = characters.every(
     ({ text: character, cjk }) => cjk !== undefined || LATIN_1.test(character),
   );
-  // letters of a word stand in one font, also those that the built-in one has
+  // all letters of a word use one font, including those that the built-in font has
   const other = isBuiltIn ? BUILT_IN : EMBEDDED;
   return characters.map(({ text: character, cjk }) => {
     return { font: cjk ?? other, text: character, isCjk: cjk !== undefined };
   });
 }
 
-/** As much of it as fits into a width. */
+/** Returns as much of the text as fits into a width. */
 function cut(pdf: Pdf, runs: readonly Run[], width: number): Run[] {
   const widthOf = ({ font, text }: Run) => pdf.font(font).widthOfString(text);
   let room = width;
@@ -171,7 +171,7 @@ function cut(pdf: Pdf, runs: readonly Run[], width: number): Run[] {
   return kept;
 }
 
-/** The longest beginning of a run that fits. */
+/** Returns the longest prefix of a run that fits. */
 function beginning(run: Run, fits: (run: Run) => boolean): string {
   const characters = [...run.text];
   while (characters.length > 0 && !fits({ ...run, text: characters.join('') })) {
@@ -181,8 +181,8 @@ function beginning(run: Run, fits: (run: Run) => boolean): string {
 }
 
 /**
- * The file of the font that draws a Chinese, Japanese or Korean character, in the form of its text's language and the thinnest
- * weight; undefined: none has it.
+ * Returns the font file that draws a Chinese, Japanese or Korean character, in the form of its text's language and the thinnest
+ * weight; undefined when none has it.
  */
 function cjkFont(character: string, text: string): string | undefined {
   const place = (character.codePointAt(0) ?? 0) - FIRST;
@@ -199,7 +199,7 @@ function cjkFont(character: string, text: string): string | undefined {
   return undefined;
 }
 
-/** One code stands for forms that differ by language: kana tell Japanese, hangul Korean. */
+/** Returns the languages to try. One code point has forms that differ by language: kana indicate Japanese, hangul Korean. */
 function languagesOf(text: string): readonly Language[] {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(text)) {
     return ['jp', 'sc', 'kr'];

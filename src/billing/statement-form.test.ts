@@ -11,11 +11,11 @@ test.each([
   ['inv_1', 'TEXT/CSV;q=0.8, text/html', 'csv'],
   ['inv_1', 'text/html, text/csv, application/pdf', 'csv'],
   ['inv_1', 'application/json, application/pdf', 'json'],
-])('%s with Accept %j is answered as %s', (text, accept, form) => {
+])('%s with Accept %j is served as %s', (text, accept, form) => {
   expect(statementForm(text, accept)).toEqual({ id: 'inv_1', form });
 });
 
-test('a suffix of another kind is part of the id', () => {
+test('any other suffix is part of the id', () => {
   expect(statementForm('inv_1.xml', undefined)).toEqual({ id: 'inv_1.xml', form: 'json' });
   expect(statementForm('.pdf', undefined)).toEqual({ id: '.pdf', form: 'json' });
 });

@@ -2,7 +2,7 @@ export type StatementForm = 'json' | 'pdf' | 'csv';
 
 const SUFFIX = /^(.+)\.(pdf|csv)$/;
 
-/** Which form of a statement is asked for: by the id's suffix, else by the first form that `Accept` names, else JSON. */
+/** Returns the requested form of a statement: the id's suffix, else the first form that `Accept` names, else JSON. */
 export function statementForm(text: string, accept: string | undefined): { id: string; form: StatementForm } {
   const [, id, suffix] = SUFFIX.exec(text) ?? [];
   if (id !== undefined && suffix !== undefined) {

@@ -1,11 +1,11 @@
 import type { EntryRow } from './transactions.read-model.ts';
 
-/** Above this many charges a statement on paper helps nobody: they are summed, and the CSV has each. */
+/** A PDF with more charges than this helps nobody: the rest is summed up, and the CSV lists each. */
 const CHARGES_LISTED_MAX = 500;
-/** Bounds what is held in memory; operators book by hand. */
+/** Bounds the memory used; operators book by hand. */
 const OTHERS_LISTED_MAX = 5_000;
 
-/** The movements of a statement as far as paper lists them, and what the rest comes to. */
+/** Collects the movements that a statement's PDF lists, and sums up the rest. */
 export class StatementLines {
   readonly #listed: EntryRow[] = [];
   #charges = 0;
@@ -16,17 +16,17 @@ export class StatementLines {
     return this.#listed;
   }
 
-  /** How many are not listed. */
+  /** Number of movements that are not listed. */
   get furtherCount(): number {
     return this.#charges + this.#others - this.#listed.length;
   }
 
-  /** Nano-USD of those. */
+  /** Sum of the movements that are not listed, in nano-USD. */
   get furtherAmount(): bigint {
     return this.#further;
   }
 
-  /** The same movements, one by one; each is taken note of as it passes. */
+  /** Passes the movements on one by one and records each. */
   async *through(lines: AsyncIterable<EntryRow>): AsyncGenerator<EntryRow> {
     for await (const row of lines) {
       this.#add(row);

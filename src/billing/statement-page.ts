@@ -20,23 +20,23 @@ interface PageColors {
 
 export const palette: PageColors = { ink: '#1c2321', soft: '#5f6b66', line: '#d0d7d3', link: '#0b6b53' };
 
-/** A document on paper while it is drawn. */
+/** A document that is being drawn. */
 export interface Paper {
   readonly pdf: Pdf;
-  /** Ends it. Throws what pdfkit throws. */
+  /** Finishes the document. Rethrows pdfkit errors. */
   finish(): Promise<Buffer>;
 }
 
 /**
- * `madeAt`: the only time in the file, so that the same content has the same bytes. `texts`: the free ones that will be drawn.
- * Rejects when a font's file cannot be read.
+ * Opens a document. `madeAt` is the only time in the file, so that the same content has the same bytes. `texts` are the free texts that
+ * will be drawn. Rejects when a font's file cannot be read.
  */
 export async function openPaper(title: string, madeAt: Date, texts: Iterable<string>): Promise<Paper> {
   const pdf = new PDFDocument({
     size: 'A4',
     margin: MARGIN,
     bufferPages: true,
-    // none yet: taking one apart costs as much as half a page
+    // no font yet: parsing one costs as much as half a page
     font: '',
     info: { Title: title, CreationDate: madeAt },
   });
@@ -59,7 +59,7 @@ export async function openPaper(title: string, madeAt: Date, texts: Iterable<str
 
 export interface PaperHeading {
   readonly title: string;
-  /** Undefined: nobody is named. */
+  /** Undefined when no seller is named. */
   readonly seller: Party | undefined;
   readonly buyer: Party;
   readonly facts: readonly (readonly [label: string, value: string])[];
@@ -72,7 +72,7 @@ export function linesOf(party: Party): string[] {
   return [party.name, ...party.address, ...(party.tax_id === null ? [] : [`Tax id ${party.tax_id}`])];
 }
 
-/** Who it is from, who it is for, and what it is. */
+/** Draws the title, seller, buyer and facts. */
 export function drawHeading(pdf: Pdf, { title, seller, buyer, facts }: PaperHeading): void {
   drawCells(pdf, MARGIN, 22, [
     { text: title, x: MARGIN, width: CONTENT_WIDTH, color: palette.ink, font: 'Helvetica-Bold' },
@@ -114,7 +114,7 @@ function drawParty(
   return { y, isWhole };
 }
 
-/** A label and an amount on a line of their own, ruled off. The label of a total is ours, any other may be a free text. */
+/** Draws a label and an amount on a ruled line. The label of a total must be our own text; any other may be free text. */
 export function drawAmount(pdf: Pdf, label: string, amount: string, isTotal: boolean): void {
   const { y } = pdf;
   const font = isTotal ? 'Helvetica-Bold' : 'Helvetica';
@@ -139,7 +139,7 @@ export function drawRule(pdf: Pdf, y: number): void {
     .stroke();
 }
 
-/** Opens another page when less than that is left of this one, in points. Returns whether it did. */
+/** Starts a new page when less than `height` points are left on this one. Returns whether it did. */
 export function makeRoom(pdf: Pdf, height: number): boolean {
   if (pdf.y <= PAGE_HEIGHT - MARGIN - height) {
     return false;
@@ -148,7 +148,7 @@ export function makeRoom(pdf: Pdf, height: number): boolean {
   return true;
 }
 
-/** `name` and the page's number at the foot of each page. */
+/** Draws `name` and the page number at the foot of each page. */
 export function drawFooters(pdf: Pdf, name: string): void {
   const { count } = pdf.bufferedPageRange();
   for (let page = 0; page < count; page += 1) {

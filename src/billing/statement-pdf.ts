@@ -30,28 +30,28 @@ export interface StatementDocument {
   readonly invoice: InvoiceJson;
   /** Undefined on a draft. */
   readonly number: number | undefined;
-  /** Of a draft: when it was asked for. */
+  /** On a draft, the time of the request. */
   readonly issuedAt: Date;
-  /** The period has ended; a draft may still be one until the hourly close. */
+  /** Whether the period has ended. A draft may remain one until the hourly close. */
   readonly isOver: boolean;
   /** SHA-256 over the entries up to the last one, hex; null on a draft. */
   readonly digest: string | null;
-  /** What is owed for reversed payments at the end of the period. */
+  /** Nano-USD owed for reversed payments at the end of the period. */
   readonly owed: NanoUsd;
   readonly sums: readonly StatementSum[];
-  /** Read to the end. */
+  /** Must have read all movements. */
   readonly lines: StatementLines;
 }
 
-/** An amount is exact to the nano-dollar. */
+/** Decimals of amounts in lists, which are exact to the nano-dollar. */
 const LINE_DECIMALS = 9;
 
-/** Points: the size of tables. */
+/** Font size of tables, in points. */
 const SMALL = 7.5;
 
 type Pdf = PDFKit.PDFDocument;
 
-/** A statement as PDF: the totals first, then sums of usage, then every movement with its running balance. */
+/** Renders a statement as PDF: the totals first, then sums of usage, then every movement with its running balance. */
 export async function statementPdf(statement: StatementDocument): Promise<Buffer> {
   const { invoice, number, issuedAt, lines } = statement;
   const { pdf, finish } = await openPaper('Statement', issuedAt, textsOf(statement));
@@ -66,7 +66,7 @@ export async function statementPdf(statement: StatementDocument): Promise<Buffer
   if (lines.furtherCount > 0) {
     pdf.font('Helvetica-Bold').fontSize(9).fillColor(palette.ink).moveDown(0.8);
     const amount = formatUsd(nanoUsd(lines.furtherAmount));
-    pdf.text(`${lines.furtherCount} further movements, together ${amount}; each is in the CSV form.`, MARGIN);
+    pdf.text(`${lines.furtherCount} further movements, ${amount} in total; the CSV file lists each.`, MARGIN);
   }
   drawFooters(pdf, number === undefined ? invoice.id : documentNumber('statement', number));
   return finish();
@@ -81,9 +81,9 @@ function textsOf({ accountId, seller, buyer, sums, lines }: StatementDocument): 
   ];
 }
 
-/** What people read; `paid` would be taken for an invoice that was paid. */
+/** Names of statuses for readers; `paid` would be mistaken for a paid invoice. */
 const STATES: Readonly<Record<InvoiceJson['status'], string>> = {
-  draft: 'draft of a running period, not final',
+  draft: 'draft of the current period, not final',
   open: 'closed, being reconciled',
   paid: 'final',
   void: 'VOID: replaced by a later version',
@@ -109,7 +109,7 @@ function factsOf({
     ...issued,
     ['Account id', publicId('account', accountId)],
     ['Statement', invoice.id],
-    ['Period (UTC)', `${invoice.period_start.slice(0, 10)} to ${lastDay(invoice.period_end)}, both included`],
+    ['Period (UTC)', `${invoice.period_start.slice(0, 10)} to ${lastDay(invoice.period_end)} inclusive`],
     ['Status', invoice.status === 'draft' && isOver ? 'period over, not yet closed' : STATES[invoice.status]],
     ['Currency', invoice.currency],
     ...(digest === null ? [] : [['Digest', digest] satisfies [string, string]]),
@@ -232,7 +232,7 @@ function decimalsOf(amount: string): number {
   return amount.length - amount.indexOf('.') - 1;
 }
 
-/** The same amount with that many decimals: in a column, points have to stand below each other. */
+/** Pads an amount to a number of decimals, so that the decimal points of a column are aligned. */
 function fixed(amount: string, decimals: number): string {
   const [whole = '', fraction = ''] = amount.split('.');
   return `${whole}.${fraction.padEnd(decimals, '0')}`;

@@ -17,7 +17,7 @@ export class TestCheckoutService {
     this.#log = log;
   }
 
-  /** A session of the test provider. Throws AppError checkout_session_not_found for any other. */
+  /** Returns a session of the test provider. Throws AppError checkout_session_not_found for any other. */
   async find(id: string): Promise<CheckoutSessionRow> {
     const row = await this.#checkout.open(id);
     if (row.provider !== 'test') {
@@ -26,7 +26,7 @@ export class TestCheckoutService {
     return row;
   }
 
-  /** Pays an open session; a session that is paid already stays as it is. Returns it as it is then. */
+  /** Pays an open session; a session that is already paid stays as it is. Returns the session afterwards. */
   async pay(id: string): Promise<CheckoutSessionRow> {
     const row = await this.find(id);
     if (row.status === 'open') {

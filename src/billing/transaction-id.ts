@@ -3,7 +3,7 @@ import { ulidToUuid, uuidToUlid } from '../lib/ids.ts';
 export const TRANSACTION_TYPES = ['credit_purchase', 'usage_charge', 'refund', 'adjustment'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];
 
-/** Why there is an entry; tells apart what shares a type. */
+/** The reason for an entry; distinguishes entries of the same type. */
 export const REASON_CODES = [
   'usage',
   'purchase',
@@ -25,7 +25,7 @@ export type ReasonCode = (typeof REASON_CODES)[number];
 export const CONTRA_ACCOUNTS = ['cash_clearing', 'revenue', 'write_off', 'operator', 'receivable'] as const;
 export type ContraAccount = (typeof CONTRA_ACCOUNTS)[number];
 
-/** What the ledger knows an entry by: its kind and what it stands for. */
+/** The ledger's key of an entry: its type and the object it represents. */
 export interface EntryKey {
   readonly type: TransactionType;
   readonly reference: string;
@@ -38,12 +38,12 @@ const LETTERS: Readonly<Record<TransactionType, string>> = {
   adjustment: 'A',
 };
 
-/** The public id of a ledger entry, e.g. `txn_U01JD…`: made out of its key, so that it needs no column and no index. */
+/** Returns the public id of a ledger entry, e.g. `txn_U01JD…`. It is derived from the key, so it needs no column and no index. */
 export function transactionId(key: EntryKey): string {
   return `txn_${LETTERS[key.type]}${uuidToUlid(key.reference)}`;
 }
 
-/** The key behind a public id; undefined for text that is none. */
+/** Returns the key behind a public id, or undefined for text that is not one. */
 export function parseTransactionId(text: string): EntryKey | undefined {
   const type = TRANSACTION_TYPES.find((candidate) => text.startsWith(`txn_${LETTERS[candidate]}`));
   const reference = type && ulidToUuid(text.slice('txn_X'.length));

@@ -20,7 +20,7 @@ export function presentTransaction(row: EntryRow, accountId: string): Transactio
     type: row.type,
     amount: money(row.amount),
     balance_after: money(row.balance_after),
-    // what is not final is no entry of the ledger
+    // the ledger has only final entries
     status: 'settled',
     created_at: row.at.toISOString(),
     description: row.description ?? DESCRIPTIONS[row.type],
@@ -37,7 +37,7 @@ function relatedGeneration(row: EntryRow): string | null {
   return uuid === null ? null : publicId('generation', uuid);
 }
 
-/** Purchases, money taken back for one, and debts repaid out of one. */
+/** Returns the checkout session of a purchase, of its reversal, or of a debt repaid from it. */
 function relatedCheckout(row: EntryRow): string | null {
   const isPayment = row.contra === 'cash_clearing' && row.reason_code !== 'bank_payment';
   const session = isPayment
@@ -48,7 +48,7 @@ function relatedCheckout(row: EntryRow): string | null {
   return session === null ? null : publicId('checkoutSession', session);
 }
 
-/** Entries of earlier releases have no reason code; what they are follows from the rest, but for what an operator meant. */
+/** Entries of earlier releases have no reason code. It follows from the other columns, except for the operator's intention. */
 function reasonOf(row: EntryRow): ReasonCode {
   if (row.reason_code !== null) {
     return row.reason_code;

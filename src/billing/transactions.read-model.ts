@@ -21,9 +21,9 @@ export interface EntryRow {
   readonly reverses: string | null;
   readonly description: string | null;
   readonly at: Date;
-  /** `at` with microseconds: what a position is made of. */
+  /** `at` with microseconds, as used in positions. */
   readonly at_text: string;
-  /** Of the statement in force; null: the first, or none yet. */
+  /** Version of the statement in force; null when that is the first, or when there is none yet. */
   readonly statement_version: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface EntryFilter {
   readonly type: TransactionType | null;
   readonly apiKeyId: string | null;
   readonly limit: number;
-  /** Time with microseconds and seq of the last row of the page before. */
+  /** Time with microseconds and seq of the last row of the previous page. */
   readonly after: readonly string[] | undefined;
 }
 
@@ -45,7 +45,7 @@ export class TransactionsReadModel {
     this.#cells = cells;
   }
 
-  /** Newest first. */
+  /** Returns entries, newest first. */
   list(filter: EntryFilter): Promise<EntryRow[]> {
     const { accountId, from, before, type, apiKeyId, limit, after } = filter;
     const values = [accountId, from, before, after?.[0] ?? null, after?.[1] ?? null, limit];

@@ -28,9 +28,9 @@ export const transactionJson = z
       .meta({ description: 'Id of the entry, txn_…', examples: ['txn_U01JD0000000000000000000000'] }),
     type: z.enum(TRANSACTION_TYPES).meta({ description: 'Kind of entry' }),
     amount: moneyJson.meta({ description: 'Signed from the point of view of the balance' }),
-    balance_after: moneyJson.meta({ description: 'Balance of the account after it' }),
-    status: z.enum(['pending', 'settled', 'failed']).meta({ description: 'settled: it counts' }),
-    created_at: z.iso.datetime().meta({ description: 'When it was booked' }),
+    balance_after: moneyJson.meta({ description: 'Balance of the account after the entry' }),
+    status: z.enum(['pending', 'settled', 'failed']).meta({ description: 'settled: the entry is final' }),
+    created_at: z.iso.datetime().meta({ description: 'When the entry was booked' }),
     description: z.string().meta({ description: 'Display name' }),
     reason_code: z
       .enum(REASON_CODES)
@@ -41,12 +41,12 @@ export const transactionJson = z
     related_generation_id: z
       .string()
       .nullable()
-      .meta({ description: 'Generation it charges or refunds; null for others' }),
+      .meta({ description: 'Generation that the entry charges or refunds; null for other entries' }),
     related_checkout_session_id: z
       .string()
       .nullable()
-      .meta({ description: 'Checkout session it credits or takes back; null for others' }),
-    invoice_id: z.string().meta({ description: 'Statement of its month' }),
+      .meta({ description: 'Checkout session that the entry credits or reverses; null for other entries' }),
+    invoice_id: z.string().meta({ description: 'Statement of the month of the entry' }),
   })
   .meta({ id: 'BalanceTransaction' });
 

@@ -20,7 +20,7 @@ export class TransactionsService {
     this.#keys = keys;
   }
 
-  /** Newest first; a key that is not the account's has no movements. */
+  /** Returns movements, newest first. A key that does not belong to the account has none. */
   async list(
     { accountId }: Pick<Principal, 'accountId'>,
     query: ListTransactionsQuery,
@@ -47,7 +47,7 @@ export class TransactionsService {
     return cutPage(await this.#readModel.list(filter), query.limit, (row) => [row.at_text, row.seq]);
   }
 
-  /** Throws AppError transaction_not_found. */
+  /** Returns an entry. Throws AppError transaction_not_found. */
   async get(principal: Principal, id: string): Promise<EntryRow> {
     const key = parseTransactionId(id);
     const row = key && (await this.#readModel.find(principal.accountId, key));

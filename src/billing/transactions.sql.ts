@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** statement_version: of the statement in force that has the entry; NULL where that is the first or there is none yet. */
+/** statement_version: of the statement in force that contains the entry; NULL when that is the first, or when there is none yet. */
 const ENTRY = `
   SELECT e.type::text AS type, e.reference, e.seq, e.amount, e.balance_after, e.contra::text AS contra, e.reverses, e.reason_code,
          e.description, e.at, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at_text,
@@ -10,17 +10,17 @@ const ENTRY = `
          AND i.period_start = date_trunc('month', e.at, 'UTC')`;
 
 /**
- * $1 account, $2 from or NULL, $3 before or NULL, $4–$5 position of the last row (time with µs, seq) or NULL, $6 how many.
- * A position lies before every later row's (at, seq), because both rise together within an account.
+ * $1 account, $2 from or NULL, $3 before or NULL, $4–$5 position of the last row (time with µs, seq) or NULL, $6 limit.
+ * Comparing (at, seq) selects the rows past a position, because both rise together within an account.
  */
 const RANGE = `e.account_id = $1 AND e.at >= coalesce($2::timestamptz, '-infinity') AND e.at < coalesce($3::timestamptz, 'infinity')
      AND (e.at, e.seq) < (coalesce($4::timestamptz, 'infinity'), coalesce($5::bigint, 0))
    ORDER BY e.at DESC, e.seq DESC LIMIT $6`;
 
-/** Every type. */
+/** Entries of all types. */
 export const transactionsPage: SqlStatement = { name: 'transactions_page', text: `${ENTRY} WHERE ${RANGE}` };
 
-/** One type each, spelt out: the planner must see which index holds it. */
+/** Entries of one type each, as a literal: the planner must see which index covers it. */
 export const transactionsPageByType: Readonly<Record<string, SqlStatement>> = Object.fromEntries(
   ['credit_purchase', 'usage_charge', 'refund', 'adjustment'].map((type) => [
     type,
@@ -28,7 +28,7 @@ export const transactionsPageByType: Readonly<Record<string, SqlStatement>> = Ob
   ]),
 );
 
-/** As above; $7 key, $8 type or NULL. */
+/** Parameters as above; $7 key, $8 type or NULL. */
 export const transactionsPageByKey: SqlStatement = {
   name: 'transactions_page_by_key',
   text: `${ENTRY} WHERE e.api_key_id = $7 AND ($8::text IS NULL OR e.type::text = $8) AND ${RANGE}`,

@@ -4,7 +4,7 @@ export type CheckoutStatus = 'open' | 'complete' | 'expired';
 export type PaymentStatus = 'unpaid' | 'paid' | 'no_payment_required';
 
 export interface HostedSessionRequest {
-  /** Public id of our session: the provider is told it, and it makes the creation idempotent. */
+  /** Public id of our session. The provider stores it, and it makes the creation idempotent. */
   readonly sessionId: string;
   /** Whole cents. */
   readonly amount: NanoUsd;
@@ -13,10 +13,10 @@ export interface HostedSessionRequest {
   readonly expiresAt: Date;
 }
 
-/** A session as the provider sees it, fetched again: what an event says about it is never believed. */
+/** A session as the provider sees it, fetched again: what an event says about it is never trusted. */
 export interface HostedSession {
   readonly providerSessionId: string;
-  /** The public id of our session, as we told it. */
+  /** The public id of our session, as we passed it. */
   readonly sessionId: string | null;
   readonly url: string | null;
   readonly status: CheckoutStatus;
@@ -27,12 +27,12 @@ export interface HostedSession {
   readonly paymentId: string | null;
 }
 
-/** A refund or a dispute as it stands at the provider. */
+/** A refund or a dispute in its current state at the provider. */
 export interface PaymentReversal {
   /** The provider's id of the refund or dispute. */
   readonly id: string;
   readonly kind: 'refund' | 'dispute';
-  /** What it takes of the payment now, in nano-USD; zero once it failed, was cancelled or was won. */
+  /** What it currently takes from the payment, in nano-USD; zero once it failed, was canceled or was won. */
   readonly amount: NanoUsd;
 }
 
@@ -40,14 +40,14 @@ export interface PaymentReversal {
 export interface PaymentMove {
   readonly id: string;
   readonly paymentId: string;
-  /** The provider's word for it. */
+  /** The provider's own term. */
   readonly kind: string;
   /** In the smallest unit of {@link currency}, before the fee; negative when it was taken. */
   readonly amount: number;
   readonly fee: number;
-  /** Upper case: the balance's, which may be another than was paid in. */
+  /** Currency of the balance, upper case; it may differ from the currency of the payment. */
   readonly currency: string;
-  /** Of the payment's currency in the balance's; null: they are the same. */
+  /** Exchange rate from the payment's currency to the balance's; null when they are the same. */
   readonly exchangeRate: number | null;
   readonly createdAt: Date;
   /** When it may be paid out. */
@@ -57,24 +57,24 @@ export interface PaymentMove {
   readonly arrivesAt: Date | null;
 }
 
-/** Where the moves of payments are read. Every page that is read has a time limit and throws AppError provider_error. */
+/** Reads the moves of payments. Every page that is read has a time limit and throws AppError provider_error. */
 export interface MovesSource {
   readonly name: string;
   movesBetween(start: Date, end: Date): AsyncIterable<PaymentMove>;
-  /** Those in payouts that were made since, with their payout. */
+  /** Yields the moves in payouts made since `start`, with their payout. */
   paidOutSince(start: Date): AsyncIterable<PaymentMove>;
 }
 
-/** Someone who takes money on a page of their own. Every call has a time limit and throws AppError provider_error. */
+/** A provider that takes money on a page of its own. Every call has a time limit and throws AppError provider_error. */
 export interface PaymentProvider {
   readonly name: string;
   createSession(
     request: HostedSessionRequest,
   ): Promise<{ readonly providerSessionId: string; readonly url: string }>;
   fetchSession(providerSessionId: string): Promise<HostedSession>;
-  /** Where the payer finds the provider's own invoice or receipt of a paid session; null: it made none, or knows no such session. */
+  /** Returns where the payer finds the provider's own invoice or receipt of a paid session; null when there is none or no such session. */
   receiptUrlOf(providerSessionId: string): Promise<string | null>;
-  /** Every refund and dispute of a payment, also those that came to nothing. */
+  /** Returns every refund and dispute of a payment, including unsuccessful ones. */
   reversalsOf(paymentId: string): Promise<PaymentReversal[]>;
 }
 
@@ -82,7 +82,7 @@ export interface PaymentProvider {
 export interface PaymentEvent {
   readonly id: string;
   readonly type: string;
-  /** `session`: a checkout session changed; `payment`: a payment was taken back; `other`: nothing for us. */
+  /** `session`: a checkout session changed; `payment`: a refund or dispute of a payment changed; `other`: not relevant to us. */
   readonly subject: 'session' | 'payment' | 'other';
   readonly objectId: string | null;
 }

@@ -16,9 +16,9 @@ import type {
 
 export interface StripeOptions {
   readonly secretKey: string;
-  /** At least 16 characters: with an empty one, anybody could sign events. */
+  /** At least 16 characters: with an empty secret, anyone could sign events. */
   readonly webhookSecret: string;
-  /** Another origin than Stripe's, for tests against a contract server. */
+  /** An origin to use instead of Stripe's, for tests against a contract server. */
   readonly baseUrl?: string;
 }
 
@@ -26,12 +26,12 @@ const TIMEOUT_MS = 10_000;
 const SIGNATURE_TOLERANCE_SECONDS = 300;
 const NANO_PER_CENT = 10_000_000n;
 const PAGE_SIZE = 100;
-/** Stripe's SDK reads pages of its own accord up to this many of a payment. */
+/** Maximum number of refunds, disputes or payouts that Stripe's SDK reads by following pages. */
 const REVERSALS_MAX = 10_000;
 const STATUSES: readonly CheckoutStatus[] = ['open', 'complete', 'expired'];
 const PAYMENT_STATUSES: readonly PaymentStatus[] = ['unpaid', 'paid', 'no_payment_required'];
 
-/** Hosted checkout of Stripe. */
+/** Stripe's hosted checkout. */
 export class StripePayment implements PaymentProvider, MovesSource {
   readonly name = 'stripe';
   readonly #stripe: Stripe;
@@ -93,7 +93,7 @@ export class StripePayment implements PaymentProvider, MovesSource {
     const expand = ['invoice', 'payment_intent.latest_charge'];
     const session = await this.#call(() =>
       this.#stripe.checkout.sessions.retrieve(providerSessionId, { expand }).catch((error: unknown) => {
-        // paid at another account of Stripe's, or under a key that is no more
+        // paid with another Stripe account, or with a key that no longer exists
         if (error instanceof Stripe.errors.StripeInvalidRequestError) {
           return undefined;
         }
@@ -120,7 +120,7 @@ export class StripePayment implements PaymentProvider, MovesSource {
   }
 
   async *movesBetween(start: Date, end: Date): AsyncGenerator<PaymentMove> {
-    // Stripe counts in whole seconds: that of the end belongs to it
+    // Stripe counts in whole seconds, and the second of the end is included
     yield* this.#moves({ created: { gte: seconds(start), lte: seconds(end) } }, undefined);
   }
 
@@ -129,13 +129,13 @@ export class StripePayment implements PaymentProvider, MovesSource {
     const payouts = await this.#call(() =>
       this.#stripe.payouts.list(query).autoPagingToArray({ limit: REVERSALS_MAX }),
     );
-    // of a payout that was asked for by hand, nobody knows what is in it
+    // the contents of a manual payout are unknown
     for (const payout of payouts.filter(({ automatic, status }) => automatic && status !== 'failed')) {
       yield* this.#moves({ payout: payout.id }, payout);
     }
   }
 
-  /** Moves of payments, page by page. */
+  /** Yields the moves of payments, reading page by page. */
   async *#moves(
     filter: Stripe.BalanceTransactionListParams,
     payout: Stripe.Payout | undefined,
@@ -204,14 +204,14 @@ function reversal(
   return { id, kind, amount: fromCents(isTaken ? amount : 0) };
 }
 
-/** A refund's money has left with its creation, and comes back when it fails (docs.stripe.com/refunds#failed-refunds). */
+/** A refund takes the money when it is created, and returns it when it fails (docs.stripe.com/refunds#failed-refunds). */
 function isRefundTaken({ status }: Stripe.Refund): boolean {
   return status !== 'failed' && status !== 'canceled';
 }
 
 /**
- * A dispute's money is withdrawn while it is open and given back when it is won. Warnings are inquiries: no money moves until they
- * become disputes. What was prevented may have been withdrawn or not: its balance transactions tell.
+ * A dispute's money is withdrawn while it is open and returned when it is won. Warnings are inquiries: no money moves until they
+ * become disputes. For a prevented dispute, the balance transactions show whether money was withdrawn.
  */
 function isDisputeTaken({ status, balance_transactions: moves = [] }: Stripe.Dispute): boolean {
   if (status === 'prevented') {
@@ -220,7 +220,7 @@ function isDisputeTaken({ status, balance_transactions: moves = [] }: Stripe.Dis
   return status !== 'won' && !status.startsWith('warning_');
 }
 
-/** Undefined for what moved for another reason than a payment: a payout, a fee of the provider's own. */
+/** Returns undefined for moves without a payment: a payout, a fee of the provider. */
 function moveOf(
   transaction: Stripe.BalanceTransaction,
   payout: Stripe.Payout | undefined,

@@ -7,7 +7,7 @@ import type {
 } from './payment.types.ts';
 
 /**
- * A provider that takes no money: its payment page is a page of ours with a button. For trying things out; whoever can
+ * A provider that takes no money: its payment page is one of our own pages with a button. For trying things out only: anyone who can
  * open a session can fill the account, so it must not run where credits are worth anything.
  */
 export class TestPayment implements PaymentProvider {
@@ -23,7 +23,7 @@ export class TestPayment implements PaymentProvider {
     return { providerSessionId: request.sessionId, url: `${this.#publicUrl}/checkout/${request.sessionId}` };
   }
 
-  /** It knows nothing that our own row does not: its page books the payment itself. */
+  /** Returns nothing that our own row does not have: the test provider's page books the payment itself. */
   async fetchSession(providerSessionId: string): Promise<HostedSession> {
     return {
       providerSessionId,
