@@ -1,42 +1,42 @@
 import type { Database } from './database.ts';
 
 /**
- * Where rows are. An account and all it owns are in one cell, whole; the tables of the installation (HOME_TABLES) are in the home
- * database. Whoever reads or writes rows asks here for the database that has them, and nobody else knows how many there are.
+ * Where rows are stored. An account and everything it owns are in one cell; the tables of the installation (HOME_TABLES) are in the home
+ * database. All code that reads or writes rows asks here which database has them, and nothing else knows how many there are.
  */
 export interface Cells {
   readonly home: Database;
-  /** Of the account, by its id. */
+  /** Returns the cell of an account. */
   of(accountId: string): Database;
   /**
-   * Of whoever owns that, where only its id is known: a task in a job, an id in an address. Ask {@link of} wherever the account is known,
-   * too: an id from before ids carried their account's bucket ends in random bits, and with several cells only its row in a map,
-   * written when its account is moved, will tell where it is.
+   * Returns the cell of an object's owner when only the object's id is known: a task in a job, an id in a URL. Use {@link of} wherever the
+   * account is known as well: an id from before ids carried their account's bucket ends in random bits. With several cells, only its row in
+   * a map, written when its account is moved, will say where it is.
    */
   ofOwned(id: string): Database;
-  /** Every cell: for what is asked of one after the other, or of all at once, and needs no order over them. */
+  /** Returns every cell, for queries to each in turn or to all at once that need no order across them. */
   all(): readonly Database[];
   /**
-   * The one cell, for what is not made for several yet: the lanes of the ledger, relays, LISTEN, lists in one order over all accounts,
-   * proofs, sums for operators and gauges. Whoever is made for several asks {@link all} instead.
+   * The only cell, for code that does not support several yet: the lanes of the ledger, relays, LISTEN, lists ordered across all accounts,
+   * proofs, sums for operators and gauges. Code that supports several uses {@link all} instead.
    */
   readonly sole: Database;
 }
 
-/** All rows in one database, which is home, too. */
+/** Stores all rows in one database, which is also home. */
 export function oneCell(database: Database): Cells {
   const all = [database];
   const sole = () => database;
   return { home: database, of: sole, ofOwned: sole, all: () => all, sole: database };
 }
 
-/** Those of the items that are in one cell. */
+/** The items of a batch that belong to one cell. */
 export interface CellShare<Item> {
   readonly cell: Database;
   readonly items: readonly Item[];
 }
 
-/** Cuts a batch by cell, each share in the order of the batch. `cellOf`: where an item is. */
+/** Splits a batch by cell, keeping the order of the batch. `cellOf` returns the cell of an item. */
 export function byCell<Item>(
   items: readonly Item[],
   cellOf: (item: Item) => Database,
@@ -54,7 +54,7 @@ export function byCell<Item>(
   return [...shares].map(([cell, share]) => ({ cell, items: share }));
 }
 
-/** Asks every cell for rows at once; they come in the order of the cells. */
+/** Queries all cells at once. Returns the rows in the order of the cells. */
 export async function inAll<Row>(
   cells: Cells,
   ask: (cell: Database) => Promise<readonly Row[]>,

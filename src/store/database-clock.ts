@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * The database's time, carried on by this host's monotonic clock. What one host signs, expires or makes an id of, another compares:
- * with this clock they mean the same moment, wherever their own clocks stand and however those jump. Until the database has been
- * asked it is the host's own time.
+ * The database's time, advanced by this host's monotonic clock. Times that one host uses in signatures, expiries and ids are compared by
+ * another: with this clock both mean the same moment, however wrong or unsteady their own clocks are. Until the database has been
+ * asked, it returns the host's own time.
  */
 export class DatabaseClock implements Clock {
   /** Database's time minus `performance.now()`, in ms. */
@@ -19,8 +19,8 @@ export class DatabaseClock implements Clock {
   }
 
   /**
-   * The database said `databaseMs` (Unix ms) at some moment between `askedAt` and `answeredAt` (ms of `performance.now()`). What agrees
-   * with what is known changes nothing, so that time does not jitter with the answers.
+   * Records that the database reported `databaseMs` (Unix ms) at some moment between `askedAt` and `answeredAt` (ms of
+   * `performance.now()`). A report consistent with the current offset changes nothing, so that time does not jitter with every answer.
    */
   learn(databaseMs: number, askedAt: number, answeredAt: number): void {
     const [earliest, latest] = [databaseMs - answeredAt, databaseMs - askedAt];

@@ -5,9 +5,9 @@ import { readRows } from './report.ts';
 import type { SqlStatement } from './statement.ts';
 import { run } from './statement.ts';
 
-/** Ms between two looks: a moved address is noticed within it. */
+/** Interval between checks, in ms: a moved address is noticed within it. */
 const EVERY_MS = 5_000;
-/** What was seen last counts that long, in ms. */
+/** How long the last result is valid, in ms. */
 const FRESH_MS = 15_000;
 
 const serverSeen: SqlStatement = {
@@ -22,17 +22,17 @@ interface ServerSeen {
 }
 
 export interface DatabaseState {
-  /** The server takes writes. */
+  /** Whether the server accepts writes. */
   readonly writable: boolean;
-  /** Both pools answered, and ended where a new connection does. */
+  /** Whether both pools answered from the same server and database as a new connection. */
   readonly pools: boolean;
-  /** This host's clock minus the server's, in ms; undefined until the first look. */
+  /** This host's clock minus the server's, in ms; undefined until the first check. */
   readonly skewMs: number | undefined;
 }
 
 /**
- * Opens a new connection every few seconds: only a new one shows where the address leads now. Through it the others learn that the
- * server changed, and readiness that it takes no writes, that a pool is stuck or that the clocks differ.
+ * Opens a new connection every few seconds, because only a new one shows where the address leads now. The other connections thereby
+ * learn that the server changed, and readiness learns that it accepts no writes, that a pool is stuck or that the clocks differ.
  */
 export class DatabaseWatch {
   readonly #database: Database;
@@ -42,7 +42,7 @@ export class DatabaseWatch {
   #poolsAt = Number.NEGATIVE_INFINITY;
   #loop: Loop | undefined;
 
-  /** `clock` learns from each look what time it is. */
+  /** `clock` learns the time from each check. */
   constructor(database: Database, onFailure: (error: unknown) => void, clock = new DatabaseClock()) {
     this.#database = database;
     this.#onFailure = onFailure;
@@ -54,7 +54,7 @@ export class DatabaseWatch {
     return { writable: isFresh(this.#writableAt), pools: isFresh(this.#poolsAt), skewMs: this.#clock.skewMs };
   }
 
-  /** Looks once, then again and again until closed. */
+  /** Checks once, then repeatedly until closed. */
   async start(): Promise<void> {
     this.#loop = every(EVERY_MS, () => this.#look());
     await this.#loop.runNow();

@@ -6,42 +6,42 @@ import { PrimaryClient, ServerRegistry } from './primary-client.ts';
 
 export interface DatabaseSettings {
   readonly url: string;
-  /** Connections of the money pool; the lanes use one each, the rest serves movements and tasks. */
+  /** Connections of the money pool: each lane uses one, the rest serve movements and tasks. */
   readonly moneyConnections: number;
   /** Connections of Sequelize's pool: lists, reports, sessions. */
   readonly connections: number;
-  /** What the process does: its connections are named after it, its host and its id. */
+  /** Role of the process: its connections are named after it, its host and its process id. */
   readonly process?: 'api' | 'worker';
 }
 
-/** The two doors to the one Postgres: named statements on the money path, Sequelize for everything else. */
+/** The two ways to access the one Postgres database: named statements on the money path, Sequelize for everything else. */
 export interface Database {
   readonly money: pg.Pool;
   readonly sequelize: Sequelize;
   /** The server that all connections of this process belong to. */
   readonly servers: ServerRegistry;
-  /** A connection outside the pools, checked like theirs; the caller connects and ends it. */
+  /** Returns a connection outside the pools, checked like theirs. The caller connects and ends it. */
   openClient(options?: pg.ClientConfig): PrimaryClient;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
-/** A waiting lock is somebody else's stalled transaction: give up, requeue, let the others pass. */
+/** A lock that takes longer belongs to someone else's stalled transaction: give up, requeue, let the others pass. */
 const LOCK_TIMEOUT_MS = 1_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 5_000;
-/** The client's own limit, for a server that does not answer at all; above the statement timeout. */
+/** The client's own limit, above the statement timeout, for a server that does not answer at all. */
 const QUERY_TIMEOUT_MS = 12_000;
-/** A connection is replaced at that age, so that none outlives what is known of its server and its certificate. */
+/** Age at which a connection is replaced, so that none outlives what is known of its server and its certificate. */
 const AGE_MS_MAX = 300_000;
 
 /**
- * Connections of the money pool that stay open while nobody calls: the first call after a pause would wait for connecting, signing in and
- * planning. One for holds, one for settlements, two for what else a call asks.
+ * Connections of the money pool that stay open while idle: otherwise the first call after a pause would wait for connecting, signing in
+ * and planning. One for holds, one for settlements, two for the other queries of a call.
  */
 const KEPT_CONNECTIONS = 4;
 
-/** Postgres cuts names after 63 bytes; the process id stands at the end. */
+/** Postgres cuts names after 63 bytes, and the process id comes last. */
 const HOST_CHARACTERS_MAX = 36;
 
 const SESSION_LIMITS = {
@@ -57,8 +57,8 @@ const CONNECTION: pg.ClientConfig = {
 };
 
 /**
- * Opens both pools; connections are made on first use, both by the one parsed URL. `onError` is called for idle connections that broke:
- * they are replaced, but an unheard 'error' event would end the process. Throws ConfigError for a URL that cannot be used.
+ * Creates both pools from the one parsed URL; connections are made on first use. `onError` is called for idle connections that broke:
+ * they are replaced, but an unhandled 'error' event would end the process. Throws ConfigError for an unusable URL.
  */
 export function createDatabase(settings: DatabaseSettings, onError: (error: Error) => void): Database {
   const servers = new ServerRegistry(databaseAddresses(settings.url));
@@ -98,13 +98,13 @@ export function createDatabase(settings: DatabaseSettings, onError: (error: Erro
   };
 }
 
-/** As `pg_stat_activity` shows it: `tollgate-api@host:pid`. */
+/** Returns the name shown in `pg_stat_activity`: `tollgate-api@host:pid`. */
 function applicationName(role: DatabaseSettings['process']): string {
   const host = hostname().slice(0, HOST_CHARACTERS_MAX);
   return `tollgate${role === undefined ? '' : `-${role}`}@${host}:${process.pid}`;
 }
 
-/** Sequelize marks connections that broke. */
+/** Returns whether Sequelize may reuse a connection. Sequelize marks broken ones. */
 function isUsable(
   client: PrimaryClient & { readonly _invalid?: boolean; readonly _ending?: boolean },
 ): boolean {

@@ -1,6 +1,6 @@
 /**
- * Tables of the installation: in the home database, once. All others hold rows of accounts, and are in every cell. Sessions, members and
- * invitations are among those: they go with the keys that they stand for, and each is of one account.
+ * Tables of the installation, which exist once, in the home database. All others hold rows of accounts and are in every cell, including
+ * sessions, members and invitations: each belongs to one account and goes with the key it represents.
  */
 export const HOME_TABLES: readonly string[] = [
   'audit_log',

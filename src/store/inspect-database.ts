@@ -6,9 +6,9 @@ import type { PrimaryClient } from './primary-client.ts';
 const VERSION_MIN = 14;
 
 /**
- * Looks at the server before anything is built on it: it is reachable, a primary, new enough, and a connection stays with one of its
- * sessions. Throws ConfigError for what only a human can change, be it the certificate or the password, and what the last address
- * answered when none has a primary.
+ * Checks the server before anything is built on it: it is reachable, a primary and new enough, and a connection stays in one of its
+ * sessions. Throws ConfigError for problems that only a human can solve, such as the certificate or the password. When no address leads to
+ * a primary, throws the error of the last one.
  */
 export async function inspectDatabase(database: Database): Promise<void> {
   const [first, second] = [await reachPrimary(database), database.openClient()];
@@ -30,7 +30,7 @@ export async function inspectDatabase(database: Database): Promise<void> {
   }
 }
 
-/** Tries each address once: which of several is the primary shows when one of them is asked. */
+/** Tries each address once: only connecting shows which of them is the primary. */
 async function reachPrimary(database: Database): Promise<PrimaryClient> {
   for (let tries = 1; ; tries += 1) {
     const client = database.openClient();
@@ -48,7 +48,7 @@ async function reachPrimary(database: Database): Promise<PrimaryClient> {
 /** Wrong user or password, no entry in pg_hba.conf, no such database, no right to connect to it. */
 const REFUSED = ['28000', '28P01', '3D000', '42501'];
 
-/** What waiting does not change becomes a ConfigError of one line. */
+/** Turns an error that waiting does not solve into a one-line ConfigError. */
 function explain(error: unknown): unknown {
   const { code, message } = error as { readonly code?: string; readonly message: string };
   const refusal = tlsRefusal(error);
@@ -63,7 +63,7 @@ function explain(error: unknown): unknown {
   return REFUSED.includes(code ?? '') ? new ConfigError(`DATABASE_URL: ${message}`) : error;
 }
 
-/** Whether a transaction of one connection runs in the session that another one had, or a connection changes its session. */
+/** Returns whether a transaction of one connection runs in the session of another, or a connection changes its session. */
 async function sharesSessions(first: PrimaryClient, second: PrimaryClient): Promise<boolean> {
   const before = await session(first);
   await second.query('BEGIN');

@@ -1,10 +1,10 @@
 import type { Database } from './database.ts';
 
 export interface PoolCounts {
-  /** Connections that exist. */
+  /** Existing connections. */
   readonly total: number;
   readonly idle: number;
-  /** Callers that wait for one. */
+  /** Callers waiting for a connection. */
   readonly waiting: number;
 }
 
@@ -15,7 +15,7 @@ interface SequelizePool {
   readonly waiting: number;
 }
 
-/** How full both pools of this process are. */
+/** Returns how full both pools of this process are. */
 export function poolCounts({
   money,
   sequelize,

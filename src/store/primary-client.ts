@@ -1,30 +1,30 @@
 import pg from 'pg';
 import type { DatabaseAddress } from '../config/database-url.ts';
 
-/** The server that a connection ended at. */
+/** The server that a connection reached. */
 export interface ServerIdentity {
-  /** Start of the server in seconds since 1970: no two servers, and no two runs of one, share it. */
+  /** Start time of the server in seconds since 1970: unique to a run of a server. */
   readonly run: string;
-  /** Of the database within its server. */
+  /** Id of the database within its server. */
   readonly databaseId: string;
   readonly version: number;
   readonly isReadOnly: boolean;
 }
 
-/** How long statements may take, in ms. */
+/** Timeouts of a session, in ms. */
 export interface SessionLimits {
   readonly lock: number;
   readonly statement: number;
   readonly idleInTransaction: number;
 }
 
-/** A connection ended at a standby: it would serve reads of the past and refuse every booking. */
+/** A connection reached a standby, which would serve stale reads and reject every booking. */
 export class StandbyError extends Error {
-  /** SQLSTATE cannot_connect_now: an outage, to be tried again. */
+  /** SQLSTATE cannot_connect_now: an outage, to be retried. */
   readonly code = '57P03';
 
   constructor() {
-    super('this server of Postgres is a standby: its primary is wanted');
+    super('this Postgres server is a standby: a primary is required');
     this.name = 'StandbyError';
   }
 }
@@ -32,14 +32,14 @@ export class StandbyError extends Error {
 const CHECK_TIMEOUT_MS = 3_000;
 
 /**
- * SQLSTATEs that speak of the statement or of somebody else's lock, and leave the connection as good as it was: data (22), integrity
+ * SQLSTATEs that concern the statement or someone else's lock, and leave the connection usable: data (22), integrity
  * (23), rolled back (40), lock not available (55), statement timeout (57014), raised by our functions (P0, TG).
  */
 const HARMLESS = /^(22...|23...|40...|55...|57014|P0...|TG...)$/;
 
 /**
- * Which server the connections of this process belong to. They come from several pools, and a failover moves the address under
- * them: as soon as one of them meets another server, all that still talk to the former one are broken off.
+ * Tracks which server the connections of this process belong to. They come from several pools, and a failover can move the address
+ * behind them: as soon as one connection reaches another server, all connections to the previous one are broken off.
  */
 export class ServerRegistry {
   readonly #addresses: readonly DatabaseAddress[];
@@ -51,12 +51,12 @@ export class ServerRegistry {
     this.#addresses = addresses;
   }
 
-  /** The server that the newest connection ended at. */
+  /** The server that the newest connection reached. */
   get current(): ServerIdentity | undefined {
     return this.#current;
   }
 
-  /** The address to try now. */
+  /** The address for the next connection. */
   get address(): DatabaseAddress {
     return this.#addresses[this.#next % this.#addresses.length] as DatabaseAddress;
   }
@@ -65,7 +65,7 @@ export class ServerRegistry {
     return this.#addresses.length;
   }
 
-  /** No primary answered at this address: the next connection tries the following one. */
+  /** Records that no primary answered at this address, so that the next connection tries the following one. */
   failed(address: DatabaseAddress): void {
     if (address === this.address) {
       this.#next += 1;
@@ -88,9 +88,9 @@ export class ServerRegistry {
 }
 
 /**
- * A connection to the primary. It is checked before anybody gets it: a standby is refused, and the session's limits are set by a
- * statement, which poolers pass on where they refuse unknown startup parameters. An error that says something about the connection
- * or its server marks it as spent: no pool hands it out again.
+ * A connection to the primary. It is checked before anyone uses it: a standby is rejected, and the session's limits are set by a
+ * statement, which poolers pass on even where they reject unknown startup parameters. An error about the connection or its server marks
+ * it as spent: no pool hands it out again.
  */
 export class PrimaryClient extends pg.Client {
   readonly #address: DatabaseAddress;
@@ -105,14 +105,14 @@ export class PrimaryClient extends pg.Client {
     this.#address = registry.address;
     this.#registry = registry;
     this.#limits = limits;
-    // a connection that breaks while it is being checked has no owner yet that would hear of it, and unheard it ends the process
+    // a connection that breaks during the check has no owner yet to handle the event, and an unhandled one ends the process
     this.on('error', () => {
       this.#isSpent = true;
     });
     this.query = watched(this.query.bind(this), (error) => this.#judge(error));
   }
 
-  /** Undefined until it has been checked. */
+  /** Undefined until the connection has been checked. */
   get server(): ServerIdentity | undefined {
     return this.#server;
   }
@@ -137,7 +137,7 @@ export class PrimaryClient extends pg.Client {
     return undefined;
   }
 
-  /** Ends it at once, without a word to the server; what runs on it fails as with any broken connection. */
+  /** Ends the connection at once, without notifying the server. Queries running on it fail as with any broken connection. */
   breakOff(): void {
     this.#isSpent = true;
     this.connection.stream.destroy();
@@ -190,7 +190,7 @@ export class PrimaryClient extends pg.Client {
   }
 }
 
-/** The same function; `judge` sees its failures first, whether by callback or promise. */
+/** Returns the same function, except that `judge` sees failures first, whether by callback or promise. */
 function watched(query: pg.Client['query'], judge: (error: unknown) => void): pg.Client['query'] {
   const send = query as (...values: unknown[]) => unknown;
   const watching = (...values: unknown[]): unknown => {

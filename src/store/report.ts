@@ -11,7 +11,7 @@ export function readRows<Row extends object>(
   return sequelize.query<Row>(statement.text, { bind: [...values], type: QueryTypes.SELECT });
 }
 
-/** Reads by {@link readRows}. */
+/** Returns a reader that uses {@link readRows}. */
 export function reportReads(sequelize: Sequelize): ReadRows {
   return (statement, values) => readRows(sequelize, statement, values);
 }

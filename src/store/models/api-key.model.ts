@@ -1,12 +1,12 @@
 import type { Model, ModelStatic, Sequelize } from 'sequelize';
 import { DataTypes } from 'sequelize';
 
-/** Limits of a key or an account as they are stored; what is absent is as configured. */
+/** Stored limits of a key or an account. An absent limit takes the configured value. */
 export interface StoredRateLimits {
   readonly requests_per_minute?: number;
   readonly tokens_per_minute?: number;
   readonly concurrency?: number;
-  /** Of accounts only. */
+  /** Set on accounts only. */
   readonly queued_tasks?: number;
 }
 
@@ -23,7 +23,7 @@ export interface ApiKeyRow {
   limit_nano: string | null;
   cap_nano: string | null;
   limit_reset: 'daily' | 'weekly' | 'monthly' | null;
-  /** What `spent` was when the count began that the limit is about. */
+  /** The value of `spent` when the current count of the limit began. */
   spent_before: string;
   spent: string;
   held: string;
@@ -38,7 +38,7 @@ export type ApiKeyModel = ModelStatic<Model<ApiKeyRow, Partial<ApiKeyRow>>>;
 
 const NAME = 'api_keys';
 
-/** The model of `api_keys` in one database: row shape only. Made once per database. */
+/** Returns the model of `api_keys` in one database: row shape only. Created once per database. */
 export function apiKeyModel(sequelize: Sequelize): ApiKeyModel {
   if (sequelize.isDefined(NAME)) {
     return sequelize.model(NAME) as ApiKeyModel;

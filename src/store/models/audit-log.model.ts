@@ -13,7 +13,7 @@ export interface AuditLogRow {
 
 export type AuditLogModel = ModelStatic<Model<AuditLogRow, Partial<AuditLogRow>>>;
 
-/** The model of `audit_log` on one connection: row shape only. */
+/** Returns the model of `audit_log` on one connection: row shape only. */
 export function auditLogModel(sequelize: Sequelize): AuditLogModel {
   return sequelize.define<Model<AuditLogRow, Partial<AuditLogRow>>>(
     'audit_log',

@@ -18,7 +18,7 @@ export interface CheckoutSessionRow {
   created_at: Date;
   expires_at: Date;
   credited_at: Date | null;
-  /** How often the provider's list of refunds and disputes was booked, as decimal text. */
+  /** How often the provider's list of refunds and disputes has been booked, as decimal text. */
   reversals_seen: string;
 }
 
@@ -26,7 +26,7 @@ export type CheckoutSessionModel = ModelStatic<Model<CheckoutSessionRow, Partial
 
 const NAME = 'checkout_sessions';
 
-/** The model of `checkout_sessions` in one database: row shape only. Made once per database. */
+/** Returns the model of `checkout_sessions` in one database: row shape only. Created once per database. */
 export function checkoutSessionModel(sequelize: Sequelize): CheckoutSessionModel {
   if (sequelize.isDefined(NAME)) {
     return sequelize.model(NAME) as CheckoutSessionModel;
