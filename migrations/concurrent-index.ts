@@ -4,8 +4,8 @@ import { isAboutLocks, type LockPatience, withPatience } from './lock-patience.t
 import type { ConcurrentIndex } from './migration.types.ts';
 
 /**
- * A concurrent build waits until every transaction that began before it has ended, a backup for instance. Nobody waits behind it, and giving
- * up throws the work away, so it waits for minutes: in all, a quarter of an hour, before deployments give up on a migration.
+ * A concurrent build waits for the end of every transaction that began before it, for instance of a backup. Nothing waits behind it, and
+ * giving up discards its work, so it may wait for minutes: a quarter of an hour in total, less than deployments allow for a migration.
  */
 const BUILD_PATIENCE: LockPatience = { timeoutMs: 5 * 60_000, tries: 3, pauseMs: 1_000 };
 
@@ -22,7 +22,7 @@ const DESCRIBE_INDEX = `
     FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_class t ON t.oid = i.indrelid
    WHERE c.relnamespace = ${OUR_SCHEMA} AND c.relname = $1`;
 
-/** Partitions without their part of an index. Those made while it is built get it at once, under a name of Postgres's choice. */
+/** Partitions without their part of an index. Partitions created during the build get it at once, under a name that Postgres chooses. */
 const UNATTACHED_PARTITIONS = `
   SELECT p.relname AS name FROM pg_class index
     JOIN pg_index i ON i.indexrelid = index.oid JOIN pg_inherits h ON h.inhparent = i.indrelid JOIN pg_class p ON p.oid = h.inhrelid
@@ -37,9 +37,9 @@ const OLDEST_TRANSACTION = `
    ORDER BY age(backend_xmin) DESC LIMIT 1`;
 
 /**
- * Builds an index while everybody reads and writes on; one that is there and valid stays. What a build that was ended has left behind is
- * built anew (an INVALID index) or gone on from (partitions that are done). Expects the migration lock to be held by the client's session,
- * and no transaction to be open. Throws what Postgres throws, and an Error that names the transaction that was waited for in vain.
+ * Builds an index while everyone keeps reading and writing. A valid index stays as it is. What an interrupted build left behind is
+ * rebuilt (an INVALID index) or continued (partitions that are done). Expects the migration lock to be held by the client's session,
+ * and no transaction to be open. Throws Postgres errors, and an Error that names the transaction it waited for in vain.
  */
 export async function buildIndex(
   client: Client,
@@ -54,7 +54,7 @@ export async function buildIndex(
   await (table.isPartitioned ? buildPartitioned : buildPlain)(client, index, patience);
 }
 
-/** Drops the index where it is there. Calls wait for it: `migrateDown` is for development. */
+/** Drops the index if it exists. Calls wait for it: `migrateDown` is for development. */
 export async function dropIndex(client: Client, { name }: ConcurrentIndex): Promise<void> {
   await inTransaction(client, async () => {
     await client.query(`DROP INDEX IF EXISTS ${escapeIdentifier(name)}`);
@@ -66,7 +66,7 @@ async function buildPlain(client: Client, index: ConcurrentIndex, patience: Lock
     if ((await describeIndex(client, index))?.isValid) {
       return;
     }
-    // for the rest of the session, since these statements refuse to be in a transaction
+    // set for the rest of the session, since these statements cannot run in a transaction
     await client.query(`SET lock_timeout = ${patience.timeoutMs}`);
     await client.query('SET statement_timeout = 0');
     await client.query(`DROP INDEX CONCURRENTLY IF EXISTS ${escapeIdentifier(index.name)}`);
@@ -77,7 +77,7 @@ async function buildPlain(client: Client, index: ConcurrentIndex, patience: Lock
   });
 }
 
-/** Each partition's part is built by itself. The parent's index is valid from the moment that the last one is attached. */
+/** Builds each partition's part separately. The parent's index becomes valid when the last part is attached. */
 async function buildPartitioned(
   client: Client,
   index: ConcurrentIndex,
@@ -92,7 +92,7 @@ async function buildPartitioned(
     const { rows } = await client.query<{ name: string }>(UNATTACHED_PARTITIONS, [index.name]);
     if (rows.length === 0) {
       throw new Error(
-        `${index.name} is attached on every partition of ${index.table} and not valid: drop it and migrate again`,
+        `${index.name} is attached on every partition of ${index.table} but is not valid: drop it and migrate again`,
       );
     }
     for (const { name: partition } of rows) {
@@ -107,7 +107,7 @@ async function buildPartitioned(
   }
 }
 
-/** What is there under the name of the index. Throws an Error where that belongs to another table. */
+/** Returns the index of that name, if any. Throws an Error when it belongs to another table. */
 async function describeIndex(
   client: Client,
   index: ConcurrentIndex,

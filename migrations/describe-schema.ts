@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Partitions are made by the calendar; only their parents belong to the schema. */
+/** Partitions are created by the calendar; only their parents belong to the schema. */
 const IS_OURS = `c.relnamespace = 'public'::regnamespace AND NOT c.relispartition`;
 
 const TABLES = `
@@ -45,8 +45,8 @@ interface TableRow {
 }
 
 /**
- * The schema of a migrated database as text for review: every table with its columns, rules, indexes and triggers,
- * every type and function, in a stable order. Not meant to be run.
+ * Returns the schema of a migrated database as text for review: every table with its columns, constraints, indexes and triggers,
+ * every type and function, in a stable order. Not meant to be executed.
  */
 export async function describeSchema(client: Client): Promise<string> {
   const tables = await client.query<TableRow>(TABLES);

@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import { MIGRATIONS } from './catalog.ts';
 import { inTransaction } from './in-transaction.ts';
 
-/** The database functions of one family, as this build wants them. */
+/** The database functions of one family, in the version of this build. */
 export interface FunctionFile {
   /** `functions/<family>.sql`, as in `schema_functions`. */
   readonly name: string;
@@ -15,7 +15,7 @@ export interface FunctionFile {
   readonly checksum: string;
 }
 
-/** Reads `migrations/functions/*.sql`, sorted by name. The compiled build reads them in the package's folder, too. */
+/** Reads `migrations/functions/*.sql`, sorted by name. The compiled build reads them from the package's folder, too. */
 export function functionFiles(): FunctionFile[] {
   const folder = ['./functions', '../../migrations/functions']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
@@ -33,14 +33,14 @@ export function functionFiles(): FunctionFile[] {
 }
 
 /**
- * Functions take their search path FROM CURRENT: whoever calls one, it works on the schema it was made in, which may be any cell's. Named
- * last, the schema of temporary tables hides none of ours.
+ * Functions take their search path FROM CURRENT, so that they work on the schema they were created in, which may be any cell's, whoever
+ * calls them. The schema of temporary tables is named last, so that it cannot hide our tables.
  */
 const KEEP_SCHEMA = `SELECT set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)`;
 
 /**
- * Applies each file whose latest applied version is another one, all in one transaction: no call sees half of them.
- * Expects the migration lock to be held. Returns the names applied. Throws what Postgres throws.
+ * Applies each file whose latest applied version differs, all in one transaction, so that no call sees a mixture.
+ * Expects the migration lock to be held. Returns the names applied. Throws Postgres errors.
  */
 export async function applyFunctions(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string; checksum: string }>(
@@ -51,7 +51,7 @@ export async function applyFunctions(client: Client): Promise<string[]> {
   if (changed.length === 0) {
     return [];
   }
-  // bodies are not checked while some of the functions they call are still missing
+  // bodies are not checked, because functions they call may still be missing
   const statements = [
     'SET LOCAL check_function_bodies = off',
     KEEP_SCHEMA,
@@ -72,8 +72,8 @@ export async function applyFunctions(client: Client): Promise<string[]> {
 }
 
 /**
- * Before a migration is undone: forgets which versions were applied, so that the next `migrateUp` applies all of them,
- * and drops the functions that no numbered migration makes, since none would drop them.
+ * Prepares for undoing a migration: forgets which versions were applied, so that the next `migrateUp` applies all of them,
+ * and drops the functions that no numbered migration creates, since no migration would drop them.
  */
 export async function forgetFunctions(client: Client): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(

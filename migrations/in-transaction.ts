@@ -2,8 +2,8 @@ import type { Client } from 'pg';
 import { BRIEF_PATIENCE, type LockPatience, withPatience } from './lock-patience.ts';
 
 /**
- * Commits what `work` did on the client, or rolls all of it back and throws what it threw. Where a lock cannot be had in time, it is
- * rolled back and done again.
+ * Commits what `work` did on the client, or rolls all of it back and rethrows its error. If a lock is not
+ * available in time, rolls back and tries again.
  */
 export function inTransaction(
   client: Client,

@@ -3,19 +3,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK_DETECTED = '40P01';
 
-/** How long a statement may wait for a lock, and how often it is tried again where that was not enough. */
+/** How long a statement may wait for a lock, and how often it is retried after that. */
 export interface LockPatience {
   readonly timeoutMs: number;
   readonly tries: number;
   readonly pauseMs: number;
 }
 
-/** Calls wait behind a lock that is waited for: three seconds are less than any of them may take. In all, four minutes. */
+/** Calls queue behind a waiting lock request: three seconds are less than any call may take. Four minutes in total. */
 export const BRIEF_PATIENCE: LockPatience = { timeoutMs: 3_000, tries: 60, pauseMs: 1_000 };
 
 /**
- * Does `attempt`, and does it again where a lock could not be had in time or was part of a deadlock. The attempt sets its own
- * `lock_timeout`, and leaves nothing behind when it throws. Throws what the last one threw.
+ * Runs `attempt`, and repeats it when a lock was not available in time or was part of a deadlock. The attempt sets its own
+ * `lock_timeout`, and leaves nothing behind when it throws. Rethrows the last error.
  */
 export async function withPatience(
   { tries, pauseMs }: LockPatience,
@@ -34,7 +34,7 @@ export async function withPatience(
   }
 }
 
-/** Whether Postgres says that a lock could not be had. */
+/** Returns whether Postgres reports that a lock was not available. */
 export function isAboutLocks(error: unknown): boolean {
   const { code } = error as { readonly code?: unknown };
   return code === LOCK_NOT_AVAILABLE || code === DEADLOCK_DETECTED;

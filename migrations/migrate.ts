@@ -10,38 +10,38 @@ import { rightsOf } from './rights.ts';
 import { rightsOfScaler } from './scaler-rights.ts';
 import { rightsOfWorker } from './worker-rights.ts';
 
-/** Session advisory lock that makes replicas migrate one after the other. The number only has to be ours alone. */
+/** Session advisory lock that makes replicas migrate one after the other. The number only has to be unique to us. */
 const MIGRATION_LOCK = 7_706_115_001;
 
-/** Between two questions for the lock. */
+/** Pause between attempts to take the lock. */
 const LOCK_PAUSE_MS = 100;
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The oldest major version that the suite has passed on. */
+/** The oldest major version on which the test suite passes. */
 const POSTGRES_OLDEST = 14;
 
 export interface MigrateOptions {
-  /** Connects as the role that owns the schema. */
+  /** Connection URL of the role that owns the schema. */
   readonly ownerUrl: string;
-  /** The role the application connects as; gets its rights when it is another role than the owner. */
+  /** The role the application connects as. It is granted its rights unless it is the owner. */
   readonly applicationRole?: string;
-  /** The role of workers that run engines and finish files; gets its rights when it is named. */
+  /** The role of workers that run engines and finish files. It is granted its rights when given. */
   readonly workerRole?: string;
-  /** The role of what scales workers by waiting tasks; gets its rights when it is named. */
+  /** The role of the service that scales workers by waiting tasks. It is granted its rights when given. */
   readonly scalerRole?: string;
-  /** Another list than {@link MIGRATIONS}. */
+  /** Replaces {@link MIGRATIONS}. */
   readonly migrations?: readonly Migration[];
 }
 
 /**
- * Applies every pending migration, each in its own transaction or as indexes that are built beside all traffic, then every function file
- * that changed, all in one transaction. Returns the names applied (`functions/<name>.sql` for the latter). Throws what Postgres throws.
+ * Applies every pending migration, each in its own transaction or as indexes built alongside all traffic, then every function file
+ * that changed, all in one transaction. Returns the names applied (`functions/<name>.sql` for the latter). Throws Postgres errors.
  */
 export function migrateUp(options: MigrateOptions): Promise<string[]> {
   return withLockedClient(options.ownerUrl, async (client) => {
     const { migrations = MIGRATIONS } = options;
     const applied = (await umzugOn(client, migrations).up()).map((migration) => migration.name);
-    // a release that is newer than this build owns the functions, and knows which of its tables are money's: nothing older replaces that
+    // a release newer than this build owns the functions, and knows which of its tables hold money: an older build must not replace that
     if (await isAhead(client, migrations)) {
       return applied;
     }
@@ -60,8 +60,8 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
 }
 
 /**
- * Undoes migrations down to and including the named one (default: the newest). Returns the names undone. The functions
- * are as before the next `migrateUp` only in part: it applies every file again.
+ * Undoes migrations down to and including the named one (default: the newest). Returns the names undone. Afterwards the functions are
+ * only partly those of that state, until the next `migrateUp` applies every file again.
  */
 export function migrateDown(options: MigrateOptions, to?: string): Promise<string[]> {
   return withLockedClient(options.ownerUrl, async (client) => {
@@ -72,7 +72,7 @@ export function migrateDown(options: MigrateOptions, to?: string): Promise<strin
   });
 }
 
-/** Names of the migrations this build has, oldest first. */
+/** Returns the names of this build's migrations, oldest first. */
 export function migrationNames(): string[] {
   return namesOf(MIGRATIONS);
 }
@@ -83,7 +83,7 @@ function namesOf(migrations: readonly Migration[]): string[] {
 
 async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-  // a connection that is lost fails the statement under way or the next one
+  // a lost connection fails the current statement or the next one
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -99,7 +99,7 @@ async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => P
 }
 
 /**
- * Asks for the lock until it is free. A session that waits for it inside a statement would be an old transaction for the concurrent build
+ * Polls for the lock until it is free. A session that waited for it inside a statement would be an old transaction to the concurrent build
  * of an index, and each would wait for the other.
  */
 async function takeLock(client: Client): Promise<void> {
@@ -115,13 +115,13 @@ async function takeLock(client: Client): Promise<void> {
   }
 }
 
-/** The schema that tables are made in, as an identifier. */
+/** Returns the schema that tables are created in, as a quoted identifier. */
 async function schemaOf(client: Client): Promise<string> {
   const { rows } = await client.query<{ name: string }>('SELECT quote_ident(current_schema()) AS name');
   return (rows[0] as { readonly name: string }).name;
 }
 
-/** Whether the database has migrations that are not in the list. */
+/** Returns whether the database has migrations that are not in the list. */
 async function isAhead(client: Client, migrations: readonly Migration[]): Promise<boolean> {
   const { rowCount } = await client.query('SELECT 1 FROM schema_migrations WHERE name <> ALL ($1)', [
     namesOf(migrations),
@@ -129,7 +129,7 @@ async function isAhead(client: Client, migrations: readonly Migration[]): Promis
   return rowCount !== 0;
 }
 
-/** Throws an Error on a server whose SQL is not enough: half a schema would be the alternative. */
+/** Throws an Error on a server that is too old for our SQL, which would otherwise leave half a schema. */
 async function refuseOldServer(client: Client): Promise<void> {
   const { rows } = await client.query<{ version: string; major: number }>(
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major`,
@@ -156,7 +156,7 @@ function umzugOn(client: Client, migrations: readonly Migration[]): Umzug<Client
         );
         return rows.map((row) => row.name);
       },
-      // written by the migration itself, in its own transaction where it has one, so that a crash leaves both or neither
+      // each migration records itself, in its own transaction if it has one, so that a crash leaves both or neither
       logMigration: () => Promise.resolve(),
       unlogMigration: () => Promise.resolve(),
     },

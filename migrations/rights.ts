@@ -1,4 +1,4 @@
-/** Tables that only the ledger's SECURITY DEFINER functions write. */
+/** Tables written only by the ledger's SECURITY DEFINER functions. */
 export const LEDGER_TABLES: readonly string[] = [
   'balances',
   'holds',
@@ -22,13 +22,13 @@ export const LEDGER_TABLES: readonly string[] = [
   'call_archives',
 ];
 
-/** Key columns an application may set when it creates a key; what is spent and held is the ledger's alone. */
+/** Key columns that the application may set when it creates a key. Only the ledger may write what is spent and held. */
 const KEY_COLUMNS =
   'id, account_id, hash, name, label, role, disabled, allowed_models, limit_nano, cap_nano, limit_reset, counted_from, created_at, expires_at';
 
 /**
- * Grants for an application role that is not the owner: it reads everything and writes everything but money. The
- * append-only triggers hold for the owner too; the rights are the second fence. Run after each migration; idempotent.
+ * Returns grants for an application role that is not the owner: it reads everything and writes everything but money. The
+ * append-only triggers bind the owner as well; the rights are the second safeguard. Run after each migration; idempotent.
  */
 export function rightsOf(applicationRole: string, schema: string): string {
   const role = `"${applicationRole.replaceAll('"', '""')}"`;

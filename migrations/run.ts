@@ -1,12 +1,12 @@
 import { SecretFileError, withSecretFiles } from '../src/lib/secret-files.ts';
 import { migrateDown, migrateUp } from './migrate.ts';
 
-/** A wrong setting: another attempt would end the same way. */
+/** A wrong setting: another attempt would fail in the same way. */
 class SettingsError extends Error {}
 
 /**
- * `node run.js [down [name]]`: the one-line answer goes to stdout, a failure to stderr with exit code 1, a wrong setting or argument
- * with 2.
+ * `node run.js [down [name]]`: prints a one-line result to stdout, or a failure to stderr with exit
+ * code 1 (2 for a wrong setting or argument).
  */
 async function main(
   given: NodeJS.ProcessEnv,
@@ -16,7 +16,7 @@ async function main(
   const environment = readFiles(given);
   if (command !== undefined && command !== 'down') {
     throw new SettingsError(
-      `${command} is unknown: run it without an argument to migrate, or with \`down [name]\` to undo`,
+      `${command} is not a command: run it without an argument to migrate, or with \`down [name]\` to undo`,
     );
   }
   if (command === 'down' && environment.NODE_ENV === 'production') {
@@ -32,7 +32,7 @@ async function main(
   }
   if (!URL.canParse(ownerUrl)) {
     throw new SettingsError(
-      'DATABASE_URL (or DATABASE_OWNER_URL) is no URL like postgres://user@host/database',
+      'DATABASE_URL (or DATABASE_OWNER_URL) must be a URL like postgres://user@host/database',
     );
   }
   if (command === 'down') {

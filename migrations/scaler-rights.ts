@@ -1,6 +1,6 @@
 /**
- * Grants for what scales workers by the tasks that wait (KEDA): it counts them by pool and state, and reads nothing else, not even what a
- * task asks for. Run after each migration; idempotent.
+ * Returns grants for the service that scales workers by waiting tasks (KEDA): it counts tasks by pool and state, and reads nothing else,
+ * not even the request of a task. Run after each migration; idempotent.
  */
 export function rightsOfScaler(scalerRole: string): string {
   const role = `"${scalerRole.replaceAll('"', '""')}"`;

@@ -891,7 +891,7 @@ BEGIN
   IF EXISTS (SELECT 1 FROM ledger_entries e WHERE e.reference = request AND e.account_id = account) THEN
     RETURN request;
   END IF;
-  -- for an account that there is not, nothing is kept
+  -- nothing is stored for an account that does not exist
   INSERT INTO booking_references AS b (account_id, name, reference)
     SELECT a.id, request, made FROM accounts a WHERE a.id = account
     ON CONFLICT DO NOTHING;
@@ -981,7 +981,7 @@ DECLARE
   reset text;
   base bigint;
   begun timestamptz;
-  -- once, before the write: how a time is read depends on the session
+  -- parsed once, before the write: how a time is read depends on the session
   ends timestamptz := changes->>'expires_at';
   models text[] := models_of(changes->'allowed_models');
 BEGIN
@@ -997,7 +997,7 @@ BEGIN
     base := 0;
   ELSE
     base := before.spent;
-    -- after every entry there is, also where the clock has stepped back: their refunds make no room in the new count
+    -- later than every existing entry, even if the clock was set back: refunds of those entries must not free up the new count
     SELECT greatest(changed_at, b.last_at + interval '1 microsecond') INTO begun FROM balances b WHERE b.account_id = account;
   END IF;
   RETURN QUERY UPDATE api_keys k SET
@@ -1059,7 +1059,7 @@ DECLARE
   most integer;
   models text[] := models_of(key->'allowed_models');
 BEGIN
-  -- one creation at a time per account, each counting what the one before it made; calls do not wait for this lock
+  -- one creation at a time per account, so that each counts the keys created before it; calls do not wait for this lock
   SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
@@ -1099,7 +1099,7 @@ BEGIN
           partition.parent || '_' || suffix, partition.parent, partition.lower_bound, partition.upper_bound);
         made := made + 1;
       EXCEPTION WHEN check_violation THEN
-        -- the default partition holds rows of that month: they stay where they are, nothing is lost
+        -- the default partition has rows of that month: they stay there, nothing is lost
         RAISE NOTICE 'partition % of % skipped: rows in the default partition', suffix, partition.parent;
       END;
     END IF;
@@ -1223,7 +1223,7 @@ DECLARE
   first_day timestamptz;
   is_new boolean;
 BEGIN
-  -- whoever fills days holds the mark for longer: waited for before the account's lock is taken, not under it
+  -- filling days holds the mark for longer, so this waits for the mark before it takes the account's lock, not under it
   PERFORM 1 FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE;
   is_new := NOT FOUND;
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
@@ -1233,9 +1233,9 @@ BEGIN
   IF is_new THEN
     SELECT min(u.bucket) INTO first_day FROM usage_rollups u WHERE u.account_id = account;
   END IF;
-  -- read after the lock: a settlement that the lock waited for is committed, a later one gets a later time
+  -- read after the lock: a settlement that the lock waited for has committed, and a later one gets a later time
   today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
-  -- and stays later even if the clock is set back
+  -- and that time stays later even if the clock is set back
   UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
   INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
     VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
@@ -1263,7 +1263,7 @@ BEGIN
      WHERE k.deleted_at < ended_at - age AND k.has_history IS NULL AND k.held = 0
      ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
   judged AS MATERIALIZED (
-    -- a call that was settled left a roll-up, charged or free, in the same transaction
+    -- every settled call, charged or free, wrote a roll-up in the same transaction
     SELECT a.id, EXISTS (SELECT FROM ledger_entries e WHERE e.api_key_id = a.id)
               OR EXISTS (SELECT FROM usage_rollups u WHERE u.account_id = a.account_id AND u.api_key_id = a.id
                            AND u.bucket >= date_bin('5 minutes', a.created_at, 'epoch'::timestamptz)) AS used
@@ -1306,7 +1306,7 @@ BEGIN
     IF NOT FOUND THEN
       RETURN;
     END IF;
-    -- the row of somebody whose key was deleted is no member's any more
+    -- the row of a person whose key was deleted is no longer a member's
     INSERT INTO members AS m (id, account_id, api_key_id, issuer, subject, email, name, role)
       VALUES ((person->>'id')::uuid, account, (key->>'id')::uuid, person->>'issuer', person->>'subject', person->>'email',
               person->>'name', invited.role)
@@ -1395,7 +1395,7 @@ BEGIN
                               description, at, actor, request_id, reason_code)
     VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
             note, balance.last_at, coalesce(act->>'actor', 'system'), act->>'request_id', reason);
-  -- whoever was told that credits run low is told again when they do so the next time, however soon
+  -- an account alerted to low credits is alerted again the next time they run low, however soon
   UPDATE account_alerts a SET credits_told = false
     WHERE a.account_id = account AND a.credits_told AND balance.posted >= a.credits_low;
 END $function$
@@ -1444,7 +1444,7 @@ DECLARE
   item hold_settlement;
   current_account uuid;
   account_free bigint;
-  -- by key id; a key without a limit is not in it
+  -- by key id; keys without a limit are absent
   keys_free jsonb := '{}';
   key_free bigint;
   beyond bigint;
@@ -1488,7 +1488,7 @@ BEGIN
         item.charge := candidate.amount + taken;
         item.shortfall := coalesce(item.shortfall, 0) + beyond - taken;
       END IF;
-      -- what a hold did not need is free for the next one of the batch
+      -- what a hold did not need is free for the next one in the batch
       account_free := account_free - taken;
       IF key_free IS NOT NULL THEN
         keys_free := keys_free || jsonb_build_object(item.api_key_id, key_free - taken);
@@ -1515,7 +1515,7 @@ BEGIN
       error_code = s.error_code, error_message = s.error_message,
       parameters = CASE WHEN (s.task->>'keep_parameters')::boolean THEN t.parameters ELSE sizes_of(t.parameters) END,
       worker = NULL, lease_until = NULL, completed_at = settled_at,
-      -- in UTC: with a time zone, the sum would depend on the session's
+      -- in UTC: with a time zone, the sum would depend on the session's time zone
       media_expires_at = (settled_at AT TIME ZONE 'UTC' + CASE WHEN jsonb_array_length(s.task->'outputs') > 0
         THEN (s.task->>'media_ttl_ms')::bigint END * interval '1 ms') AT TIME ZONE 'UTC'
       FROM unnest(settlements) s
@@ -1537,7 +1537,7 @@ BEGIN
     INSERT INTO webhook_deliveries (id, account_id, task_id, url)
       SELECT owned_id(e.account_id, settled_at), e.account_id, e.id, e.webhook_url FROM ending e WHERE e.webhook_url IS NOT NULL)
   SELECT coalesce(array_agg(e.id), '{}'), coalesce(bool_or(e.webhook_url IS NOT NULL), false) INTO ended, with_webhook FROM ending e;
-  -- only where there is one: transactions that notify commit one after the other
+  -- only if there is a webhook: transactions that notify commit one after the other
   IF with_webhook THEN
     PERFORM pg_notify('tollgate_tasks', 'webhooks');
   END IF;
@@ -1722,7 +1722,7 @@ BEGIN
     RETURN;
   END IF;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
-  -- a charge of an earlier period makes no room in this one
+  -- refunding a charge of an earlier period does not free up the limit of this one
   refunded_at := ledger_now();
   UPDATE api_keys k SET spent = k.spent - refunded,
       spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, refunded_at) - CASE
@@ -1760,7 +1760,7 @@ BEGIN
     RETURN CASE WHEN existing.account_id = account AND existing.amount = given THEN 'exists'
                 ELSE 'reference_conflict' END;
   END IF;
-  -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
+  -- before this table existed, a reinstatement was booked as an adjustment of the whole amount
   SELECT e.account_id, e.amount INTO earlier FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'adjustment';
   IF FOUND THEN
     RETURN CASE WHEN earlier.account_id = account AND earlier.amount = given THEN 'exists' ELSE 'reference_conflict' END;
@@ -1850,14 +1850,14 @@ DECLARE
   opened holds[] := '{}';
   decided_at timestamptz;
 BEGIN
-  -- an id that stands in a batch twice is decided once
+  -- an id that appears twice in a batch is decided once
   SELECT array_agg(ROW (r.*)::hold_request), array_agg(r.account_id) INTO requests, account_ids
     FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
            ORDER BY r.id, r.ordinal) r;
   PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
   decided_at := ledger_now();
 
-  -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
+  -- Greedy in arrival order per key: a request too large for what is left does not block a small one.
   FOR candidate IN
     SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
            k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
@@ -1905,7 +1905,7 @@ BEGIN
       granted := least(candidate.amount, account_free, key_free);
       account_free := account_free - granted;
       key_free := key_free - granted;
-      -- in the order of the table's columns; a task's hold is closed by its task alone, whatever time that takes
+      -- in the order of the table's columns; the hold of a task is closed only by its task, however long that takes
       opened := opened || ROW (candidate.id, candidate.account_id, candidate.api_key_id, candidate.request_id,
         candidate.endpoint, candidate.model, candidate.price_version, candidate.task IS NOT NULL, granted, NULL, decided_at,
         CASE WHEN candidate.task IS NULL THEN decided_at + candidate.ttl_ms * interval '1 ms' ELSE 'infinity' END)::holds;
@@ -1968,7 +1968,7 @@ BEGIN
   from_balance := least(taken, balance.posted - balance.held);
   INSERT INTO payment_reversals (reference, account_id, purchase_reference, amount, from_balance, at)
     VALUES (entry_reference, account, ledger_reverse_payment.purchase_reference, taken, from_balance, ledger_now());
-  -- what is owed first: at no entry is the balance below what is held
+  -- the debt is posted first, so that no entry leaves the balance below what is held
   IF taken > from_balance THEN
     PERFORM ledger_append(account, 'adjustment', taken - from_balance, 'receivable', ledger_second_reference(entry_reference),
       ledger_reverse_payment.purchase_reference, NULL, 'Owed for a reversed payment');
@@ -2005,20 +2005,20 @@ DECLARE
   unusual boolean;
   settled_at timestamptz;
 BEGIN
-  -- an id that stands in a batch twice is settled once
+  -- an id that appears twice in a batch is settled once
   SELECT array_agg(ROW (s.*)::hold_settlement), array_agg(s.account_id) INTO settlements, account_ids
     FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s;
   PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
-  -- read after the locks: an entry's time must not lie before the entry the lock was waiting for
+  -- read after the locks: an entry's time must not be before that of the entry the lock waited for
   settled_at := ledger_now();
   IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
     ended_tasks := ledger_end_tasks(settlements, settled_at);
     settlements := ledger_add_billed_runs(settlements, ended_tasks);
   END IF;
 
-  -- Found by id alone: the other conditions are written so that no index serves them. Where the statistics know of few holds, as they do
-  -- after a quiet time, any index looks as good, and a plan by account or by kind reads all open holds for each settlement: 2,100 to
-  -- 5,000 settlements a second on one account instead of 13,000.
+  -- Holds are found by id alone: the other conditions are written so that no index can be used for them. When the statistics show few
+  -- holds, as after a quiet period, any index looks equally good, and a plan by account or by kind reads all open holds for each
+  -- settlement: 2,100 to 5,000 settlements per second on one account instead of 13,000.
   WITH gone AS (
     DELETE FROM holds h USING unnest(settlements) s
      WHERE h.id = s.id AND h.account_id IS NOT DISTINCT FROM s.account_id AND h.api_key_id IS NOT DISTINCT FROM s.api_key_id
@@ -2104,7 +2104,7 @@ BEGIN
     SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
            r.task->'parameters', (r.task->>'seed')::bigint, h.amount, r.task->>'webhook_url',
            decided_at, decided_at,
-           -- a time instead of a duration: from API processes of the release before, while it is being replaced
+           -- processes of the previous release, while they are being replaced, send a time instead of a duration
            coalesce(decided_at + (r.task->>'deadline_ms')::bigint * interval '1 ms',
                     to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000))
       FROM unnest(opened) h JOIN unnest(requests) r ON r.id = h.id
@@ -2124,7 +2124,7 @@ AS $function$
 DECLARE
   recorded generations[];
 BEGIN
-  -- in the order of the table's columns; what is 0 in most rows is kept as NULL there, which takes no bytes
+  -- in the order of the table's columns; values that are 0 in most rows are stored as NULL, which takes no bytes
   recorded := ARRAY(
     SELECT ROW (h.id, h.account_id, h.api_key_id, h.request_id, h.endpoint, coalesce(s.model, h.model), s.status, s.error_code,
                 s.error_message, s.input_tokens, s.output_tokens, nullif(s.cache_read_tokens, 0), nullif(s.cache_write_tokens, 0),
@@ -2155,7 +2155,7 @@ BEGIN
            m.posted + (sum(g.charge) OVER later)::bigint - g.charge, 'revenue', g.id, g.api_key_id, m.last_at
       FROM unnest(recorded) g JOIN balances m ON m.account_id = g.account_id
      WHERE g.charge > 0
-    -- from the last of an account back to its first: the balance is moved by all of them already
+    -- from the last entry of an account back to the first: all of them are already included in the balance
     WINDOW later AS (PARTITION BY g.account_id ORDER BY g.id DESC ROWS UNBOUNDED PRECEDING);
   INSERT INTO usage_rollups AS u
     SELECT g.account_id, date_bin('5 minutes', g.completed_at, 'epoch'::timestamptz), g.api_key_id, g.endpoint, g.model,
@@ -2213,7 +2213,7 @@ DECLARE
   partition text := 'generations_' || to_char(month AT TIME ZONE 'UTC', 'YYYYMM');
 BEGIN
   EXECUTE format('DROP TABLE IF EXISTS %I', partition || '_next');
-  -- the check saves attaching a look at every row, which calls would wait for
+  -- with this check, attaching need not scan every row while calls wait
   EXECUTE format('CREATE TABLE %I (LIKE generations INCLUDING ALL, CONSTRAINT calls_of_the_month CHECK (id >= %L AND id < %L))',
     partition || '_next', id_floor(month), id_floor(statement_end(month)));
   RETURN partition;
@@ -2322,7 +2322,7 @@ BEGIN
   INSERT INTO price_versions (id, model, pricing)
     SELECT p.id, p.model, p.pricing FROM jsonb_to_recordset(prices) p (id text, model text, pricing jsonb)
     ON CONFLICT (id) DO NOTHING;
-  -- processes load the same file at the same time; each sees what the one before it wrote
+  -- processes load the same file at the same time; each must see what the previous one wrote
   PERFORM pg_advisory_xact_lock(hashtextextended('price-periods', 0));
   WITH last AS (SELECT DISTINCT ON (p.model) p.model, p.price_version FROM price_periods p ORDER BY p.model, p.id DESC),
   changed AS (
@@ -2426,10 +2426,10 @@ BEGIN
     SELECT e AS entry, CASE WHEN g.account_id = account THEN g END AS call FROM ledger_entries e
       LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
-       -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
+       -- no index maps a seq to its time: this walks back from the newest entries to the last sealed one
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
                               ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
-     -- the order of the index, in which time never goes back as seq goes up: ordered by seq alone all that is left is read for each lot
+     -- the order of the index, in which time and seq rise together; ordering by seq alone would read all remaining entries for each batch
      ORDER BY e.at, e.seq LIMIT at_most
   LOOP
     last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
@@ -2453,7 +2453,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('seal/audit', 0));
   SELECT * INTO last FROM audit_seals s ORDER BY s.position DESC LIMIT 1;
   FOR unsealed IN SELECT * FROM audit_log a
-    -- a transaction that began earlier may show a lower id later
+    -- a transaction that began earlier may make a lower id visible later
     WHERE a.id > coalesce((SELECT max(s.audit_id) FROM audit_seals s), 0) - 10000
       AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.audit_id = a.id) ORDER BY a.id
   LOOP
@@ -2504,7 +2504,7 @@ BEGIN
               FROM ledger_entries e
              WHERE e.account_id = account AND e.type <> 'usage_charge' AND e.at >= month_start AND e.at < month_end) o
     RETURNING * INTO stated;
-  -- no entry can be dated into the month any more, even if the clock is set back
+  -- from now on no entry can be dated into the month, even if the clock is set back
   UPDATE balances b SET last_at = month_end WHERE b.account_id = account AND b.last_at < month_end;
   RETURN stated;
 END $function$
@@ -2547,7 +2547,7 @@ BEGIN
     SELECT a.account_id FROM account_alerts a JOIN balances b USING (account_id)
      WHERE a.url IS NOT NULL AND b.seq > a.seen_seq
      ORDER BY a.account_id LIMIT most FOR UPDATE OF a SKIP LOCKED) d;
-  -- balances are read in a statement of its own, after the lock: what ledger_append did to `credits_told` is seen with its cause
+  -- balances are read in a separate statement after the lock, so that a change of `credits_told` by ledger_append is seen with its cause
   looked_at := ledger_now();
   WITH looked AS (
     SELECT a.*, b.posted, b.seq FROM account_alerts a JOIN balances b USING (account_id) WHERE a.account_id = ANY (due)),
@@ -2596,7 +2596,7 @@ BEGIN
   -- two workers must not add the same rows
   PERFORM pg_advisory_xact_lock(hashtextextended('write_off_totals', 0));
   SELECT max(t.until) INTO summed_until FROM write_off_totals t;
-  -- nor may a clock that was set back
+  -- nor must a clock that was set back add them again
   sums_until := greatest(sums_until, summed_until);
   UPDATE write_off_totals t SET until = sums_until;
   INSERT INTO write_off_totals AS t (reason, amount, until)

@@ -1,4 +1,4 @@
-/** What a worker's statements read beside tasks: no balance, price, secret or session among it. */
+/** What a worker's statements read besides tasks. It includes no balance, price, secret or session. */
 const READ = [
   'task_outputs',
   'worker_slots',
@@ -10,7 +10,7 @@ const READ = [
   'ledger_checks',
 ];
 
-/** Columns of a task that an attempt at it changes: not whose it is, what it asks for or what it costs. */
+/** Columns of a task that an attempt changes. They exclude its owner, its request and its cost. */
 const ATTEMPT_COLUMNS = [
   'state',
   'attempt',
@@ -36,13 +36,14 @@ const ATTEMPT_COLUMNS = [
   'passed_over_at',
 ];
 
-/** The functions by which a task's end is booked: its charge, or the release of its hold. */
+/** The functions that book the end of a task: its charge, or the release of its hold. */
 const SETTLING = ['ledger_settle(jsonb)', 'ledger_settle_few(jsonb)'];
 
 /**
- * Grants for workers that run engines and finish files, on hosts that are trusted with nothing else: they claim, renew, give back and
- * settle tasks. The relay and the chores run elsewhere, as the application. No other function of the schema may be called, since most of them book money; what Postgres lets everybody call by
- * default is taken from everybody. Run after each migration, after the application's rights; idempotent.
+ * Returns grants for workers that run engines and finish files, on hosts that are trusted with nothing else: they claim, renew,
+ * release and settle tasks. The relay and the chores run elsewhere, as the application. Workers may call no other function of the
+ * schema, since most of them book money; the rights that Postgres grants to PUBLIC by default are revoked. Run after each migration,
+ * after the application's rights; idempotent.
  */
 export function rightsOfWorker(workerRole: string, schema: string): string {
   const role = `"${workerRole.replaceAll('"', '""')}"`;

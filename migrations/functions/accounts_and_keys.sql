@@ -5,14 +5,14 @@ BEGIN
   INSERT INTO balances (account_id, last_at) VALUES (account, ledger_now());
 END $$;
 
--- The models that an account or a key is held to; NULL, which is all of them, where it is no list.
+-- Returns the models that an account or a key is restricted to; NULL, meaning all models, when it is not a list.
 CREATE OR REPLACE FUNCTION models_of(list jsonb) RETURNS text[]
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT CASE WHEN jsonb_typeof(list) = 'array' THEN ARRAY(SELECT jsonb_array_elements_text(list)) END
 $$;
 
--- An account with its owner key {id, hash, name, label} and, above 0, first credits; with its row in the audit log, all or nothing.
--- False when the account exists: nothing is written then.
+-- Creates an account with its owner key {id, hash, name, label}, its first credits if above 0, and its row in the audit log: all or
+-- nothing. Returns false, writing nothing, when the account exists.
 CREATE OR REPLACE FUNCTION open_customer(account uuid, account_name text, credits bigint, key jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -32,7 +32,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- changes: any of name, suspended, allowed_models, max_keys, rate_limits. Once this commits, no hold that contradicts it can be made.
+-- changes: any of name, suspended, allowed_models, max_keys, rate_limits, billing. Once this commits,
+-- no hold that contradicts it can be made.
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb) RETURNS SETOF accounts
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -53,7 +54,7 @@ BEGIN
 END $$;
 
 -- changes: any of name, label, disabled, limit_nano, limit_reset, expires_at, allowed_models, rate_limits, deleted. Absent is not null.
--- Another limit_reset begins a count of its own; without one, all that the key ever spent counts.
+-- A different limit_reset begins a new count; without a limit_reset, everything the key ever spent counts.
 CREATE OR REPLACE FUNCTION change_api_key(account uuid, key uuid, changes jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -62,7 +63,7 @@ DECLARE
   reset text;
   base bigint;
   begun timestamptz;
-  -- once, before the write: how a time is read depends on the session
+  -- parsed once, before the write: how a time is read depends on the session
   ends timestamptz := changes->>'expires_at';
   models text[] := models_of(changes->'allowed_models');
 BEGIN
@@ -78,7 +79,7 @@ BEGIN
     base := 0;
   ELSE
     base := before.spent;
-    -- after every entry there is, also where the clock has stepped back: their refunds make no room in the new count
+    -- later than every existing entry, even if the clock was set back: refunds of those entries must not free up the new count
     SELECT greatest(changed_at, b.last_at + interval '1 microsecond') INTO begun FROM balances b WHERE b.account_id = account;
   END IF;
   RETURN QUERY UPDATE api_keys k SET
@@ -103,14 +104,15 @@ BEGIN
   END IF;
 END $$;
 
--- key: {id, hash, name, label, role, disabled, limit_nano, limit_reset, expires_at, rate_limits, allowed_models}. No row when the account has as many keys as it may.
+-- key: {id, hash, name, label, role, disabled, limit_nano, limit_reset, expires_at, rate_limits, allowed_models}. No row when the account
+-- has reached its maximum number of keys.
 CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   most integer;
   models text[] := models_of(key->'allowed_models');
 BEGIN
-  -- one creation at a time per account, each counting what the one before it made; calls do not wait for this lock
+  -- one creation at a time per account, so that each counts the keys created before it; calls do not wait for this lock
   SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
   IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
@@ -124,8 +126,8 @@ BEGIN
     RETURNING *;
 END $$;
 
--- Deletes keys that expired `age` ago, and the rows of keys that were deleted `age` ago and stand in no report. Looks at up to
--- `most` of either, each deleted key once; returns how many it ended or judged: 0 = nothing is left to do.
+-- Deletes keys that expired `age` ago, and the rows of keys that were deleted `age` ago and appear in no report. Looks at up to
+-- `most` of either kind, at each deleted key only once. Returns how many it deleted or looked at; 0 means that nothing is left to do.
 CREATE OR REPLACE FUNCTION forget_api_keys(age interval, most integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -143,7 +145,7 @@ BEGIN
      WHERE k.deleted_at < ended_at - age AND k.has_history IS NULL AND k.held = 0
      ORDER BY k.deleted_at LIMIT most FOR UPDATE SKIP LOCKED),
   judged AS MATERIALIZED (
-    -- a call that was settled left a roll-up, charged or free, in the same transaction
+    -- every settled call, charged or free, wrote a roll-up in the same transaction
     SELECT a.id, EXISTS (SELECT FROM ledger_entries e WHERE e.api_key_id = a.id)
               OR EXISTS (SELECT FROM usage_rollups u WHERE u.account_id = a.account_id AND u.api_key_id = a.id
                            AND u.bucket >= date_bin('5 minutes', a.created_at, 'epoch'::timestamptz)) AS used
@@ -155,8 +157,9 @@ BEGIN
   RETURN ended + judged_keys;
 END $$;
 
--- Takes out of an account what tells whose it is, and closes it: its name, whom documents are made out to, its keys' names, its members,
--- invitations and sessions, its webhook secrets and alerts and what ended tasks were ordered with. Entries, calls, statements and issued documents stay. False when there is none.
+-- Closes an account and erases what identifies its owner: its name, the recipient of its documents, its keys' names, its members,
+-- invitations and sessions, its webhook secrets and alerts, and the parameters of ended tasks. Entries, calls, statements and issued
+-- documents stay. Returns false when there is no such account.
 CREATE OR REPLACE FUNCTION erase_account(account uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

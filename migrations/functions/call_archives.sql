@@ -1,11 +1,11 @@
--- Whether a call lives in an archived file alone. Only its entry is in the database.
+-- Returns whether a call is only in an archive file. The database then has only its entry.
 CREATE OR REPLACE FUNCTION call_is_archived(call uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT EXISTS (SELECT 1 FROM call_archives a
     WHERE a.dropped_at IS NOT NULL AND call >= id_floor(a.month_start) AND call < id_floor(a.month_end))
 $$;
 
--- Why the calls of a month cannot leave the database; no row: they can.
+-- Returns why the calls of a month must stay in the database; no row when they may be archived.
 CREATE OR REPLACE FUNCTION calls_needed(month timestamptz) RETURNS SETOF text
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT 'the month ended less than a month ago: calls of it may still be looked up' WHERE statement_end(statement_end(month)) > ledger_now()
@@ -22,20 +22,21 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   HAVING count(*) > 0
 $$;
 
--- Makes an empty table for the calls of a month, which swap_calls() puts in the place of those that are there.
+-- Creates an empty table for the calls of a month. swap_calls() replaces the current table with it.
 CREATE OR REPLACE FUNCTION make_next_calls(month timestamptz) RETURNS text
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   partition text := 'generations_' || to_char(month AT TIME ZONE 'UTC', 'YYYYMM');
 BEGIN
   EXECUTE format('DROP TABLE IF EXISTS %I', partition || '_next');
-  -- the check saves attaching a look at every row, which calls would wait for
+  -- with this check, attaching need not scan every row while calls wait
   EXECUTE format('CREATE TABLE %I (LIKE generations INCLUDING ALL, CONSTRAINT calls_of_the_month CHECK (id >= %L AND id < %L))',
     partition || '_next', id_floor(month), id_floor(statement_end(month)));
   RETURN partition;
 END $$;
 
--- Puts the next calls of a month in the place of those that are there, which stay in generations_YYYYMM_before. Short: calls wait for it.
+-- Replaces the calls of a month with the next table. The previous table becomes
+-- generations_YYYYMM_before. Short, because calls wait for it.
 CREATE OR REPLACE FUNCTION swap_calls(month timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

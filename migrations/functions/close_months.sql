@@ -1,4 +1,4 @@
--- Closes every month of an account that is over and not closed yet, in order. Returns how many.
+-- Closes every month of an account that is over and not yet closed, in order. Returns how many.
 CREATE OR REPLACE FUNCTION close_months(account uuid) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -22,14 +22,14 @@ BEGIN
   RETURN closed;
 END $$;
 
--- First instant after the month that begins then.
+-- Returns the first instant after the month that begins at month_start.
 CREATE OR REPLACE FUNCTION statement_end(month_start timestamptz) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT (month_start AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC'
 $$;
 
--- Writes the statement of a month. The caller holds the lock of the account's balance, which calls wait for: usage is what the other
--- movements leave over, so the many entries of calls are not read here. Whoever proves the statement reads them, without the lock.
+-- Writes the statement of a month. The caller holds the lock of the account's balance, for which calls wait. Usage is therefore computed as
+-- what the other movements leave over, without reading the many entries of calls. The proof of the statement reads them, without the lock.
 CREATE OR REPLACE FUNCTION state_month(account uuid, month_start timestamptz, previous invoices, next_version integer,
   why text, by_whom text) RETURNS invoices
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -57,12 +57,12 @@ BEGIN
               FROM ledger_entries e
              WHERE e.account_id = account AND e.type <> 'usage_charge' AND e.at >= month_start AND e.at < month_end) o
     RETURNING * INTO stated;
-  -- no entry can be dated into the month any more, even if the clock is set back
+  -- from now on no entry can be dated into the month, even if the clock is set back
   UPDATE balances b SET last_at = month_end WHERE b.account_id = account AND b.last_at < month_end;
   RETURN stated;
 END $$;
 
--- States a closed month again: its statement becomes void, and so does each later one that no longer follows. Returns how many
+-- Reissues the statement of a closed month: the old one becomes void, as does each later one that no longer follows. Returns how many
 -- statements were made; 0 when the month is not closed. act: see record_act.
 CREATE OR REPLACE FUNCTION reissue_statements(account uuid, first_month timestamptz, why text, act jsonb) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$

@@ -21,7 +21,7 @@ BEGIN
   RETURN 'posted';
 END $$;
 
--- Ends a debt or a part of it without a payment here: kind 'forgiven' writes it off, 'paid' says that the money came another way.
+-- Clears a debt or a part of it without a payment here: kind 'forgiven' writes it off, 'paid' means that the money came in another way.
 -- cleared NULL = all of it.
 CREATE OR REPLACE FUNCTION ledger_clear_debt(account uuid, entry_reference uuid, cleared bigint, kind text, note text)
 RETURNS TABLE (outcome text, amount bigint)

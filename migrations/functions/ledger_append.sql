@@ -1,4 +1,4 @@
--- Posts one entry in the name of whom act_as named. The caller holds the lock of the account's balance.
+-- Posts one entry in the name of the actor given to act_as. The caller holds the lock of the account's balance.
 CREATE OR REPLACE FUNCTION ledger_append(account uuid, entry_type ledger_entry_type, signed_amount bigint, other ledger_contra,
   entry_reference uuid, reversed uuid, key uuid, note text) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
@@ -24,13 +24,13 @@ BEGIN
                               description, at, actor, request_id, reason_code)
     VALUES (account, balance.seq, entry_type, signed_amount, balance.posted, other, entry_reference, reversed, key,
             note, balance.last_at, coalesce(act->>'actor', 'system'), act->>'request_id', reason);
-  -- whoever was told that credits run low is told again when they do so the next time, however soon
+  -- an account alerted to low credits is alerted again the next time they run low, however soon
   UPDATE account_alerts a SET credits_told = false
     WHERE a.account_id = account AND a.credits_told AND balance.posted >= a.credits_low;
 END $$;
 
--- What a reference stands for already: NULL nothing; 'exists' the same movement (nothing is to be written); 'reference_conflict'
--- another one, whatever it differs in.
+-- Returns what the reference already stands for: NULL nothing; 'exists' the same movement (nothing must be written);
+-- 'reference_conflict' a different one, whatever the difference.
 CREATE OR REPLACE FUNCTION ledger_replayed(account uuid, entry_type ledger_entry_type, entry_reference uuid, signed_amount bigint,
   reversed uuid, note text) RETURNS text LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT CASE
@@ -43,13 +43,13 @@ CREATE OR REPLACE FUNCTION ledger_replayed(account uuid, entry_type ledger_entry
 $$;
 DROP FUNCTION IF EXISTS ledger_existing(uuid, ledger_entry_type, uuid, bigint);
 
--- The reference of the entry that a movement needs beside its own: of the same time and account.
+-- Returns the reference of the second entry that a movement needs, with the time and account of the first.
 CREATE OR REPLACE FUNCTION ledger_second_reference(first uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT (left(replace(first::text, '-', ''), 12) || substr(md5('second/' || first), 13, 17) || right(first::text, 3))::uuid
 $$;
 
--- Whatever comes into an account repays what it owes, as far as the free balance goes. Called after the entry of that reference.
+-- Repays the account's debt from money that came in, as far as the free balance goes. Called after the entry with that reference.
 CREATE OR REPLACE FUNCTION ledger_repay_debt(account uuid, entry_reference uuid) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE

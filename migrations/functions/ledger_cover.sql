@@ -1,4 +1,4 @@
--- Lines of a charge of `whole` shrunk in proportion to `part`: floors first, then one more for the largest remainders.
+-- Returns the lines of a charge of `whole` scaled down to `part`: rounded down first, then one more for the largest remainders.
 CREATE OR REPLACE FUNCTION ledger_shrink_lines(lines jsonb, whole bigint, part bigint) RETURNS jsonb
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT coalesce(jsonb_object_agg(item, (share + CASE WHEN place <= part - total THEN 1 ELSE 0 END)::text), '{}')
@@ -8,15 +8,15 @@ LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
    WHERE part > 0
 $$;
 
--- Without the time of the settlement it could cover a call from another period than the one that is charged; with ids alone it read
--- the holds again.
+-- Without the time of the settlement, the first version could cover a call from a period other than the charged one. The second
+-- took only ids and read the holds again.
 DROP FUNCTION IF EXISTS ledger_cover(hold_settlement[], uuid[]);
 DROP FUNCTION IF EXISTS ledger_cover(hold_settlement[], uuid[], timestamptz);
 
--- Settlements that cost more than their hold, or that are free within an allowance, as they are to be written. Runs under
--- the locks of ledger_settle. What a call used beyond its hold is taken from what is free on the account and the key, never
+-- Returns the settlements as they must be written, including those that cost more than their hold or are free within an allowance. Runs
+-- under the locks of ledger_settle. What a call used beyond its hold is taken from what is free on the account and the key, never
 -- from what other calls hold; only the rest is written off. A provider's failure in the middle of an answer is waived up to
--- the account's allowance of an hour.
+-- the account's hourly allowance.
 CREATE OR REPLACE FUNCTION ledger_cover(settlements hold_settlement[], closed holds[], settled_at timestamptz)
 RETURNS hold_settlement[] LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -25,7 +25,7 @@ DECLARE
   item hold_settlement;
   current_account uuid;
   account_free bigint;
-  -- by key id; a key without a limit is not in it
+  -- by key id; keys without a limit are absent
   keys_free jsonb := '{}';
   key_free bigint;
   beyond bigint;
@@ -69,7 +69,7 @@ BEGIN
         item.charge := candidate.amount + taken;
         item.shortfall := coalesce(item.shortfall, 0) + beyond - taken;
       END IF;
-      -- what a hold did not need is free for the next one of the batch
+      -- what a hold did not need is free for the next one in the batch
       account_free := account_free - taken;
       IF key_free IS NOT NULL THEN
         keys_free := keys_free || jsonb_build_object(item.api_key_id, key_free - taken);

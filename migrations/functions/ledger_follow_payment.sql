@@ -1,12 +1,12 @@
--- Nano-USD as the decimal text that people read: 7.00
+-- Formats nano-USD as decimal text for people: 7.00
 CREATE OR REPLACE FUNCTION usd_text(nano bigint) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT to_char(nano / 1000000000::numeric, 'FM9999999990.009999999')
 $$;
 
--- Books the difference between the provider's list of a payment and what is booked of it. First what died is given back, then
--- what lives is taken as far as the purchase goes. seen: reversals_seen as it was before the provider was asked.
--- reversals: [{id, kind, amount, taken, reinstated}]; the last two are the references earlier releases booked under.
+-- Books the difference between the provider's list for a payment and what is booked of it. Ended reversals are given back first, then
+-- current ones are taken as far as the purchase goes. seen: reversals_seen as read before the provider was queried.
+-- reversals: [{id, kind, amount, taken, reinstated}]; the last two are the references under which earlier releases booked.
 CREATE OR REPLACE FUNCTION ledger_follow_payment(account uuid, purchase uuid, seen bigint, reversals jsonb, provider text,
   object_id text) RETURNS TABLE (outcome text, unbooked_nano bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -81,7 +81,7 @@ BEGIN
     WHERE p.purchase_reference = purchase;
 END $$;
 
--- The reference of a standing's next booking.
+-- Returns the reference of the next booking for a standing.
 CREATE OR REPLACE FUNCTION payment_step_reference(provider text, standing payment_standings, at timestamptz) RETURNS uuid
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT named_owned_id(provider || '/' || standing.purchase_reference || '/' || standing.reversal || '/' || standing.steps,

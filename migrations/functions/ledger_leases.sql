@@ -1,4 +1,4 @@
--- Adds to an open hold. NULL: not affordable, not allowed any more, or closed.
+-- Adds to an open hold. Returns NULL when that is not affordable, no longer allowed, or the hold is closed.
 CREATE OR REPLACE FUNCTION ledger_extend(hold uuid, account uuid, key uuid, extra bigint) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -34,7 +34,7 @@ BEGIN
   RETURN total;
 END $$;
 
--- Renews the leases of live holds. SKIP LOCKED: a hold that is being settled needs no lease, and so nothing waits here.
+-- Renews the leases of live holds. SKIP LOCKED: a hold that is being settled needs no lease, so nothing waits here.
 CREATE OR REPLACE FUNCTION ledger_renew(batch jsonb, ttl_ms bigint) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

@@ -1,3 +1,3 @@
--- The ledger's time: the server's clock, and no setting of a session moves it.
+-- Returns the ledger's time: the server's clock, which no session setting can change.
 CREATE OR REPLACE FUNCTION ledger_now() RETURNS timestamptz LANGUAGE sql VOLATILE
 RETURN clock_timestamp();

@@ -19,7 +19,8 @@ BEGIN
   RETURN 'posted';
 END $$;
 
--- Marks a session as paid and posts its purchase, both or neither; no row when it is credited already. The amount is ours, never the event's.
+-- Marks a session as paid and posts its purchase, both or neither. No row when it is already
+-- credited. The amount is ours, never the event's.
 CREATE OR REPLACE FUNCTION credit_checkout(session uuid, payment text, note text) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

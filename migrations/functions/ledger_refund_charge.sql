@@ -1,4 +1,4 @@
--- Gives usage back: never more than the charge, over all its refunds. given NULL = whatever is left of the charge.
+-- Refunds usage: over all refunds never more than the charge. given NULL = whatever is left of the charge.
 CREATE OR REPLACE FUNCTION ledger_refund_charge(account uuid, entry_reference uuid, charge_reference uuid, given bigint, note text)
 RETURNS TABLE (outcome text, refunded bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -28,7 +28,7 @@ BEGIN
     RETURN;
   END IF;
   PERFORM ledger_append(account, 'refund', refunded, 'revenue', entry_reference, charge_reference, charge.api_key_id, note);
-  -- a charge of an earlier period makes no room in this one
+  -- refunding a charge of an earlier period does not free up the limit of this one
   refunded_at := ledger_now();
   UPDATE api_keys k SET spent = k.spent - refunded,
       spent_before = limit_base(k.limit_reset, k.counted_from, k.spent, k.spent_before, refunded_at) - CASE

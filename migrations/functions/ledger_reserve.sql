@@ -1,7 +1,7 @@
 -- Admission. One call decides a whole batch of holds under the locks of their accounts' balances.
--- Lock order everywhere: balances by account id, then the keys and holds of those accounts, then tasks. What writes keys or holds without
--- the balance (last use, leases, old keys) skips those that are locked. So the lock of a balance is enough: its keys and holds may be written
--- in any order, and nobody else changes what they count.
+-- Lock order everywhere: balances by account id, then the keys and holds of those accounts, then tasks. Code that writes keys or holds
+-- without the balance (last use, leases, old keys) skips locked rows. The lock of a balance is therefore enough: its keys and holds may be
+-- written in any order, and nobody else changes what they count.
 -- SECURITY DEFINER: the application role may call the function but cannot write the money tables itself.
 CREATE OR REPLACE FUNCTION ledger_reserve(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -18,14 +18,14 @@ DECLARE
   opened holds[] := '{}';
   decided_at timestamptz;
 BEGIN
-  -- an id that stands in a batch twice is decided once
+  -- an id that appears twice in a batch is decided once
   SELECT array_agg(ROW (r.*)::hold_request), array_agg(r.account_id) INTO requests, account_ids
     FROM (SELECT DISTINCT ON (r.id) r.* FROM jsonb_populate_recordset(NULL::hold_request, batch) r
            ORDER BY r.id, r.ordinal) r;
   PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
   decided_at := ledger_now();
 
-  -- Greedy in arrival order per key: a request too big for what is left does not stand in the way of a small one.
+  -- Greedy in arrival order per key: a request too large for what is left does not block a small one.
   FOR candidate IN
     SELECT r.*, b.posted - b.held AS free, b.debt, a.suspended, a.allowed_models AS account_models,
            k.account_id AS key_account, k.disabled, k.deleted_at, k.expires_at AS key_expires_at,
@@ -73,7 +73,7 @@ BEGIN
       granted := least(candidate.amount, account_free, key_free);
       account_free := account_free - granted;
       key_free := key_free - granted;
-      -- in the order of the table's columns; a task's hold is closed by its task alone, whatever time that takes
+      -- in the order of the table's columns; the hold of a task is closed only by its task, however long that takes
       opened := opened || ROW (candidate.id, candidate.account_id, candidate.api_key_id, candidate.request_id,
         candidate.endpoint, candidate.model, candidate.price_version, candidate.task IS NOT NULL, granted, NULL, decided_at,
         CASE WHEN candidate.task IS NULL THEN decided_at + candidate.ttl_ms * interval '1 ms' ELSE 'infinity' END)::holds;
@@ -87,7 +87,7 @@ BEGIN
   END IF;
 END $$;
 
--- It took ids and amounts, and joined them to the requests in each of its statements.
+-- The previous version took ids and amounts, and joined them to the requests in each of its statements.
 DROP FUNCTION IF EXISTS ledger_write_holds(hold_request[], uuid[], bigint[], timestamptz);
 
 CREATE OR REPLACE FUNCTION ledger_write_holds(requests hold_request[], opened holds[], decided_at timestamptz)
@@ -111,7 +111,7 @@ BEGIN
     SELECT r.id, r.account_id, r.api_key_id, r.endpoint, r.model, r.task->>'kind', r.task->>'pool',
            r.task->'parameters', (r.task->>'seed')::bigint, h.amount, r.task->>'webhook_url',
            decided_at, decided_at,
-           -- a time instead of a duration: from API processes of the release before, while it is being replaced
+           -- processes of the previous release, while they are being replaced, send a time instead of a duration
            coalesce(decided_at + (r.task->>'deadline_ms')::bigint * interval '1 ms',
                     to_timestamp((r.task->>'deadline_at_ms')::double precision / 1000))
       FROM unnest(opened) h JOIN unnest(requests) r ON r.id = h.id
@@ -123,9 +123,9 @@ BEGIN
             WHERE h.is_task) p;
 END $$;
 
--- For batches of few items: planned once per connection. Planning each batch anew cost almost half of a lone hold's time
--- (1.5 ms against 0.9 ms); from 16 items on it makes no difference, and a plan made for the batch knows how many there are.
--- Indexes wherever there is one: a plan made while a table is empty would read all of it, and go on so when it has grown.
+-- For small batches: planned once per connection. Planning each batch anew would take almost half the time of a lone hold (1.5 ms
+-- instead of 0.9 ms). From 16 items on it makes no difference, and a plan made for the batch knows how many there are.
+-- Prefers indexes: a plan made while a table is empty would use a sequential scan, and keep doing so after the table has grown.
 CREATE OR REPLACE FUNCTION ledger_reserve_few(batch jsonb) RETURNS TABLE (id uuid, outcome text, granted bigint)
 LANGUAGE sql SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS
 $$ SELECT r.id, r.outcome, r.granted FROM ledger_reserve(batch) r $$;

@@ -1,11 +1,11 @@
--- Nano-USD of a purchase that are taken back and not given back again.
+-- Returns the nano-USD of a purchase that were reversed and not reinstated.
 CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid) RETURNS bigint
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT (coalesce((SELECT sum(r.amount) FROM payment_reversals r WHERE r.purchase_reference = purchase), 0)
     - coalesce((SELECT sum(i.amount) FROM payment_reinstatements i WHERE i.purchase_reference = purchase), 0))::bigint
 $$;
 
--- The payment provider took money back: booked whole. What the balance cannot give of it is owed, which blocks new holds.
+-- Books the full amount that the payment provider took back. What the balance cannot cover becomes a debt, which blocks new holds.
 CREATE OR REPLACE FUNCTION ledger_reverse_payment(account uuid, entry_reference uuid, purchase_reference uuid, taken bigint, note text)
 RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -44,7 +44,7 @@ BEGIN
   from_balance := least(taken, balance.posted - balance.held);
   INSERT INTO payment_reversals (reference, account_id, purchase_reference, amount, from_balance, at)
     VALUES (entry_reference, account, ledger_reverse_payment.purchase_reference, taken, from_balance, ledger_now());
-  -- what is owed first: at no entry is the balance below what is held
+  -- the debt is posted first, so that no entry leaves the balance below what is held
   IF taken > from_balance THEN
     PERFORM ledger_append(account, 'adjustment', taken - from_balance, 'receivable', ledger_second_reference(entry_reference),
       ledger_reverse_payment.purchase_reference, NULL, 'Owed for a reversed payment');
@@ -56,7 +56,7 @@ BEGIN
   RETURN 'posted';
 END $$;
 
--- The provider gave back what it had taken of a payment: booked whole, then it repays what is owed.
+-- Books the full amount that the provider gave back after taking it from a payment, then repays the account's debt from it.
 CREATE OR REPLACE FUNCTION ledger_reinstate_payment(account uuid, entry_reference uuid, purchase_reference uuid, given bigint,
   note text) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -78,7 +78,7 @@ BEGIN
     RETURN CASE WHEN existing.account_id = account AND existing.amount = given THEN 'exists'
                 ELSE 'reference_conflict' END;
   END IF;
-  -- before this table there was, a reinstatement was booked as an adjustment of the whole amount
+  -- before this table existed, a reinstatement was booked as an adjustment of the whole amount
   SELECT e.account_id, e.amount INTO earlier FROM ledger_entries e WHERE e.reference = entry_reference AND e.type = 'adjustment';
   IF FOUND THEN
     RETURN CASE WHEN earlier.account_id = account AND earlier.amount = given THEN 'exists' ELSE 'reference_conflict' END;

@@ -1,5 +1,5 @@
--- The digest of an entry: over the one before it, every column of the entry and, of a charge, every column of its call.
--- Columns are named one by one: one that is added later changes no digest.
+-- Returns the digest of an entry: over the previous digest, every column of the entry and, for a charge, every column of its call.
+-- Columns are listed one by one, so that a column added later changes no digest.
 CREATE OR REPLACE FUNCTION entry_digest(before bytea, e ledger_entries, g generations) RETURNS bytea
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT sha256(before || convert_to(jsonb_build_array(
@@ -11,11 +11,12 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     (extract(epoch FROM g.created_at) * 1000000)::bigint, (extract(epoch FROM g.completed_at) * 1000000)::bigint)::text, 'UTF8'))
 $$;
 
--- Seals the entries of an account that are not yet, oldest first, at most so many (NULL: all); returns how many.
+-- Seals up to at_most (NULL: all) unsealed entries of an account, oldest first. Returns how many.
 DROP FUNCTION IF EXISTS seal_account(uuid);
 CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
--- One call for each entry, by its id: the plan for an account of the usual size reads all calls of a large one for each of its entries.
+-- Reads one call per entry, by its id: the plan for an account of ordinary size would read all calls
+-- of a large one for each of its entries.
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_sort = off AS $$
 DECLARE
   last ledger_seals;
@@ -29,10 +30,10 @@ BEGIN
     SELECT e AS entry, CASE WHEN g.account_id = account THEN g END AS call FROM ledger_entries e
       LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
-       -- no index leads from a seq to its time: the newest entries are walked back to the last that is sealed
+       -- no index maps a seq to its time: this walks back from the newest entries to the last sealed one
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
                               ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
-     -- the order of the index, in which time never goes back as seq goes up: ordered by seq alone all that is left is read for each lot
+     -- the order of the index, in which time and seq rise together; ordering by seq alone would read all remaining entries for each batch
      ORDER BY e.at, e.seq LIMIT at_most
   LOOP
     last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
@@ -48,7 +49,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
     a.object, a.request_id, a.detail)::text, 'UTF8'))
 $$;
 
--- Seals the rows of the audit log that are not yet; returns how many. They are sealed in the order they become visible in.
+-- Seals the unsealed rows of the audit log, in the order they become visible. Returns how many.
 CREATE OR REPLACE FUNCTION seal_audit_log() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -59,7 +60,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('seal/audit', 0));
   SELECT * INTO last FROM audit_seals s ORDER BY s.position DESC LIMIT 1;
   FOR unsealed IN SELECT * FROM audit_log a
-    -- a transaction that began earlier may show a lower id later
+    -- a transaction that began earlier may make a lower id visible later
     WHERE a.id > coalesce((SELECT max(s.audit_id) FROM audit_seals s), 0) - 10000
       AND NOT EXISTS (SELECT 1 FROM audit_seals s WHERE s.audit_id = a.id) ORDER BY a.id
   LOOP

@@ -1,6 +1,6 @@
--- Makes somebody a member by their invitation, which is used up by it. person: {id, issuer, subject, email, name}; key: as create_api_key
--- takes it. Who is a member already gets the role of the invitation. No row: the invitation has ended, or the account has as many keys as
--- it may; then the invitation stays.
+-- Makes a person a member by an invitation, which is used up. person: {id, issuer, subject, email, name}; key: as for create_api_key. An
+-- existing member gets the role of the invitation. No row when the invitation has ended, or when the account has reached its maximum number
+-- of keys; in the latter case the invitation stays.
 CREATE OR REPLACE FUNCTION join_account(account uuid, invitation uuid, person jsonb, key jsonb) RETURNS SETOF members
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -22,7 +22,7 @@ BEGIN
     IF NOT FOUND THEN
       RETURN;
     END IF;
-    -- the row of somebody whose key was deleted is no member's any more
+    -- the row of a person whose key was deleted is no longer a member's
     INSERT INTO members AS m (id, account_id, api_key_id, issuer, subject, email, name, role)
       VALUES ((person->>'id')::uuid, account, (key->>'id')::uuid, person->>'issuer', person->>'subject', person->>'email',
               person->>'name', invited.role)
@@ -35,7 +35,7 @@ BEGIN
   RETURN NEXT joined;
 END $$;
 
--- Ends a membership, its key and its sessions. The hash of the key; none when there is no such member.
+-- Ends a membership with its key and its sessions. Returns the hash of the key; no row when there is no such member.
 CREATE OR REPLACE FUNCTION remove_member(account uuid, member uuid) RETURNS SETOF text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- Makes the three partitions of a month unless they exist or their default partition already holds rows of it.
+-- Creates the three partitions of a month unless they exist or their default partition already has rows of that month. Returns how many.
 CREATE OR REPLACE FUNCTION create_month_partitions(month date) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -21,7 +21,7 @@ BEGIN
           partition.parent || '_' || suffix, partition.parent, partition.lower_bound, partition.upper_bound);
         made := made + 1;
       EXCEPTION WHEN check_violation THEN
-        -- the default partition holds rows of that month: they stay where they are, nothing is lost
+        -- the default partition has rows of that month: they stay there, nothing is lost
         RAISE NOTICE 'partition % of % skipped: rows in the default partition', suffix, partition.parent;
       END;
     END IF;

@@ -1,19 +1,19 @@
--- Says who acts in this transaction, before it books: {actor, request_id, reason} for its entries, and {action, object, detail}
--- for the audit log.
+-- Declares who acts in this transaction, before anything is booked: {actor, request_id, reason} for the entries, and
+-- {action, object, detail} for the audit log.
 CREATE OR REPLACE FUNCTION act_as(act jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   PERFORM set_config('tollgate.act', act::text, true);
 END $$;
 
--- What act_as was told in this transaction; {} when nobody said.
+-- Returns what was given to act_as in this transaction, or {}.
 CREATE OR REPLACE FUNCTION current_act() RETURNS jsonb
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
   SELECT coalesce(nullif(current_setting('tollgate.act', true), ''), '{}')::jsonb
 $$;
 
--- Writes what somebody did into the audit log, in the transaction that does it.
--- act: {actor, request_id, action, object, detail}; without an action nothing is written. facts: more detail, known only now.
+-- Writes an act to the audit log, in the transaction that performs it.
+-- act: {actor, request_id, action, object, detail}; nothing is written without an action. facts: more detail that is known only now.
 CREATE OR REPLACE FUNCTION record_act(act jsonb, facts jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
@@ -23,7 +23,7 @@ BEGIN
   END IF;
 END $$;
 
--- The public id of an entry, as src/billing/transaction-id.ts makes it: a letter and the reference as 26 digits of base 32.
+-- Returns the public id of an entry, like src/billing/transaction-id.ts: a letter and the reference as 26 base-32 digits.
 CREATE OR REPLACE FUNCTION transaction_id(entry_type ledger_entry_type, reference uuid) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path FROM CURRENT AS $$
   SELECT 'txn_' || CASE entry_type WHEN 'credit_purchase' THEN 'P' WHEN 'usage_charge' THEN 'U' WHEN 'refund' THEN 'R' ELSE 'A' END

@@ -1,12 +1,12 @@
--- Keeps the prices of a catalog that comes into force, and since when each is: [{id, model, pricing}]. A price that was in force
--- anyway changes nothing; a model that is no longer there ends. Each change has a row in the audit log.
+-- Records the prices of a catalog that takes effect, and since when each applies: [{id, model, pricing}]. A price that already applies
+-- changes nothing; the price of a model that is no longer there ends. Each change gets a row in the audit log.
 CREATE OR REPLACE FUNCTION record_prices(prices jsonb, actor text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   INSERT INTO price_versions (id, model, pricing)
     SELECT p.id, p.model, p.pricing FROM jsonb_to_recordset(prices) p (id text, model text, pricing jsonb)
     ON CONFLICT (id) DO NOTHING;
-  -- processes load the same file at the same time; each sees what the one before it wrote
+  -- processes load the same file at the same time; each must see what the previous one wrote
   PERFORM pg_advisory_xact_lock(hashtextextended('price-periods', 0));
   WITH last AS (SELECT DISTINCT ON (p.model) p.model, p.price_version FROM price_periods p ORDER BY p.model, p.id DESC),
   changed AS (

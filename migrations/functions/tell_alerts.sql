@@ -1,6 +1,5 @@
--- Writes down for delivery what accounts asked to be told: that credits fell below a sum, that a key used up a share of its limit. Looks at
--- up to `most` accounts with entries that were not looked at yet; returns how many those were. Calls know nothing of it: a balance is read,
--- not locked.
+-- Queues the alerts that accounts asked for: credits fell below an amount, or a key used up a share of its limit. Looks at up to `most`
+-- accounts with entries it has not looked at yet. Returns how many those were. Calls are not affected: balances are read, not locked.
 CREATE OR REPLACE FUNCTION tell_alerts(most integer) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -11,7 +10,7 @@ BEGIN
     SELECT a.account_id FROM account_alerts a JOIN balances b USING (account_id)
      WHERE a.url IS NOT NULL AND b.seq > a.seen_seq
      ORDER BY a.account_id LIMIT most FOR UPDATE OF a SKIP LOCKED) d;
-  -- balances are read in a statement of its own, after the lock: what ledger_append did to `credits_told` is seen with its cause
+  -- balances are read in a separate statement after the lock, so that a change of `credits_told` by ledger_append is seen with its cause
   looked_at := ledger_now();
   WITH looked AS (
     SELECT a.*, b.posted, b.seq FROM account_alerts a JOIN balances b USING (account_id) WHERE a.account_id = ANY (due)),

@@ -1,4 +1,4 @@
--- Makes every day of an account before today final. Short: it holds the account's lock, which settlements wait for.
+-- Makes every day of an account before today final. Short, because it holds the account's lock, for which settlements wait.
 CREATE OR REPLACE FUNCTION finish_usage_days(account uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -6,7 +6,7 @@ DECLARE
   first_day timestamptz;
   is_new boolean;
 BEGIN
-  -- whoever fills days holds the mark for longer: waited for before the account's lock is taken, not under it
+  -- filling days holds the mark for longer, so this waits for the mark before it takes the account's lock, not under it
   PERFORM 1 FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE;
   is_new := NOT FOUND;
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
@@ -16,16 +16,16 @@ BEGIN
   IF is_new THEN
     SELECT min(u.bucket) INTO first_day FROM usage_rollups u WHERE u.account_id = account;
   END IF;
-  -- read after the lock: a settlement that the lock waited for is committed, a later one gets a later time
+  -- read after the lock: a settlement that the lock waited for has committed, and a later one gets a later time
   today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
-  -- and stays later even if the clock is set back
+  -- and that time stays later even if the clock is set back
   UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
   INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
     VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
     ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
 END $$;
 
--- Fills up to so many final days of an account, oldest first; returns how many. Another worker's account is left to it.
+-- Fills up to day_count final days of an account, oldest first. Returns how many. Skips an account that another worker is filling.
 CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE

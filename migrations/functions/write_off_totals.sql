@@ -1,5 +1,5 @@
--- Adds the write-offs of before the last hour to their totals; returns how many reasons have one. An hour, because a settlement dates
--- its rows before it commits: none is that slow.
+-- Adds write-offs older than an hour to their totals. Returns how many reasons have one. An hour, because a settlement dates
+-- its rows before it commits, and no settlement takes that long.
 CREATE OR REPLACE FUNCTION total_write_offs() RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -10,7 +10,7 @@ BEGIN
   -- two workers must not add the same rows
   PERFORM pg_advisory_xact_lock(hashtextextended('write_off_totals', 0));
   SELECT max(t.until) INTO summed_until FROM write_off_totals t;
-  -- nor may a clock that was set back
+  -- nor must a clock that was set back add them again
   sums_until := greatest(sums_until, summed_until);
   UPDATE write_off_totals t SET until = sums_until;
   INSERT INTO write_off_totals AS t (reason, amount, until)

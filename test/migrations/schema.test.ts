@@ -157,7 +157,7 @@ test('a migration that cannot have its lock lets calls go first, and is tried ag
 });
 
 test.each([
-  ['dwon', 'dwon is unknown', 'development'],
+  ['dwon', 'dwon is not a command', 'development'],
   ['down', 'does not run with NODE_ENV=production', 'production'],
 ])('the program refuses `%s`: %s', async (argument, told, nodeEnv) => {
   const program = fileURLToPath(new URL('../../migrations/run.ts', import.meta.url));
