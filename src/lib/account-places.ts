@@ -1,4 +1,4 @@
-/** A bound on how much goes on at once for each account. An account that is at its bound takes nothing from others. */
+/** A per-account concurrency limit. An account at its limit does not affect others. */
 export class AccountPlaces {
   readonly #perAccount: number;
   readonly #taken = new Map<string, number>();
@@ -7,7 +7,7 @@ export class AccountPlaces {
     this.#perAccount = perAccount;
   }
 
-  /** Takes a place; the returned function gives it back, once. Undefined when the account has as many as it may. */
+  /** Takes a place and returns the function that gives it back (call it once). Returns undefined when the account is at its limit. */
   take(accountId: string): (() => void) | undefined {
     const taken = this.#taken.get(accountId) ?? 0;
     if (taken >= this.#perAccount) {

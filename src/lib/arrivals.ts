@@ -1,9 +1,9 @@
-/** Ms that work stands back while new connections come in. */
+/** Maximum ms that work yields while new connections come in. */
 const STAND_BACK_MS_MAX = 5;
 
 /**
- * Tells work when to stand back for connections that wait to be accepted. Node accepts one per turn of the event loop (libuv 1.46), and
- * those that are not accepted wait in the kernel, where nobody can refuse them.
+ * Decides when work should yield to connections waiting to be accepted. Node accepts one per turn of the event loop (libuv 1.46); the
+ * others wait in the kernel, where the service cannot reject them.
  */
 export class Arrivals {
   readonly #now: () => number;
@@ -11,17 +11,20 @@ export class Arrivals {
   #seen = 0;
   #stoodBackAt: number | undefined;
 
-  /** `now` in ms of a clock that never goes back. */
+  /** `now` returns ms of a monotonic clock. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** To be called for every new connection. */
+  /** Must be called for every new connection. */
   connectionOpened(): void {
     this.#opened += 1;
   }
 
-  /** Asked once in a turn: one in which a connection was accepted may have left others waiting, and a few turns without work let them in. */
+  /**
+   * Returns whether to skip this turn's work. Must be called once per turn of the event loop. If a connection was accepted since the last
+   * call, more may be waiting, and a few turns without work let them in.
+   */
   standBack(): boolean {
     const cameIn = this.#opened !== this.#seen;
     this.#seen = this.#opened;

@@ -1,15 +1,15 @@
 import { inTimeOrUndefined } from './deadline.ts';
 
 export interface ReadingLimits {
-  /** Ms a reading, also a failed one, is good for. */
+  /** How long a reading is reused, in ms, even a failed one. */
   readonly freshMs: number;
-  /** Ms a reading may take. */
+  /** Timeout of a reading, in ms. */
   readonly timeoutMs: number;
 }
 
 /**
- * Shares a costly reading among all who ask: one at a time, kept for a while. The answer is undefined when the reading
- * failed or took too long. Never rejects.
+ * Returns a function that shares an expensive reading among its callers and reuses it for a while. Resolves to undefined when the reading
+ * failed or timed out. Never rejects.
  */
 export function cachedReading<T>(
   read: () => Promise<T>,

@@ -1,4 +1,4 @@
-/** The process's idea of time. Passed in, so that tests can move it; the database keeps its own (`clock_timestamp()`). */
+/** The clock of the process. Injected so that tests can set it; the database has its own (`clock_timestamp()`). */
 export interface Clock {
   /** Unix time in ms. */
   now(): number;

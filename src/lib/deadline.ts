@@ -1,6 +1,7 @@
 /**
- * The answer, or what `late` returns or throws when it takes longer than `milliseconds`; what the answer stands for goes on. After a
- * turn of the event loop as long as that, timers run before sockets are read: an answer that has arrived is read before it is given up.
+ * Settles like `answer`, or with what `late` returns or throws if that takes longer than `milliseconds`. The work behind `answer` is not
+ * stopped. After a turn of the event loop longer than the deadline, timers run before sockets are read, so the expiry waits for one more
+ * phase: an answer that has already arrived still counts.
  */
 export function withDeadline<T, L>(answer: Promise<T>, milliseconds: number, late: () => L): Promise<T | L> {
   return new Promise((resolve, reject) => {
@@ -25,7 +26,7 @@ export function withDeadline<T, L>(answer: Promise<T>, milliseconds: number, lat
   });
 }
 
-/** The answer, or undefined when it fails or takes longer than `milliseconds`. */
+/** Resolves to the answer, or to undefined when it fails or takes longer than `milliseconds`. */
 export function inTimeOrUndefined<T>(answer: Promise<T>, milliseconds: number): Promise<T | undefined> {
   return withDeadline(answer, milliseconds, () => undefined).catch(() => undefined);
 }

@@ -7,7 +7,7 @@ const failOn = (isBad: (item: number) => boolean) => async (item: number) => {
   }
 };
 
-test('an item that fails holds up no other', async () => {
+test('a failing item does not stop the others', async () => {
   const failed: number[] = [];
   const done = await eachApart(
     ITEMS,
@@ -18,14 +18,14 @@ test('an item that fails holds up no other', async () => {
   expect(failed).toHaveLength(60);
 });
 
-test('fifty failures in a row are the end', async () => {
+test('gives up after fifty failures in a row', async () => {
   const failed: number[] = [];
   const work = failOn((item) => item >= 10);
   await expect(eachApart(ITEMS, work, { onFailure: (item) => failed.push(item) })).rejects.toThrow('no 59');
   expect(failed).toHaveLength(50);
 });
 
-test('nothing begins once the signal aborts', async () => {
+test('starts no further item once the signal aborts', async () => {
   const controller = new AbortController();
   const work = async (item: number) => {
     if (item === 4) {

@@ -1,18 +1,18 @@
-/** So many failures without a success between them are not those of the items: going on would take for ever. */
+/** This many failures in a row point to a common cause, not to the items; carrying on would take forever. */
 const FAILURES_IN_A_ROW_MAX = 50;
 
 export interface ApartOptions<Item> {
-  /** Called with each that failed. */
+  /** Called for each item that failed. */
   readonly onFailure: (item: Item, error: unknown) => void;
-  /** How many are worked on at once; 1 unless said otherwise. */
+  /** Number of items processed concurrently; 1 by default. */
   readonly together?: number;
-  /** Begins no further item once it aborts. */
+  /** Starts no further item once it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Does the work of each item, so that one that fails holds up none of the others. Returns those that succeeded. Rejects with the last
- * error when 50 fail in a row.
+ * Runs `work` for each item so that a failing item does not stop the others. Returns the items that succeeded. Rejects with the last error
+ * when 50 fail in a row.
  */
 export async function eachApart<Item>(
   items: readonly Item[],

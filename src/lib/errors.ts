@@ -1,4 +1,4 @@
-/** HTTP status and category of every error code a client can see. The one table of codes. */
+/** HTTP status and category of every error code a client can see. The only table of codes. */
 const ERROR_TABLE = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   invalid_parameter: { status: 400, type: 'invalid_request_error' },
@@ -64,23 +64,23 @@ const ERROR_TABLE = {
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
 export interface AppErrorOptions {
-  /** Overrides the table's HTTP status, where a protocol wants another one. */
+  /** Overrides the table's HTTP status where a protocol requires a different one. */
   readonly status?: number;
   /** Seconds until a retry may succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** Whether asking again may help; default: by status and code. */
+  /** Whether a retry may succeed; derived from status and code by default. */
   readonly shouldRetry?: boolean;
   /** The reason for operators; logged, never sent to the client. */
   readonly cause?: unknown;
 }
 
-/** An error whose code and message the client may see. Thrown where the fact is known, answered in one place. */
+/** An error whose code and message the client may see. Thrown where the problem is detected, turned into a response in one place. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly type: string;
   readonly retryAfterSeconds: number | undefined;
-  /** What `x-should-retry` says to clients that heed it; undefined: nothing, they decide. */
+  /** Value of the `x-should-retry` header; undefined omits it and leaves the decision to the client. */
   readonly shouldRetry: boolean | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
@@ -94,7 +94,7 @@ export class AppError extends Error {
   }
 }
 
-/** Clients retry some statuses by themselves, of which not all can end well: an unknown key stays unknown. */
+/** Returns whether a retry can succeed. Clients retry some statuses on their own even if it cannot: an unknown key stays unknown. */
 function mayHelp(code: ErrorCode, status: number): boolean | undefined {
   if (status === 409) {
     return code === 'idempotency_in_progress';
@@ -105,7 +105,7 @@ function mayHelp(code: ErrorCode, status: number): boolean | undefined {
   return status === 408 ? undefined : false;
 }
 
-/** Every code with its status and type, for the API description. */
+/** Returns every code with its status and type, for the API description. */
 export function errorCodes(): { code: ErrorCode; status: number; type: string }[] {
   return Object.entries(ERROR_TABLE).map(([code, entry]) => ({ code: code as ErrorCode, ...entry }));
 }

@@ -4,7 +4,7 @@ import { createServer, connect as open, type Socket } from 'node:net';
 import { AppError } from './errors.ts';
 import { EventLoopQueue } from './event-loop-queue.ts';
 
-/** Blocks for `ms` in each of so many steps, and says so. */
+/** Blocks for `ms` in each of `count` steps and calls `onStep` after it. */
 function* steps(
   count: number,
   ms: number,
@@ -23,7 +23,7 @@ function* steps(
   return 'done';
 }
 
-test('work is done at once where nobody waits', () => {
+test('runs work at once when nothing is waiting', () => {
   const turns = new EventLoopQueue();
   let done = false;
   void turns.run(
@@ -33,7 +33,7 @@ test('work is done at once where nobody waits', () => {
   expect(done).toBe(true);
 });
 
-test('it tells how much work waits', async () => {
+test('size is the amount of unfinished work', async () => {
   const turns = new EventLoopQueue();
   const works = ['a', 'a', 'b'].map((account) => turns.run(account, steps(2, 6)));
   expect(turns.size).toBe(3);
@@ -41,7 +41,7 @@ test('it tells how much work waits', async () => {
   expect(turns.size).toBe(0);
 });
 
-test('work is done in the order it came, little of it in one turn', async () => {
+test('runs work in order of arrival, only a little per turn', async () => {
   const turns = new EventLoopQueue();
   const order: number[] = [];
   let turn = 0;
@@ -71,9 +71,9 @@ test('work is done in the order it came, little of it in one turn', async () => 
   expect(new Set(workedIn).size).toBeGreaterThanOrEqual(11);
 });
 
-test('what the work throws is thrown, and the next in line goes on', async () => {
+test('rethrows errors of the work, and the next in line continues', async () => {
   const turns = new EventLoopQueue();
-  // biome-ignore lint/correctness/useYield: it ends before it could
+  // biome-ignore lint/correctness/useYield: it throws before it could yield
   function* failing(): Generator<undefined, string> {
     throw new AppError('context_length_exceeded', 'too long');
   }
@@ -87,7 +87,7 @@ test('what the work throws is thrown, and the next in line goes on', async () =>
   expect(next).toMatchObject({ status: 'fulfilled', value: 'done' });
 });
 
-test('work of a client that has left is not begun', async () => {
+test('does not start work of a client that has disconnected', async () => {
   const turns = new EventLoopQueue();
   const client = new AbortController();
   let steppedFor = 0;
@@ -139,7 +139,7 @@ test("an account's long work waits for the short work of others after each step"
   expect(order).toEqual(['a', 'a', 'b', 'c', 'a', 'a', 'a', 'a', 'a', 'a']);
 });
 
-test('work stands back until the connections that wait are accepted', async () => {
+test('work yields until the waiting connections are accepted', async () => {
   const turns = new EventLoopQueue();
   const CONNECTIONS = 40;
   let accepted = 0;
@@ -160,7 +160,7 @@ test('work stands back until the connections that wait are accepted', async () =
         ),
       ),
     );
-    // one a turn without standing back: 20
+    // without yielding, one per turn: 20
     expect(seen.at(-1)).toBeGreaterThan(30);
   } finally {
     for (const socket of sockets) {

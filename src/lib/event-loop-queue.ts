@@ -3,65 +3,64 @@ import { AppError } from './errors.ts';
 import { atOnce } from './steps.ts';
 import type { StopSignal } from './stop-signal.ts';
 
-/** Blocking work that one turn of the event loop may hold, in ms, the last step not counted. */
+/** Maximum blocking work per turn of the event loop, in ms, not counting the last step. */
 const WORK_MS_PER_TURN = 2;
-/** Max queue wait in ms; longer waits are rejected, since the client has likely timed out. */
+/** Maximum queue wait, in ms. Longer waits are rejected: the client has likely timed out. */
 const WAIT_MS_MAX = 5_000;
 
-/** What a caller is told for whom this process has no time. */
+/** Returns the error for a caller that this process has no capacity for. */
 export function overloaded(): AppError {
   return new AppError('service_unavailable', 'This instance is overloaded, please retry.', {
     retryAfterSeconds: 1,
   });
 }
 
-/** Runs steps when somebody's turn comes. */
+/** Runs steps when it is the account's turn. */
 export type InTurn = <T>(steps: Iterator<unknown, T>) => Promise<T>;
 
-/** For work that is short, or that nobody waits beside. */
+/** Runs all steps at once: for short work, or where nothing else is waiting. */
 export const AT_ONCE: InTurn = async (steps) => atOnce(steps);
 
 interface Waiting {
   readonly since: number;
   begun: boolean;
-  /** Blocks for one step; true when it has come to its end. */
+  /** Blocks for one step and returns whether the work is done. */
   step(): boolean;
   refuse(error: unknown): void;
 }
 
 /**
- * Spreads work that blocks the event loop over its turns: a step of each account's first work, then the next account's; within an account
- * first come, first served. A turn stays short however much work there is, so that streams flow on and connections are accepted.
+ * Spreads work that blocks the event loop over its turns. Accounts take turns, one step each; within an account work runs first come,
+ * first served. A turn stays short however much work there is, so streams keep flowing and connections are accepted.
  */
 export class EventLoopQueue {
   readonly #now: () => number;
-  /** In the order of their turns. */
+  /** Waiting work by account, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #arrivals: Arrivals;
   #size = 0;
   #turn: NodeJS.Immediate | undefined;
   #workedMs = 0;
 
-  /** `now` in ms of a clock that never goes back. */
+  /** `now` returns ms of a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.#arrivals = new Arrivals(now);
   }
 
-  /** Pieces of work that wait or are not done yet. */
+  /** Number of pieces of work that are waiting or unfinished. */
   get size(): number {
     return this.#size;
   }
 
-  /** To be called for every new connection. */
+  /** Must be called for every new connection. */
   connectionOpened(): void {
     this.#arrivals.connectionOpened();
   }
 
   /**
-   * Resumes `steps`, of a few ms each, until it returns: at once where nobody waits, else when the account's turn comes. Rejects with
-   * what it throws, with the signal's reason when that has aborted meanwhile, and with AppError service_unavailable after too long a
-   * wait.
+   * Runs `steps`, of a few ms each, to the end: at once if nothing is waiting, otherwise when it is the account's turn. Rejects with what
+   * the steps throw, with the signal's reason if it has aborted, and with AppError service_unavailable after too long a wait.
    */
   run<T>(accountId: string, steps: Iterator<unknown, T>, signal?: StopSignal): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -116,7 +115,7 @@ export class EventLoopQueue {
       } else if (first && this.#isDone(first)) {
         this.#leave(line);
       }
-      // to the end of the round; the loop meets it again there
+      // moves the account to the end of the round, where this loop reaches it again
       this.#waiting.delete(accountId);
       if (line.length > 0) {
         this.#waiting.set(accountId, line);

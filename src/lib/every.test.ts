@@ -9,7 +9,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A run that ends when it is told to. */
+/** A run that the test ends explicitly. */
 function controlledRun() {
   const ends: (() => void)[] = [];
   let running = 0;
@@ -40,7 +40,7 @@ test('runs at each interval, never two at once', async () => {
   expect(most()).toBe(1);
 });
 
-test('runs now, after the run in flight', async () => {
+test('runNow runs after the run in flight', async () => {
   const { run, ends, started } = controlledRun();
   const loop = every(100, run);
   const first = loop.runNow();

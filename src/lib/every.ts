@@ -1,4 +1,4 @@
-/** Something that runs again and again. */
+/** A task that repeats until closed. */
 export interface Loop {
   /** Runs now; after the run in flight, if there is one. */
   runNow(): Promise<void>;
@@ -7,8 +7,8 @@ export interface Loop {
 }
 
 /**
- * Calls `run` every `everyMs` ms until closed, one run at a time: while one is in flight, the next is skipped. Keeps no process alive.
- * `run` must handle its own errors.
+ * Calls `run` every `everyMs` ms until closed, one run at a time: while one is in flight, the next is skipped. The timer does not keep the
+ * process alive. `run` must handle its own errors.
  */
 export function every(everyMs: number, run: () => Promise<unknown>): Loop {
   let inFlight: Promise<unknown> | undefined;

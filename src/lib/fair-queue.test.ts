@@ -5,7 +5,7 @@ function served<T>(queue: FairQueue<T>, count = queue.size): T[] {
   return Array.from({ length: count }, () => queue.shift() as T);
 }
 
-test('accounts take turns, however long their lines are', () => {
+test('accounts take turns regardless of how much each has queued', () => {
   const queue = new FairQueue<string>();
   for (let call = 0; call < 100; call += 1) {
     queue.push('a', 1, 1, 'a');
@@ -15,7 +15,7 @@ test('accounts take turns, however long their lines are', () => {
   expect(served(queue, 5)).toEqual(['a', 'b1', 'a', 'b2', 'a']);
 });
 
-test('what costs more takes more turns, and who weighs less waits longer', () => {
+test('costlier work takes more turns, and a lower weight means a longer wait', () => {
   const queue = new FairQueue<string>();
   for (let call = 0; call < 40; call += 1) {
     queue.push('heavy', 1, 4, 'heavy');
@@ -27,13 +27,13 @@ test('what costs more takes more turns, and who weighs less waits longer', () =>
   expect([count('light'), count('heavy'), count('stranger')]).toEqual([17, 4, 1]);
 });
 
-test('an empty line leaves nothing behind: no credit is saved up', () => {
+test('an account whose queue empties keeps no credit', () => {
   const queue = new FairQueue<string>();
   queue.push('a', 1, 1, 'a');
   expect([queue.shift(), queue.shift(), queue.size]).toEqual(['a', undefined, 0]);
 });
 
-test('the first of each line can be taken out while they match, and what stays takes its turns', () => {
+test('takeWhile removes the matching head of each queue, and the rest is still served in turns', () => {
   const queue = new FairQueue<string>();
   for (const [account, value] of [
     ['a', 'old 1'],
@@ -50,7 +50,7 @@ test('the first of each line can be taken out while they match, and what stays t
   expect(queue.size).toBe(0);
 });
 
-test('within a line first come, first served; nothing is lost; the cost told before is what is served before', () => {
+test('serves an account in order, loses nothing, and costBefore bounds what is served before', () => {
   const call = fc.record({
     account: fc.constantFrom('a', 'b', 'c'),
     cost: fc.constantFrom(1, 2, 7),

@@ -1,19 +1,20 @@
+/** The queued work of one account. */
 interface Line<T> {
   readonly weight: number;
   readonly items: { readonly cost: number; readonly value: T }[];
-  /** Of all items. */
+  /** Total cost of all items. */
   cost: number;
-  /** What the line may still take in its turn, in units of cost. */
+  /** Cost the account may still use up in its turn. */
   credit: number;
   hasTurn: boolean;
 }
 
 /**
- * Waiting work, in turns: each account in line may take as much cost a round as it weighs, however much of it waits (deficit round
- * robin, Shreedhar and Varghese 1995). Costs and weights are above 0; a weight of 1 is an ordinary account's.
+ * A queue in which accounts take turns: per round an account gets as much cost as its weight, however much it has queued (deficit round
+ * robin, Shreedhar and Varghese 1995). Costs and weights are above 0; an ordinary account has weight 1.
  */
 export class FairQueue<T> {
-  /** In the order of their turns. */
+  /** Lines by account, in the order of their turns. */
   readonly #lines = new Map<string, Line<T>>();
   #size = 0;
 
@@ -32,7 +33,7 @@ export class FairQueue<T> {
     this.#size += 1;
   }
 
-  /** The next one; undefined when nobody waits. */
+  /** Removes and returns the next value; undefined when the queue is empty. */
   shift(): T | undefined {
     for (;;) {
       const [first] = this.#lines;
@@ -61,7 +62,7 @@ export class FairQueue<T> {
     }
   }
 
-  /** Takes out, of each account, the first ones in line for as long as they match; their turns are lost, not used. */
+  /** Removes and returns the matching head of each account's line. Uses none of the account's credit. */
   takeWhile(matches: (value: T) => boolean): T[] {
     const taken: T[] = [];
     for (const [account, line] of this.#lines) {
@@ -79,7 +80,7 @@ export class FairQueue<T> {
     return taken;
   }
 
-  /** Cost of all that would be served before a newcomer of that account. */
+  /** Returns an upper bound on the cost that would be served before a new item of that account. */
   costBefore(account: string, weight: number, cost: number): number {
     const own = this.#lines.get(account)?.cost ?? 0;
     const rounds = (own + cost) / weight;

@@ -1,11 +1,11 @@
-/** Something that reads its settings again. */
+/** Something that can reload its settings. */
 interface Reloadable {
   reload(): Promise<unknown>;
 }
 
 /**
- * From now on SIGHUP, at which a process would end, reads settings again. One that comes while they are still being read for the first
- * time is made up for.
+ * Makes SIGHUP, which would otherwise end the process, reload settings. A signal that arrives before `reload` is called is not lost: the
+ * reload then runs at once.
  */
 export function followHangUp(): { reload(source: Reloadable): void } {
   let source: Reloadable | undefined;

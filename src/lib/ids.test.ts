@@ -15,7 +15,7 @@ import {
   uuidToUlid,
 } from './ids.ts';
 
-test('ids made later sort later, and tell when they were made', () => {
+test('ids sort by creation time and contain it', () => {
   const early = newUuid(1_700_000_000_000);
   const late = newUuid(1_700_000_000_001);
   expect(early < late).toBe(true);
@@ -23,7 +23,7 @@ test('ids made later sort later, and tell when they were made', () => {
   expect(uuidTimeMs(late)).toBe(1_700_000_000_001);
 });
 
-test('ids of one ms sort in the order they were made in, and none tells the next', () => {
+test('ids of the same ms sort in creation order, and none predicts the next', () => {
   const nowMs = 1_700_000_000_002;
   const ids = Array.from({ length: 20_000 }, () => newUuid(nowMs));
   expect([...ids].sort()).toEqual(ids);
@@ -31,7 +31,7 @@ test('ids of one ms sort in the order they were made in, and none tells the next
   expect(new Set(ids.map((id) => id.slice(-16))).size).toBe(ids.length);
 });
 
-test('what an account owns carries its bucket, sorts by time and is told apart', () => {
+test('ids owned by an account carry its bucket, sort by time and are unique', () => {
   const account = newUuid();
   const nowMs = 1_700_000_000_003;
   const ids = Array.from({ length: 20_000 }, () => newOwnedUuid(account, nowMs));
@@ -41,7 +41,7 @@ test('what an account owns carries its bucket, sorts by time and is told apart',
   expect(bucketOf('019abcde-0000-0000-0000-000000000fff')).toBe(4_095);
 });
 
-test('an id that follows from a name has the time and the bucket of whose it is, and differs by name', () => {
+test('an id derived from a name carries the given time and the owner’s bucket, and differs by name', () => {
   const account = newUuid();
   const named = namedOwnedUuid('one', account, 1_700_000_000_004);
   expect(named).toBe(namedOwnedUuid('one', account, 1_700_000_000_004));
@@ -50,7 +50,7 @@ test('an id that follows from a name has the time and the bucket of whose it is,
   expect(namedOwnedUuid('two', account, 1_700_000_000_004).slice(14, -3)).not.toBe(named.slice(14, -3));
 });
 
-test('what a request makes for an account has its id but for the bucket', () => {
+test('an id owned by a request equals the request id except for the bucket', () => {
   const account = newUuid();
   const request = newRequestUuid(1_700_000_000_005);
   const owned = ownedByRequest(request, account);
@@ -74,7 +74,7 @@ test('a UUID and its ULID are the same 128 bits', () => {
   expect(uuidToUlid('ffffffff-ffff-ffff-ffff-ffffffffffff')).toBe('7ZZZZZZZZZZZZZZZZZZZZZZZZZ');
 });
 
-test('a public id reads back only as what it names', () => {
+test('a public id parses only as its own kind', () => {
   const uuid = newUuid();
   const id = publicId('generation', uuid);
   expect(id).toMatch(/^gen-[0-9A-HJKMNP-TV-Z]{26}$/);
@@ -88,6 +88,6 @@ test.each([
   'gen-8ZZZZZZZZZZZZZZZZZZZZZZZZZ',
   'gen-01jd00000000000000000000ab',
   `gen-${'0'.repeat(25)}U`,
-])('%j is no generation id', (text) => {
+])('%j is not a generation id', (text) => {
   expect(parsePublicId('generation', text)).toBeUndefined();
 });

@@ -1,11 +1,11 @@
 import { hash, randomFillSync } from 'node:crypto';
 
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-/** By the value of five bits, as bytes: an id is written into a buffer, since putting strings together costs three times as much. */
+/** Character codes by five-bit value. Ids are written into a buffer: concatenating strings costs three times as much. */
 const ULID_BYTES = Buffer.from(CROCKFORD, 'latin1');
 const ULID_LENGTH = 26;
 const HEX = '0123456789abcdef';
-/** What a hex digit stands for, by its character code. */
+/** Value of a hex digit by its character code. */
 const NIBBLES = new Uint8Array(128);
 for (let value = 0; value < HEX.length; value += 1) {
   NIBBLES[HEX.charCodeAt(value)] = value;
@@ -16,27 +16,27 @@ const DASH = 45;
 const ulidText = Buffer.alloc(ULID_LENGTH);
 const ULID_PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-/** Asking the system for ten bytes at a time costs more than all the rest of an id. */
+/** Random bytes per id. They come from a pool: asking the system for ten bytes at a time costs more than the rest of the id. */
 const RANDOM_BYTES = 10;
 const RANDOM_POOL_BYTES = 4_000;
 const randomPool = Buffer.allocUnsafe(RANDOM_POOL_BYTES);
 let randomOffset = RANDOM_POOL_BYTES;
 
-/** The ms of the newest id, and the place of that id among those of its ms. */
+/** The ms of the newest id, and that id's counter within the ms. */
 let newestMs = -1;
 let place = 0;
-/** As many ids of one ms are in order at least: far more than a process can make in it. */
+/** At least this many ids of one ms sort in order: far more than a process can make in that time. */
 const PLACES = 32_768;
 
-/** Hex digits at the end of an id that say whose it is: 12 bits, so 4,096 buckets. */
+/** Hex digits at the end of an id that hold the owner's bucket: 12 bits, so 4,096 buckets. */
 const BUCKET_DIGITS = 3;
 const NO_BUCKET = '000';
 const LAST_BUCKET = 'fff';
-/** Hex digits of the Unix ms that an id begins with. */
+/** Hex digits of the Unix ms at the start of an id. */
 const TIME_DIGITS = 12;
 const HEX_DIGITS = 32;
 
-/** What an id names; the prefix is what clients see in front of the ULID. */
+/** The kinds of public ids, with the prefix that clients see in front of the ULID. */
 const PREFIXES = {
   generation: 'gen-',
   request: 'req_',
@@ -52,10 +52,10 @@ const PREFIXES = {
 export type IdKind = keyof typeof PREFIXES;
 
 /**
- * A new time-ordered 128-bit id in the text form of a UUID (what Postgres stores): 48 bits of Unix ms and 80 more, the
+ * Returns a new time-ordered 128-bit id in the text form of a UUID (what Postgres stores): 48 bits of Unix ms and 80 more, the
  * layout of a ULID (github.com/ulid/spec). Time order keeps index inserts local, lets tables be partitioned by id, and
- * makes "by id" the order of lists and queues: so ids of one ms are in order, too, in the process that makes them. Their
- * first 16 bits count up from a random number, the other 64 are random in each, and no id tells the next.
+ * makes "by id" the order of lists and queues. For that reason ids made by one process within the same ms are ordered too:
+ * of the 80 bits, the first 16 count up from a random number. The other 64 are random in each id, so no id predicts the next.
  */
 export function newUuid(nowMs: number = Date.now()): string {
   if (randomOffset + RANDOM_BYTES > RANDOM_POOL_BYTES) {
@@ -73,29 +73,32 @@ export function newUuid(nowMs: number = Date.now()): string {
 }
 
 /**
- * A new id of something that the account owns: as {@link newUuid} makes them, with the account's bucket in the last 12 bits.
+ * Returns a new id for something the account owns: like {@link newUuid}, with the account's bucket in the last 12 bits.
  * 52 bits are random in each.
  */
 export function newOwnedUuid(accountId: string, nowMs?: number): string {
   return newUuid(nowMs).slice(0, -BUCKET_DIGITS) + accountId.slice(-BUCKET_DIGITS);
 }
 
-/** A new id of a request, as {@link newUuid} makes them, with 0 in the last 12 bits: {@link ownedByRequest} puts a bucket there. */
+/** Returns a new request id: like {@link newUuid}, with 0 in the last 12 bits, where {@link ownedByRequest} puts a bucket. */
 export function newRequestUuid(nowMs?: number): string {
   return requestUuidOf(newUuid(nowMs));
 }
 
-/** The id of the one thing that a request makes for an account: its own, with the account's bucket in the last 12 bits. */
+/** Returns the id of the single object a request creates for an account: the request's id with the account's bucket in the last 12 bits. */
 export function ownedByRequest(requestUuid: string, accountId: string): string {
   return requestUuid.slice(0, -BUCKET_DIGITS) + accountId.slice(-BUCKET_DIGITS);
 }
 
-/** The request that {@link ownedByRequest} made an id for. */
+/** Returns the request id that {@link ownedByRequest} derived an id from. */
 export function requestUuidOf(ownedId: string): string {
   return ownedId.slice(0, -BUCKET_DIGITS) + NO_BUCKET;
 }
 
-/** The least and the greatest id that {@link ownedByRequest} makes for a request; nulls for an id that is not of {@link newRequestUuid}. */
+/**
+ * Returns the lowest and highest id that {@link ownedByRequest} can derive from a request; nulls for an id that {@link newRequestUuid} did
+ * not make.
+ */
 export function idsOwnedByRequest(requestUuid: string): readonly [string, string] | readonly [null, null] {
   return requestUuid.endsWith(NO_BUCKET)
     ? [requestUuid, requestUuid.slice(0, -BUCKET_DIGITS) + LAST_BUCKET]
@@ -103,42 +106,42 @@ export function idsOwnedByRequest(requestUuid: string): readonly [string, string
 }
 
 /**
- * The bucket (0 to 4,095) of an account, by its id or by that of something it owns. An account stays in the bucket that its own
- * id ends in for life. What it owned before ids carried buckets has any: only the account tells where that is.
+ * Returns the bucket (0 to 4,095) of an account, from its id or from the id of something it owns. An account's bucket never changes: it is
+ * the end of its own id. Objects from before ids carried buckets end in arbitrary digits, so for those use the account's id.
  */
 export function bucketOf(id: string): number {
   return Number.parseInt(id.slice(-BUCKET_DIGITS), 16);
 }
 
-/** The id that follows from a name: the first 128 bits of its SHA-256. It carries neither time nor bucket. */
+/** Derives an id from a name: the first 128 bits of its SHA-256. It carries neither time nor bucket. */
 export function namedUuid(name: string): string {
   return hexToUuid(sha256Hex(name));
 }
 
-/** The id that follows from a name, for something of the account that belongs to a time (Unix ms): 68 bits come from the name. */
+/** Derives an id from a name for something the account owns, dated `timeMs` (Unix ms). 68 bits come from the name. */
 export function namedOwnedUuid(name: string, accountId: string, timeMs: number): string {
   const nameDigits = HEX_DIGITS - TIME_DIGITS - BUCKET_DIGITS;
   const time = timeMs.toString(16).padStart(TIME_DIGITS, '0');
   return hexToUuid(time + sha256Hex(name).slice(0, nameDigits) + accountId.slice(-BUCKET_DIGITS));
 }
 
-/** The public form of a stored id: prefix + ULID, e.g. `gen-01JD…`. */
+/** Returns the public form of a stored id: prefix + ULID, e.g. `gen-01JD…`. */
 export function publicId(kind: IdKind, uuid: string): string {
   return PREFIXES[kind] + uuidToUlid(uuid);
 }
 
-/** The stored form of a public id, or undefined when the text is no id of this kind. */
+/** Returns the stored form of a public id, or undefined if the text is not an id of this kind. */
 export function parsePublicId(kind: IdKind, text: string): string | undefined {
   const prefix = PREFIXES[kind];
   return text.startsWith(prefix) ? ulidToUuid(text.slice(prefix.length)) : undefined;
 }
 
-/** The Unix time in ms that an id was made at. */
+/** Returns the creation time of an id, in Unix ms. */
 export function uuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
-/** A UUID's 128 bits as 26 characters of Crockford base32, behind two bits that are 0. */
+/** Encodes a UUID's 128 bits, preceded by two zero bits, as 26 characters of Crockford base32. */
 export function uuidToUlid(uuid: string): string {
   let bits = 0;
   let held = 2;
@@ -160,7 +163,7 @@ export function uuidToUlid(uuid: string): string {
   return ulidText.toString('latin1');
 }
 
-/** The inverse of {@link uuidToUlid}; undefined for anything but 26 canonical upper-case characters. */
+/** The inverse of {@link uuidToUlid}. Returns undefined for anything but 26 canonical upper-case characters. */
 export function ulidToUuid(ulid: string): string | undefined {
   if (!ULID_PATTERN.test(ulid)) {
     return undefined;
@@ -172,7 +175,7 @@ export function ulidToUuid(ulid: string): string | undefined {
   return bytesToUuid(Buffer.from(bits.toString(16).padStart(32, '0'), 'hex'));
 }
 
-/** The least UUID of a moment (Unix ms): ours begin with 48 bits of Unix ms. */
+/** Returns the lowest UUID of a moment (Unix ms): ids start with 48 bits of Unix ms. */
 export function idAt(timeMs: number): string {
   const hex = Math.max(0, Math.floor(timeMs)).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
@@ -186,7 +189,7 @@ function bytesToUuid(bytes: Buffer): string {
   return hexToUuid(bytes.toString('hex'));
 }
 
-/** 32 hexadecimal digits in the layout of a UUID (RFC 9562 §4). */
+/** Formats 32 hexadecimal digits as a UUID (RFC 9562 §4). */
 export function hexToUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }

@@ -58,7 +58,7 @@ test.each([
   expect(() => rejectPrivateLiteral(new URL(url))).not.toThrow();
 });
 
-test('text that is no address is not public', () => {
+test('text that is not an address is not public', () => {
   expect(['', 'localhost', '1.2.3', '::g', '1.1.1.1 '].map(isPublicAddress)).toEqual(Array(5).fill(false));
 });
 
@@ -75,7 +75,7 @@ function lookUp(lookup: ReturnType<typeof publicLookup>, host = 'hooks.example')
   );
 }
 
-test('a lookup hands out exactly the addresses it checked, and checks each time', async () => {
+test('a lookup returns exactly the addresses it checked, and checks every time', async () => {
   const open = [
     { address: '1.1.1.1', family: 4 },
     { address: '2606:4700::1111', family: 6 },
@@ -94,13 +94,13 @@ test('a lookup hands out exactly the addresses it checked, and checks each time'
   }
 });
 
-test('a name that does not resolve is an error of the lookup, with the system resolver, too', async () => {
+test('a name that does not resolve makes the lookup fail, also with the system resolver', async () => {
   const missing = Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
   expect(await lookUp(publicLookup({ resolve: (_host, callback) => callback(missing) }))).toBe(missing);
   expect(await lookUp(publicLookup(), 'a name with spaces')).toMatchObject({ syscall: 'getaddrinfo' });
 });
 
-test('a host the operator named may be private', async () => {
+test('a host the operator configured may be private', async () => {
   const own = [{ address: '10.0.0.1', family: 4 }];
   const lookup = publicLookup({
     exemptHost: 'engine.internal',

@@ -2,7 +2,7 @@ import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** The only IPv6 space that is globally routed today (RFC 4291); everything else is special or a way around. */
+/** The only IPv6 space that is globally routed today (RFC 4291). Everything else is special-purpose or could bypass the check. */
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /** This machine and private networks (RFC 1918, RFC 4193, IPv6 link-local). */
@@ -15,15 +15,15 @@ PRIVATE.addAddress('::1', 'ipv6');
 PRIVATE.addSubnet('fc00::', 7, 'ipv6');
 PRIVATE.addSubnet('fe80::', 10, 'ipv6');
 
-/** A URL leads to a host that is not on the public internet. Final: another try would find the same. */
+/** Thrown when a URL points to a host that is not on the public internet. Permanent: a retry would fail the same way. */
 export class NotPublicError extends Error {
   override readonly name = 'NotPublicError';
 }
 
 /**
- * Whether an IP address in text form is a host of the public internet: not loopback, private, link-local, metadata, carrier-grade NAT,
- * multicast, reserved, and no IPv6 form that carries an IPv4 address inside (mapped, compatible, NAT64, 6to4, Teredo). Not the
- * opposite of {@link isPrivateAddress}: many addresses are neither.
+ * Returns whether an IP address in text form is a host on the public internet: not loopback, private, link-local, metadata, carrier-grade
+ * NAT, multicast or reserved, and not an IPv6 form that embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo). Not the opposite
+ * of {@link isPrivateAddress}: many addresses are neither.
  */
 export function isPublicAddress(text: string): boolean {
   // Stricter than the library, which also takes the short forms of inet_aton.
@@ -40,16 +40,16 @@ export function isPublicAddress(text: string): boolean {
   return address.range() === 'unicast';
 }
 
-/** Whether a peer's address belongs to this machine or a private network. */
+/** Returns whether a peer's address belongs to this machine or a private network. */
 export function isPrivateAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:/, '');
   return plain !== '' && PRIVATE.check(plain, plain.includes(':') ? 'ipv6' : 'ipv4');
 }
 
 /**
- * Throws NotPublicError when the URL's host is an address that is not public. Sockets skip the lookup for literal addresses, so these
- * are checked before; the URL parser has already turned decimal, octal and hexadecimal forms into plain ones. Names are checked when
- * {@link publicLookup} resolves them.
+ * Throws NotPublicError when the URL's host is an address that is not public. Sockets skip the lookup for literal addresses, so they are
+ * checked here; the URL parser has already normalized decimal, octal and hexadecimal forms. Names are checked when {@link publicLookup}
+ * resolves them.
  */
 export function rejectPrivateLiteral(url: URL): void {
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -58,10 +58,10 @@ export function rejectPrivateLiteral(url: URL): void {
   }
 }
 
-/** Names that only this machine or a private network resolves (RFC 6761, 6762, 8375; `.internal` is reserved by ICANN). */
+/** Names that resolve only on this machine or a private network (RFC 6761, 6762, 8375; `.internal` is reserved by ICANN). */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
 
-/** Whether a URL's host can be on the public internet, by its form alone: what a name resolves to is not asked. */
+/** Returns whether a URL's host can be on the public internet, judged by its form alone: names are not resolved. */
 export function canBePublicHost(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$|\.$/g, '');
   return isIP(host) !== 0 ? isPublicAddress(host) : host.includes('.') && !PRIVATE_NAME.test(host);
@@ -69,25 +69,25 @@ export function canBePublicHost(url: URL): boolean {
 
 export type ResolveAll = (
   hostname: string,
-  /** Without addresses when there is an error. */
+  /** Called without addresses when there is an error. */
   callback: (error: NodeJS.ErrnoException | null, addresses?: LookupAddress[]) => void,
 ) => void;
 
 export interface PublicLookupOptions {
-  /** Resolved as it is: the operator named it. */
+  /** Host that may resolve to any address because the operator configured it. */
   readonly exemptHost?: string | undefined;
-  /** The system's resolver unless a test brings its own. */
+  /** Resolver for tests; the system's by default. */
   readonly resolve?: ResolveAll | undefined;
 }
 
 const resolveWithSystem: ResolveAll = (hostname, callback) => {
-  // typed as if there were always addresses
+  // Node's types claim that there are always addresses
   systemLookup(hostname, { all: true, verbatim: true }, callback);
 };
 
 /**
- * A lookup for sockets that answers with public addresses only, and fails with NotPublicError if the name has any other: the socket
- * connects to exactly what was checked, so a name that resolves differently the next time gains nothing.
+ * Returns a lookup for sockets that yields only public addresses and fails with NotPublicError if the name has any other. The socket
+ * connects to exactly the addresses that were checked, which defeats DNS rebinding.
  */
 export function publicLookup(options: PublicLookupOptions = {}): LookupFunction {
   const { exemptHost, resolve = resolveWithSystem } = options;

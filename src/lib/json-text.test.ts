@@ -3,7 +3,7 @@ import { anyCharacter } from '../../test/factories/any-character.ts';
 import { isShortJson, jsonInSteps, jsonTextInSteps } from './json-text.ts';
 import { atOnce } from './steps.ts';
 
-test('writes what JSON.stringify writes, whatever is long in it', () => {
+test('writes what JSON.stringify writes, whichever part is long', () => {
   const long = fc
     .tuple(
       fc.string({ unit: anyCharacter, minLength: 1, maxLength: 9 }),
@@ -29,14 +29,14 @@ test('writes what JSON.stringify writes, whatever is long in it', () => {
 });
 
 test.each([
-  ['a text of a megabyte', ['x'.repeat(2 ** 20)], 16],
+  ['a string of a megabyte', ['x'.repeat(2 ** 20)], 16],
   ['60,000 small values', Array(60_000).fill({ type: 'text', text: 'x' }), 10],
 ])('%s is written in many parts', (_, value, parts) => {
   expect(isShortJson(value)).toBe(false);
   expect(atOnce(jsonInSteps(value)).length).toBeGreaterThan(parts);
 });
 
-test('what is short is seen to be', () => {
+test('isShortJson recognizes short values', () => {
   expect(isShortJson({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(200_000) }] })).toBe(true);
   expect(isShortJson(Array(20_000).fill(0))).toBe(false);
 });

@@ -1,25 +1,25 @@
 import { isStepOver, type Steps } from './steps.ts';
 
-/** Written in one go, in UTF-16 units of text: less than 1 ms of work. */
+/** Maximum length written in one go, in UTF-16 units: less than 1 ms of work. */
 const PART_LENGTH = 65_536;
-/** What a value weighs besides its text. */
+/** Length that a value counts for in addition to its text. */
 const VALUE_LENGTH = 16;
-/** A value that weighs no more is written whole. */
+/** Maximum length of a value that counts as short. */
 const SHORT_LENGTH = 4 * PART_LENGTH;
 
-/** Whether a value is written as JSON in no time worth speaking of. */
+/** Returns whether a value takes negligible time to serialize as JSON. */
 export function isShortJson(value: unknown): boolean {
   return lengthWithin(value, SHORT_LENGTH) >= 0;
 }
 
-/** The value as JSON in UTF-8, as JSON.stringify writes it, in parts: one piece of tens of megabytes would take long to put together. */
+/** Returns what JSON.stringify writes, as UTF-8 in parts: assembling one buffer of tens of megabytes would take long. */
 export function* jsonInSteps(value: unknown): Steps<Buffer[]> {
   const writer = new Writer((text) => Buffer.from(text));
   yield* write(value, writer);
   return writer.end();
 }
 
-/** The value as JSON, as JSON.stringify writes it. */
+/** Returns what JSON.stringify writes. */
 export function* jsonTextInSteps(value: unknown): Steps<string> {
   const writer = new Writer((text) => text);
   yield* write(value, writer);
@@ -78,7 +78,7 @@ function* writeText(text: string, writer: Writer<unknown>): Steps<void> {
   writer.add('"');
 }
 
-/** `at`, or one less where a character of two units would be cut in two: each half would be written as an escape. */
+/** Returns `at`, or one less if that would split a surrogate pair, whose halves would be written as escapes. */
 function characterEnd(text: string, at: number): number {
   const unit = text.charCodeAt(at - 1);
   return at < text.length && unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at;
@@ -113,7 +113,7 @@ class Writer<Part> {
   }
 }
 
-/** What is left of `most` once the value's length is taken off; below 0 as soon as the value is longer. */
+/** Returns `most` minus the value's length; stops and returns a negative number as soon as the value is longer. */
 function lengthWithin(value: unknown, most: number): number {
   let left = most - VALUE_LENGTH;
   if (typeof value === 'string') {

@@ -4,22 +4,22 @@ import { pino, stdSerializers } from 'pino';
 export type { Logger } from 'pino';
 
 export interface LoggerSettings {
-  /** Which process writes: `api`, `worker`, … */
+  /** Name of the process: `api`, `worker`, … */
   readonly name: string;
   readonly level: string;
 }
 
-/** A line is written once so much has gathered, or so many ms later. */
+/** Log lines are buffered and written once they reach this many bytes, or after this many ms. */
 const GATHER_BYTES = 4_096;
 const GATHER_MS = 100;
 
-/** Members that would hurt most in a log, struck out at the top of a line and one level below. */
+/** Members that would do most harm in a log. Redacted at the top level of a line and one level below. */
 const HURTFUL = ['authorization', 'cookie', 'x-api-key', 'apiKey', 'api_key', 'secret', 'prompt', 'messages'];
 
 /**
- * The structured logger of one process. Lines carry ids, amounts and durations; prompts, completions, secrets and
- * upstream bodies are never handed to it, and {@link HURTFUL} is a second fence.
- * Writes to standard output unless told otherwise, gathered for at most {@link GATHER_MS}.
+ * Creates the structured logger of a process. Lines carry ids, amounts and durations; callers never pass prompts, completions, secrets
+ * or upstream bodies, and redacting {@link HURTFUL} is a second safeguard. Writes to standard output by default, buffered for at most
+ * {@link GATHER_MS}.
  */
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
@@ -38,7 +38,7 @@ export function createLogger(settings: LoggerSettings, destination?: Destination
 
 let output: ReturnType<typeof pino.destination> | undefined;
 
-/** One system call for many lines. What is gathered is written before the process exits, also when it crashes by an exception. */
+/** Writes many lines with one system call. Flushes before the process exits, even after an uncaught exception. */
 function standardOutput(): DestinationStream {
   if (output === undefined) {
     const gathering = pino.destination({ sync: true, minLength: GATHER_BYTES, periodicFlush: GATHER_MS });

@@ -1,4 +1,4 @@
-/** A map that holds at most `capacity` entries and forgets the one that was read or written longest ago. */
+/** A map that holds at most `capacity` entries and evicts the least recently read or written. */
 export class LruMap<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #capacity: number;
@@ -33,7 +33,7 @@ export class LruMap<K, V> {
     this.#entries.delete(key);
   }
 
-  /** All of them, as they were used: the latest last. */
+  /** Returns all values, most recently used last. */
   values(): V[] {
     return [...this.#entries.values()];
   }

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { MinInterval } from './min-interval.ts';
 
-test('after a pause work begins at once; before the time is over all who wait begin together', async () => {
+test('work starts at once after a pause; work within the interval waits and starts together', async () => {
   jest.useFakeTimers({ now: 0 });
   try {
     const pace = new MinInterval(20);

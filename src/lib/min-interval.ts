@@ -1,6 +1,6 @@
 /**
- * Lets work begin at most once in so many milliseconds: at once after a pause, else as soon as the time is over. All who wait
- * meanwhile begin together.
+ * Lets work start at most once per interval: at once after a pause, otherwise when the interval is over. All work waiting by then starts
+ * together.
  */
 export class MinInterval {
   readonly #intervalMs: number;
@@ -11,7 +11,7 @@ export class MinInterval {
     this.#intervalMs = intervalMs;
   }
 
-  /** Resolves when it is time to begin; undefined where that is now. */
+  /** Resolves when it is time to start; returns undefined if that is now. */
   begin(): Promise<void> | undefined {
     if (this.#next !== undefined) {
       return this.#next;

@@ -26,7 +26,7 @@ test.each([
   '12345678901',
   '-',
   '٣',
-])('%j is no amount', (text) => {
+])('%j is not an amount', (text) => {
   expect(parseUsd(text)).toBeUndefined();
 });
 
@@ -37,11 +37,11 @@ test.each([
   [1n, '0.000000001'],
   [10_000_000n, '0.01'],
   [100_000_001_000n, '100.000001'],
-])('%s nano-USD is written %s', (nano, text) => {
+])('%s nano-USD is written as %s', (nano, text) => {
   expect(formatUsd(nanoUsd(nano))).toBe(text);
 });
 
-test('what is written reads back the same', () => {
+test('a formatted amount parses back to the same amount', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 62n), max: 2n ** 62n }), (nano) => {
       const text = formatUsd(nanoUsd(nano));
@@ -63,11 +63,14 @@ test.each([
   expect(parseUsdNumber(value)).toBe(nano);
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 10_000_001, 1e-10])('%d is no limit', (value) => {
-  expect(parseUsdNumber(value)).toBeUndefined();
-});
+test.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 10_000_001, 1e-10])(
+  '%d is not a valid limit',
+  (value) => {
+    expect(parseUsdNumber(value)).toBeUndefined();
+  },
+);
 
-test('a limit in cents survives the trip through its JSON number', () => {
+test('a limit in cents survives a round trip through a JSON number', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 100_000_000n }), (cents) => {
       const nano = cents * 10_000_000n;
@@ -76,6 +79,6 @@ test('a limit in cents survives the trip through its JSON number', () => {
   );
 });
 
-test('an amount beyond BIGINT is refused', () => {
+test('an amount beyond BIGINT is rejected', () => {
   expect(() => nanoUsd(2n ** 63n)).toThrow(RangeError);
 });

@@ -46,15 +46,15 @@ export function formatUsd(amount: NanoUsd): string {
   return `${amount < 0n ? '-' : ''}${whole}.${fraction}`;
 }
 
-/** USD as a JSON number, for the ApiKey members that the interface types as numbers. Never used to compute. */
+/** Converts to USD as a JSON number, for the ApiKey members that the interface types as numbers. Never used in calculations. */
 export function usdNumber(amount: NanoUsd): number {
   return Number(formatUsd(amount));
 }
 
 /**
- * Reads a JSON number of USD into nano-USD through its shortest decimal text, so no float arithmetic takes part; one with more decimals,
- * as 0.1 + 0.2 is written, is rounded to the nano-USD. Returns undefined for what is not finite, negative, above 1e7 USD or no
- * nano-USD, though not zero.
+ * Converts a JSON number of USD to nano-USD through its shortest decimal text, so no float arithmetic is involved. A number with more
+ * decimals, such as 0.1 + 0.2, is rounded to the nano-USD. Returns undefined for a value that is not finite, is negative, is above 1e7 USD,
+ * or is not zero but rounds to zero.
  */
 export function parseUsdNumber(value: number): NanoUsd | undefined {
   if (!Number.isFinite(value) || value < 0 || value > 10_000_000) {
@@ -64,7 +64,7 @@ export function parseUsdNumber(value: number): NanoUsd | undefined {
   return amount === ZERO_USD && value > 0 ? undefined : amount;
 }
 
-/** The sum of amounts, in nano-USD. */
+/** Adds amounts, in nano-USD. */
 export function sumUsd(amounts: Iterable<NanoUsd>): NanoUsd {
   let total = 0n;
   for (const amount of amounts) {

@@ -1,6 +1,6 @@
 import type { StopSignal } from './stop-signal.ts';
 
-/** Resolves after that many ms, when the signal aborts or when `ended` resolves, whichever is first. Leaves no timer behind. */
+/** Resolves after `milliseconds`, when the signal aborts or when `ended` resolves, whichever comes first. Leaves no timer behind. */
 export function pause(milliseconds: number, signal: StopSignal, ended?: Promise<void>): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {

@@ -34,11 +34,11 @@ test.each<[string, string]>([
   ['redis://a,b', 'names several hosts'],
   ['redis://h/main', 'has an invalid database number: main'],
   ['redis+sentinel://a:1', 'names no master'],
-])('%s is refused in words', (url, words) => {
+])('%s is rejected with a message that says why', (url, words) => {
   expect(() => redisAddress(url)).toThrow(words);
 });
 
-test('what a log says of it holds no password', () => {
+test('the form for logs contains no password', () => {
   expect(redisPlace(redisAddress('redis://u:secret@h:7'))).toBe('h:7');
   expect(redisPlace(redisAddress('redis+sentinel://u:secret@a:1,b/m'))).toBe('a:1,b:26379');
 });

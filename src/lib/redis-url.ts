@@ -1,14 +1,14 @@
-/** Where Redis (or Valkey) listens, as the options of its client name it. */
+/** The address of Redis (or Valkey), in the form of the client's options. */
 export interface RedisAddress {
   readonly host?: string;
   readonly port?: number;
-  /** A Unix socket. */
+  /** Path of a Unix socket. */
   readonly path?: string;
   readonly username?: string;
   readonly password?: string;
   readonly db?: number;
   readonly tls?: { readonly servername?: string };
-  /** The sentinels that know where the master is, and its name among them. */
+  /** The sentinels to ask for the master; `name` is the master's name. */
   readonly sentinels?: readonly { readonly host: string; readonly port: number }[];
   readonly name?: string;
   readonly role?: 'master';
@@ -24,9 +24,9 @@ const SENTINEL_PORT = 26_379;
 const REDIS_PORT = 6_379;
 
 /**
- * Reads a REDIS_URL: `redis[s]://` or `valkey[s]://` with user, password, host, port and database; `unix:///run/redis.sock?db=1`;
- * `redis[s]+sentinel://user:password@host:26379,host:26379/name?db=1&sentinel_password=…`. Throws an Error whose message goes behind
- * the variable's name.
+ * Parses a REDIS_URL: `redis[s]://` or `valkey[s]://` with user, password, host, port and database; `unix:///run/redis.sock?db=1`;
+ * `redis[s]+sentinel://user:password@host:26379,host:26379/name?db=1&sentinel_password=…`. Throws an Error whose message continues a
+ * sentence that starts with the variable's name.
  */
 export function redisAddress(text: string): RedisAddress {
   const [, scheme = '', userInfo = '', authority = '', path = '', query = ''] =
@@ -52,7 +52,7 @@ export function redisAddress(text: string): RedisAddress {
   throw new Error(`must be a URL that starts with ${FORMS}`);
 }
 
-/** What a log may say of it: no password. */
+/** Returns the address for logs, without the password. */
 export function redisPlace(address: RedisAddress): string {
   const sentinels = address.sentinels?.map(({ host, port }) => `${host}:${port}`).join(',');
   return sentinels ?? address.path ?? `${address.host}:${address.port}`;
@@ -91,7 +91,7 @@ function hostOf(authority: string, defaultPort: number): [string, number] {
   if (host === '') {
     throw new Error(
       authority.includes(',')
-        ? 'names several hosts: name one address that follows the master, or its sentinels with redis+sentinel://'
+        ? 'names several hosts: give one address that always leads to the master, or its sentinels with redis+sentinel://'
         : `must be a URL that starts with ${FORMS}`,
     );
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Roster } from './roster.ts';
 
-test('holds what was added and not taken out, however often each is taken out', () => {
+test('holds what was added and not removed, however often each is removed', () => {
   const step = fc.record({ add: fc.boolean(), at: fc.nat() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -24,7 +24,7 @@ test('holds what was added and not taken out, however often each is taken out', 
   );
 });
 
-test('one value may be in it twice', () => {
+test('the same value can be added twice', () => {
   const roster = new Roster<string>();
   const leave = roster.add('call');
   roster.add('call');
@@ -33,7 +33,7 @@ test('one value may be in it twice', () => {
   expect(roster.values()).toEqual(['call']);
 });
 
-test('who leaves while all are visited changes nothing for the visit', () => {
+test('removing a value while iterating over values() does not affect the iteration', () => {
   const roster = new Roster<() => void>();
   let visited = 0;
   const leaves = [0, 1, 2].map(() => roster.add(() => (visited += 1)));

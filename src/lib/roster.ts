@@ -4,9 +4,9 @@ interface Entry<T> {
 }
 
 /**
- * What is under way: things that come and go all the time, in no order. Not a Set, because V8 replaces a Set's table every few changes and
- * keeps the old table pointing at the new one: once a table has reached the old generation, all later ones follow it there, dead or not,
- * and with each the calls that it held. Those were a tenth of all garbage, copied twice and left to full collections; without them a
+ * An unordered collection of things in progress that come and go all the time. Not a Set, because V8 replaces a Set's table every few
+ * changes and the old table points to the new one: once a table has been promoted to the old generation, all later ones follow it, dead or
+ * not, together with the calls they held. Those were a tenth of all garbage, copied twice and left for full collections. Without them a
  * scavenge takes half the time and a call a fifth less of the API's processor time (Node 20, 128 connections).
  */
 export class Roster<T> {
@@ -16,14 +16,14 @@ export class Roster<T> {
     return this.#entries.length;
   }
 
-  /** Adds it; the returned function takes it out again, and does nothing when called once more. */
+  /** Adds a value and returns the function that removes it again. Calling that more than once does nothing. */
   add(value: T): () => void {
     const entry = { value, place: this.#entries.length };
     this.#entries.push(entry);
     return () => this.#remove(entry);
   }
 
-  /** A copy: what joins or leaves meanwhile does not change it. */
+  /** Returns a copy, so adding and removing values does not change it. */
   values(): T[] {
     return this.#entries.map(({ value }) => value);
   }

@@ -11,7 +11,7 @@ function file(content: string): string {
   return path;
 }
 
-test('a secret comes from its file, without the line break at the end', () => {
+test('reads a secret from its file, without the trailing line break', () => {
   for (const end of ['', '\n', '\r\n']) {
     expect(secretOf({ ANY_KEY_FILE: file(`two words${end}`) }, 'ANY_KEY')).toBe('two words');
   }
@@ -23,12 +23,12 @@ test.each([
   ['both are set', () => ({ ANY_KEY: 'value', ANY_KEY_FILE: file('x') }), 'ANY_KEY_FILE is set beside'],
   ['the file is empty', () => ({ ANY_KEY_FILE: file('\n') }), 'ANY_KEY_FILE names an empty file'],
   ['there is no file', () => ({ ANY_KEY_FILE: join(folder, 'none') }), 'cannot be read (ENOENT)'],
-])('%s: one line that names it', (_, variables, message) => {
+])('%s: the error is one line that names the variable', (_, variables, message) => {
   expect(() => secretOf(variables(), 'ANY_KEY')).toThrow(SecretFileError);
   expect(() => secretOf(variables(), 'ANY_KEY')).toThrow(message);
 });
 
-test('of an environment the secrets are read, other files are left alone', () => {
+test('replaces only the known secrets of an environment, not other files', () => {
   const path = file('of the operator');
   const environment = { ADMIN_TOKEN_FILE: path, PREEMPTION_FILE: '/not/there', SSL_CERT_FILE: '/not/there' };
   expect(withSecretFiles(environment)).toMatchObject({

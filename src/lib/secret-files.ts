@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** A variable `NAME_FILE` that cannot be followed. The message is one line that names it. */
+/** Thrown for a variable `NAME_FILE` that cannot be used. The message is one line that names it. */
 export class SecretFileError extends Error {
   override readonly name = 'SecretFileError';
 }
 
-/** What `NAME_FILE` may stand for; of the catalog's variables, any. */
+/** The settings that can be given as `NAME_FILE`. Every variable named in the catalog can be, too. */
 export const SECRETS = [
   'DATABASE_URL',
   'DATABASE_OWNER_URL',
@@ -26,8 +26,8 @@ export const SECRETS = [
 ] as const;
 
 /**
- * The value of a variable, or what is in the file that `NAME_FILE` names, without the line break at its end; undefined: neither is set.
- * Throws SecretFileError where both are, or the file is empty or cannot be read.
+ * Returns the value of a variable, or the content of the file that `NAME_FILE` names without its trailing line break; undefined if neither
+ * is set. Throws SecretFileError if both are set, or if the file is empty or cannot be read.
  */
 export function secretOf(variables: Variables, name: string): string | undefined {
   const path = variables[`${name}_FILE`];
@@ -44,7 +44,7 @@ export function secretOf(variables: Variables, name: string): string | undefined
   return content;
 }
 
-/** The same variables with each secret in place of its file's name. Throws SecretFileError. */
+/** Returns the variables with each `NAME_FILE` replaced by its secret. Throws SecretFileError. */
 export function withSecretFiles(variables: Variables): Record<string, string | undefined> {
   const known = { ...variables };
   for (const name of SECRETS) {

@@ -11,7 +11,7 @@ function deferred() {
   return { promise, resolve };
 }
 
-test('as many as there are permits run at once, the others in their order', async () => {
+test('runs as many at once as there are permits, and the others in order', async () => {
   const semaphore = new Semaphore(2);
   const gates = Array.from({ length: 4 }, deferred);
   const began: number[] = [];
@@ -34,7 +34,7 @@ test('as many as there are permits run at once, the others in their order', asyn
   expect(began).toEqual([0, 1, 2, 3]);
 });
 
-test('work that fails gives its permit back', async () => {
+test('work that fails releases its permit', async () => {
   const semaphore = new Semaphore(1);
   await expect(
     semaphore.run(async () => {
@@ -44,7 +44,7 @@ test('work that fails gives its permit back', async () => {
   await expect(semaphore.run(async () => 'fine', never)).resolves.toBe('fine');
 });
 
-test('who leaves while waiting takes nobody’s turn', async () => {
+test('work aborted while waiting takes no turn', async () => {
   const semaphore = new Semaphore(1);
   const gate = deferred();
   const first = semaphore.run(() => gate.promise, never);
@@ -58,7 +58,7 @@ test('who leaves while waiting takes nobody’s turn', async () => {
   await expect(third).resolves.toBe('third');
 });
 
-test('a permit that does not come free in time is not waited for, and goes to the next', async () => {
+test('gives up on a permit that is not released in time, which then goes to the next in line', async () => {
   const semaphore = new Semaphore(1);
   expect(await semaphore.enterWithin(1)).toBe(true);
   expect(await semaphore.enterWithin(1)).toBe(false);

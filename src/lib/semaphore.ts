@@ -1,4 +1,4 @@
-/** Lets at most so many pieces of work run at once; the others wait in order. */
+/** Limits how many pieces of work run at once; the others wait in order. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = permits;
   }
 
-  /** Takes a permit, to be given back by {@link leave}; false when none came free within so many ms. */
+  /** Takes a permit, which {@link leave} must release. Resolves to false if none was released within `milliseconds`. */
   async enterWithin(milliseconds: number): Promise<boolean> {
     if (this.#free > 0) {
       this.#free -= 1;
@@ -26,7 +26,7 @@ export class Semaphore {
     });
   }
 
-  /** Runs the work when its turn has come. Throws what it throws, or the signal's reason when that comes first. */
+  /** Runs the work when it is its turn. Rejects with what the work throws, or with the signal's reason if it aborts while waiting. */
   async run<Result>(work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     await this.#acquire(signal);
     try {
@@ -60,7 +60,7 @@ export class Semaphore {
     this.#waiting.splice(this.#waiting.indexOf(granted), 1);
   }
 
-  /** Gives a permit back that {@link enterWithin} took. */
+  /** Releases a permit taken by {@link enterWithin}. */
   leave(): void {
     const next = this.#waiting.shift();
     if (next) {

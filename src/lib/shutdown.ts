@@ -1,8 +1,8 @@
 import type { Logger } from './logger.ts';
 
 /**
- * Runs `close` on the first SIGTERM, SIGINT, or when the parent process is gone (its IPC channel closes), then exits 0.
- * A second signal exits at once; so does the end of `deadlineMs`: what is unfinished then is repaired by leases.
+ * Runs `close` on the first SIGTERM or SIGINT, or when the parent process is gone (its IPC channel closes), then exits with 0.
+ * A second signal exits at once, and so does the end of `deadlineMs`: expiring leases let another process recover unfinished work.
  */
 export function shutDownOnce(deadlineMs: number, log: Logger, close: () => Promise<void>): void {
   const leave = shutDownWhenTold(deadlineMs, log, close);
@@ -17,7 +17,8 @@ export function shutDownOnce(deadlineMs: number, log: Logger, close: () => Promi
 }
 
 /**
- * The same for a process whose parent decides: by the function returned, which says whether it was the first to ask, or by its end.
+ * Like {@link shutDownOnce}, for a process whose parent decides when to stop: shuts down when the returned function is called or when the
+ * parent is gone. The function returns whether it was the first to ask.
  */
 export function shutDownWhenTold(
   deadlineMs: number,

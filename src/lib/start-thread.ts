@@ -1,6 +1,6 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** Runs `<name>.ts` beside `module`, the caller's `import.meta.url`, on a thread of its own: compiled or from source. */
+/** Runs `<name>.ts` on a new thread, compiled or from source. `module` is the caller's `import.meta.url`; the file is in the same folder. */
 export function startThread(module: string, name: string, options: WorkerOptions): Worker {
   if (!module.endsWith('.ts')) {
     return new Worker(new URL(`${name}.js`, module), options);

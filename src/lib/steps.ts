@@ -1,12 +1,12 @@
-/** Work in steps of a few ms, between which the process can do other things. */
+/** Work split into steps of a few ms, between which the process can do other things. */
 export type Steps<T> = Generator<undefined, T>;
 
-/** What a step takes when nothing in it is long, in ms. */
+/** Target duration of a step, in ms. A step takes longer if a single piece of it does. */
 const STEP_MS = 2;
 
 let begunAt = 0;
 
-/** Asked between small pieces of work: true when a step's time has passed since it last was, and the work should yield. */
+/** Returns true when the current step has used its time and the work should yield. Call it between small pieces of work. */
 export function isStepOver(): boolean {
   const now = performance.now();
   if (now - begunAt < STEP_MS) {
@@ -16,7 +16,7 @@ export function isStepOver(): boolean {
   return true;
 }
 
-/** Does the work in one go. */
+/** Runs all steps in one go. */
 export function atOnce<T>(steps: Iterator<unknown, T>): T {
   for (;;) {
     const { done, value } = steps.next();
@@ -38,7 +38,7 @@ export function* mapInSteps<T, U>(items: readonly T[], change: (item: T) => U): 
   return changed;
 }
 
-/** `items.flatMap(change)`, in steps, where an item of its own can be long. */
+/** `items.flatMap(change)`, in steps, where a single item can take several. */
 export function* flatMapInSteps<T, U>(
   items: readonly T[],
   change: (item: T) => Steps<readonly U[]>,

@@ -1,6 +1,6 @@
 import { StopController, StoppedError } from './stop-signal.ts';
 
-test('tells every listener once, the removed ones not, and keeps its reason', () => {
+test('notifies every listener once, except removed ones, and keeps its reason', () => {
   const controller = new StopController();
   const told: string[] = [];
   const removed = () => told.push('removed');

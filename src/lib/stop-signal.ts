@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** The part of an AbortSignal that we listen to. */
+/** The subset of AbortSignal in use. */
 export interface StopSignal {
   readonly aborted: boolean;
   /** Undefined until it has aborted. */
@@ -11,14 +11,14 @@ export interface StopSignal {
   throwIfAborted(): void;
 }
 
-/** The work is no longer wanted. */
+/** The abort reason when work is no longer wanted. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
 }
 
 /**
- * An AbortController and its signal in one small object, for what every call needs: making an AbortSignal takes Node 20 many times as
- * long, and no code that reads one can be optimised, since each has a hidden class of its own. undici takes it for the emitter it is.
+ * An AbortController and its signal in one small object, since every call needs one. Creating an AbortSignal takes Node 20 many times as
+ * long, and code that reads one cannot be optimized because each has a hidden class of its own. undici also accepts an EventEmitter.
  */
 export class StopController extends EventEmitter implements StopSignal {
   #reason: StoppedError | undefined;
@@ -35,7 +35,7 @@ export class StopController extends EventEmitter implements StopSignal {
     return this;
   }
 
-  /** Tells the listeners, once. */
+  /** Notifies the listeners, once. */
   abort(): void {
     if (this.#reason === undefined) {
       this.#reason = new StoppedError('the work is no longer wanted');

@@ -1,10 +1,10 @@
-/** What a span says. Names, ids, counts; never anything a customer wrote or got. */
+/** Attributes of a span: names, ids, counts. Never customer input or output. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanOptions {
-  /** `server` and `consumer` begin work for somebody else, `client` asks somebody else. */
+  /** `server` and `consumer` handle requests and messages from outside, `client` makes requests to others. */
   readonly kind?: 'server' | 'consumer' | 'client' | 'internal';
-  /** W3C `traceparent` of the span this one belongs to; by default the one that is running. */
+  /** W3C `traceparent` of the parent span; the active span by default. */
   readonly parent?: string | undefined;
   readonly facts?: SpanFacts;
 }
@@ -13,20 +13,20 @@ export interface Span {
   add(facts: SpanFacts): void;
 }
 
-/** Follows work through the process and beyond. */
+/** Traces work through this process and across processes. */
 export interface Tracing {
   readonly enabled: boolean;
-  /** Does the work inside a span, which ends with it. An error is noted by its code or name and thrown on. */
+  /** Runs the work inside a span, which ends with it. An error is recorded by its code or name and rethrown. */
   span<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
-  /** W3C `traceparent` of the span that is running; undefined when there is none. */
+  /** Returns the W3C `traceparent` of the active span; undefined when there is none. */
   current(): string | undefined;
-  /** Sends what is waiting, within some seconds. Never rejects. */
+  /** Sends the buffered spans, within a few seconds. Never rejects. */
   close(): Promise<void>;
 }
 
 const NO_SPAN: Span = { add: () => undefined };
 
-/** Tracing that is switched off: the work itself and nothing else. */
+/** Disabled tracing: just runs the work. */
 export const NO_TRACING: Tracing = {
   enabled: false,
   span: (_name, _options, work) => work(NO_SPAN),

@@ -1,4 +1,4 @@
-/** Physical usage of one generation in tokens, after the provider's adapter has normalised it. */
+/** Usage of one generation in tokens, as normalized by the provider's adapter. */
 export interface TokenUsage {
   /** Includes cache reads and cache writes. */
   readonly inputTokens: number;
@@ -17,5 +17,5 @@ export const NO_USAGE: TokenUsage = {
   reasoningTokens: 0,
 };
 
-/** Where the numbers come from: the provider's own report, our tokenizer, or nothing was used. */
+/** Source of the numbers: the provider's report, Tollgate's own tokenizer, or none because nothing was used. */
 export type UsageSource = 'provider' | 'counted' | 'none';

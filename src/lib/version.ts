@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** The version in package.json, which is the only place that says it. */
+/** The version in package.json, its only source. */
 export const VERSION: string = readVersion();
 
 function readVersion(): string {
-  // beside src/ in the repository, beside dist/ in an installation
+  // next to src/ in the repository, next to dist/ in an installation
   const file = ['../../package.json', '../../../package.json']
     .map((path) => new URL(path, import.meta.url))
     .find((url) => existsSync(url));
