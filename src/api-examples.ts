@@ -33,7 +33,7 @@ const ENDED_SESSION = { 'application/json': { data: { ended: 1 }, request_id: RE
 
 const REMOVED = { 'application/json': { data: { removed: true }, request_id: REQUEST } };
 
-/** What requests and answers look like, for the API's description. A test holds each against its schema. */
+/** Example requests and responses for the OpenAPI document. A test checks each against its schema. */
 export const API_EXAMPLES: ApiExamples = {
   schemas: {
     ...ACCOUNT_EXAMPLES,

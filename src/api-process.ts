@@ -15,14 +15,14 @@ import { shutDownOnce, shutDownWhenTold } from './lib/shutdown.ts';
 import type { ApiSlot } from './processes/api-slot.ts';
 import { BALANCER_NOTICE_MS, leaveMs } from './processes/leave-time.ts';
 
-/** Connections that may wait to be accepted while the process is busy; the kernel caps it. */
+/** Maximum connections waiting to be accepted while the process is busy; the kernel caps it. */
 const BACKLOG = 4_096;
 
 const EVERYBODY = 0o666;
 
 /**
- * Serves the API until the process is asked to stop. `slot`: its place among several behind one port. Throws ConfigError, CatalogError and
- * what keeps it from starting.
+ * Serves the API until the process is asked to stop. `slot` is set when several processes share one port. Throws ConfigError, CatalogError
+ * or any other error that prevents the start.
  */
 export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
   const hangUp = followHangUp();
@@ -32,7 +32,7 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
   let leaving = false;
   const servers = await listen(config, api, slot, (request, response) => {
     if (leaving) {
-      // proxies that keep connections open move on with their next request, instead of meeting a closed one
+      // makes keep-alive proxies open a new connection for their next request instead of reusing one that is about to close
       response.setHeader('Connection', 'close');
     }
     api.listener(request, response);
@@ -47,7 +47,7 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
     if (config.production) {
       await pause(BALANCER_NOTICE_MS);
     }
-    // with the process that keeps this one gone, another run may listen on the socket by now
+    // without its primary process, this one may have been replaced: another run may already listen on the socket
     const ownsSocket = slot === undefined || process.connected;
     await stopServers(servers, { drainMs: config.drainMs, ownsSocket }, () => api.drain(0));
     await api.close();
@@ -56,7 +56,10 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
   const address = `http://${config.host}:${port}`;
   if (slot) {
     const leave = shutDownWhenTold(leaveMs(config.drainMs), log, stop);
-    slot.follow({ leave: () => leave('told to'), reload: () => void foundation.catalogSource.reload() });
+    slot.follow({
+      leave: () => leave('requested by the primary process'),
+      reload: () => void foundation.catalogSource.reload(),
+    });
     slot.ready(address);
   } else {
     shutDownOnce(leaveMs(config.drainMs), log, stop);
@@ -67,7 +70,10 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
   }
 }
 
-/** The port, and where they are set the address for monitoring and the socket: its file may be left over from a process that was killed. */
+/**
+ * Listens on the port and, if configured, on the monitoring address and the Unix socket. Removes a socket file left behind by a killed
+ * process.
+ */
 async function listen(
   { host, port, metricsHost, listenSocket }: Config,
   api: Api,
@@ -83,11 +89,11 @@ async function listen(
     if (!slot) {
       await rm(listenSocket, { force: true });
     }
-    // the proxy runs under an account of its own; who may reach the file is up to its folder
+    // the proxy runs as another user; the permissions of the folder decide who can reach the file
     const everybody = { readableAll: true, writableAll: true };
     servers.push(await listenOn({ path: listenSocket, ...everybody }, api, listener));
     if (slot) {
-      // Node sets the rights of a socket where it is opened, and this one is by the process that keeps the others
+      // Node sets a socket's permissions only in the process that opens it, and in a cluster that is the primary
       await chmod(listenSocket, EVERYBODY);
     }
   }

@@ -9,30 +9,30 @@ import { type OperatorServices, operatorRoutes } from './operators/operators.rou
 
 export interface AppOptions {
   readonly kernel: Kernel;
-  /** Chat, messages, tasks: what a client pays for. First, because most requests are theirs. */
+  /** Chat, messages, tasks: the calls clients pay for. Matched first because they are most of the traffic. */
   readonly paidRoutes: readonly Route[];
   readonly account: AccountRoutesServices;
   /** Reports, billing, checkout: see compose/billing.ts. */
   readonly billingRoutes: readonly Route[];
-  /** Sessions of browsers and what the web console shows: see compose/console.ts. */
+  /** Browser sessions and data for the web console: see compose/console.ts. */
   readonly consoleRoutes: readonly Route[];
   /** For workers on hosts without a database: see compose/remote-workers.ts. */
   readonly workerRoutes: readonly Route[];
   readonly operators: OperatorServices;
   readonly meta: MetaOptions;
-  /** Put around every route, e.g. to trace it. */
+  /** Wraps every route, e.g. to trace it. */
   readonly watchRoute?: (route: Route) => Route;
   readonly surroundings: {
     readonly aliases: AliasSource;
-    /** Number of proxies in front of us. */
+    /** Number of proxies in front of the service. */
     readonly trustedProxies: number;
-    /** Origins whose scripts may call us. */
+    /** Origins whose scripts may call the API. */
     readonly corsOrigins?: readonly string[];
     readonly pages: readonly { readonly path: string; readonly handler: RequestHandler }[];
   };
 }
 
-/** Every route of the service: what is mounted is what is documented. */
+/** Returns every route of the service. The same list is mounted and documented. */
 export function allRoutes(
   options: Pick<
     AppOptions,
@@ -50,7 +50,7 @@ export function allRoutes(
   return [...routes, ...metaRoutes(options.meta, routes)];
 }
 
-/** The whole HTTP surface on one Express application. No I/O of its own. */
+/** Builds the Express application with every route. Does no I/O itself. */
 export function createApp(options: AppOptions): Express {
   const routes = allRoutes(options).map((route) => options.watchRoute?.(route) ?? route);
   return createHttpApp({ kernel: options.kernel, routes, ...options.surroundings });

@@ -17,7 +17,7 @@ export interface AccountRoutesServices {
   readonly media: MediaRoutesOptions;
 }
 
-/** What a customer sees of their account, besides calling models. */
+/** Returns the routes of a customer's account, other than those that call models. */
 export function customerRoutes(services: AccountRoutesServices): Route[] {
   return [
     ...catalogRoutes(services.catalog),

@@ -5,10 +5,10 @@ import { createLogger } from './lib/logger.ts';
 import { ApiSlot, SLOT_VARIABLE } from './processes/api-slot.ts';
 import { leaveMs } from './processes/leave-time.ts';
 
-/** Ms beyond what a process takes for itself to leave, before it is ended. */
+/** Extra ms a process gets beyond its own shutdown deadline before it is killed. */
 const KILL_AFTER_MS = 2_000;
 
-/** Entry of the API: one process, or one that keeps several. What each needs is loaded there only. */
+/** Entry point of the API: one process, or a primary that supervises several. Each loads only the modules it needs. */
 async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfig(environment);
   const { apiProcesses: processes, listenSocket, drainMs, logLevel } = config;
