@@ -7,35 +7,34 @@ import { redactAnswer } from './redact-answer.ts';
 
 export interface RecordSettings {
   readonly folder: string;
-  /** Whether the letters of texts are replaced. */
+  /** Whether letters and digits in texts are replaced. */
   readonly redact: boolean;
-  /** Answers recorded at most by one process. */
+  /** Maximum number of answers that one process records. */
   readonly most: number;
 }
 
-/** Longer answers are not recorded, in bytes: a row is read by people. */
+/** Maximum size of a recorded answer, in bytes. Longer ones are skipped: people read the rows. */
 const ANSWER_BYTES_MAX = 1_048_576;
 
-/** What a row says of the call besides the answer. */
+/** The facts about the call that a row holds besides the answer. */
 export interface RecordedCall {
   /** The answer's content type. */
   readonly type: string;
-  /** Whether a stream was asked for. */
+  /** Whether the caller asked for a stream. */
   readonly streamed: boolean;
   readonly maxOutputTokens: number;
 }
 
-/** Takes in one answer as its pieces arrive. */
+/** Collects one answer as its pieces arrive. */
 export interface Recording {
   add(piece: Uint8Array): void;
-  /** Writes the answer; called once, when all of it has arrived. */
+  /** Writes the answer. Called once, when all of it has arrived. */
   end(): void;
 }
 
 /**
- * Writes answers of a provider as rows of the replay table (test/replay), for operators who meet one that is presented
- * wrongly. Off unless the provider's entry says `record`. Never in the way of a call: a row that cannot be written is a
- * warning of the process.
+ * Writes a provider's answers as rows of the replay table (test/replay), for operators who see one presented wrongly. Off unless the
+ * provider's entry sets `record`. Never affects the call: a row that cannot be written only emits a process warning.
  */
 export class AnswerRecorder {
   readonly #settings: RecordSettings;
@@ -49,7 +48,7 @@ export class AnswerRecorder {
     this.#settings = settings;
   }
 
-  /** Undefined once enough was recorded. */
+  /** Starts recording an answer. Returns undefined once the maximum has been recorded. */
   begin(call: RecordedCall): Recording | undefined {
     if (this.#recorded >= this.#settings.most) {
       return undefined;
@@ -81,19 +80,19 @@ export class AnswerRecorder {
       ? { json: Buffer.concat(kept).toString('utf8') }
       : { type, packets: kept.map(packetOf) };
     const said = {
-      // by its name the table knows that a stream was asked for
+      // the replay table recognizes calls that asked for a stream by this prefix
       name: isJson && streamed ? `stream: ${name}` : name,
       protocol: this.#protocol,
       max_tokens: maxOutputTokens,
     };
     await mkdir(folder, { recursive: true });
-    // content of customers: for the operator alone
+    // customer content: readable by the operator only
     const row = stringify([{ ...said, ...came }]);
     await writeFile(join(folder, `${name}.yaml`), row, { flag: 'wx', mode: 0o600 });
   }
 }
 
-/** A piece as text, where it is text by itself: pieces may end within a character. */
+/** Returns a piece as text if it is valid UTF-8 on its own, otherwise as base64: pieces may end within a character. */
 function packetOf(piece: Buffer): string | { base64: string } {
   const text = piece.toString('utf8');
   return Buffer.from(text, 'utf8').equals(piece) ? text : { base64: piece.toString('base64') };

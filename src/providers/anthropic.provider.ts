@@ -11,7 +11,7 @@ const PATH = '/messages';
 /** Smallest thinking budget the protocol accepts, in tokens. */
 export const THINKING_BUDGET_MIN = 1_024;
 
-/** Any server that speaks Anthropic's messages. Protocol: platform.claude.com/docs/en/api/messages. */
+/** Adapter for servers that speak Anthropic's Messages API. Protocol: platform.claude.com/docs/en/api/messages. */
 export class AnthropicProvider implements Provider {
   readonly id: string;
   readonly requestDialect = 'messages';
@@ -79,7 +79,7 @@ function bodyOf(request: ProviderRequest, stream: boolean): JsonObject {
   };
 }
 
-/** The budget must stay below the cap, which may have been lowered since the caller chose both. */
+/** Keeps the thinking budget below the output cap, which may have been lowered since the caller chose both. */
 function thinkingWithin(thinking: unknown, maxOutputTokens: number): JsonObject {
   if (
     !isObject(thinking) ||

@@ -1,12 +1,12 @@
-/** First and longest backoff, in ms. */
+/** Bound of the first backoff and upper limit of all, in ms. */
 const BASE_MS = 100;
 const CAP_MS = 2_000;
-/** A provider that asks for a longer wait than this, in ms, is not waited for. */
+/** Longest `Retry-After` that is honored, in ms. A provider that asks for more is not retried. */
 export const RETRY_AFTER_HONOURED_MS = 5_000;
 
 /**
- * Wait before retry number `retry` (0, 1, …), in ms: full jitter, a random share of an exponentially growing bound
- * (AWS Architecture Blog, "Exponential Backoff and Jitter"), on top of what the provider asked for.
+ * Returns the wait before retry number `retry` (0, 1, …), in ms: full jitter, i.e. a random share of an exponentially growing bound
+ * (AWS Architecture Blog, "Exponential Backoff and Jitter"), on top of the wait the provider asked for.
  */
 export function retryPauseMs(
   retry: number,

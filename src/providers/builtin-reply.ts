@@ -1,21 +1,21 @@
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 
-/** Deeper schemas end in null: a schema may refer to itself. */
+/** Maximum schema depth. Deeper levels become null because a schema may refer to itself. */
 const DEPTH_MAX = 8;
 
-/** Of the prompt at most this much is quoted back, in UTF-16 units. */
+/** Maximum length of the prompt quoted back, in UTF-16 units. */
 const QUOTE_MAX = 400;
 /** Largest number it counts to when asked. */
 const COUNT_MAX = 10_000;
 const COUNT_REQUEST = /\bcount (?:up )?to (\d{1,5})\b/i;
 
 export interface BuiltinReply {
-  /** Empty when a tool is called. */
+  /** Text of the reply; empty when a tool is called. */
   readonly text: string;
   readonly tool?: { readonly name: string; readonly arguments: string };
 }
 
-/** What the builtin model answers to a chat request. The same request always gets the same answer. */
+/** Composes the builtin model's answer to a chat request. The same request always gets the same answer. */
 export function composeReply(body: JsonObject): BuiltinReply {
   const messages = objectsOf(body.messages);
   const last = messages.at(-1) ?? {};
@@ -28,7 +28,7 @@ export function composeReply(body: JsonObject): BuiltinReply {
   return { text: json ?? textReply(last, prompt) };
 }
 
-/** All text of a message's content, parts joined by line breaks. */
+/** Returns all text of a message's content, with parts joined by line breaks. */
 export function contentText(content: unknown): string {
   return Array.isArray(content)
     ? objectsOf(content)
@@ -65,7 +65,7 @@ function jsonReply(responseFormat: unknown, prompt: string): string | undefined 
     : undefined;
 }
 
-/** A tool is called when the request forces one, or when the user names one and the request lets it choose. */
+/** Calls a tool when the request forces one, or when the user names one and the request leaves the choice to the model. */
 function chooseTool(body: JsonObject, last: JsonObject, prompt: string): BuiltinReply['tool'] {
   const functions = objectsOf(body.tools).map((tool) => objectOf(tool.function));
   const choice = body.tool_choice;
@@ -92,7 +92,7 @@ function quote(text: string): string {
   return JSON.stringify(line.length > QUOTE_MAX ? `${line.slice(0, QUOTE_MAX)}…` : line);
 }
 
-/** Cuts a text where the first of the stop sequences begins. */
+/** Cuts a text where the earliest stop sequence begins. */
 export function cutAtStop(text: string, stop: unknown): string {
   const sequences = (Array.isArray(stop) ? stop : [stop]).filter(
     (item) => typeof item === 'string' && item !== '',
@@ -104,8 +104,8 @@ export function cutAtStop(text: string, stop: unknown): string {
 }
 
 /**
- * A small value that fits a JSON schema, the same one every time: defaults, examples and first enum members where
- * they are given, plain values elsewhere. Only required members are filled in.
+ * Returns a small value that matches a JSON schema, the same one every time: its default, example or first enum member if given, a plain
+ * value otherwise. Fills in only required members.
  */
 export function jsonExampleOf(schema: unknown, depth = 0): unknown {
   const object = objectOf(schema);

@@ -25,7 +25,7 @@ function ask(body: object, maxOutputTokens?: number): Promise<ProviderAnswer> {
   return provider.complete(request(body, maxOutputTokens), never);
 }
 
-test('says what it is and quotes the prompt, the same every time', async () => {
+test('says what it is and quotes the prompt, identically every time', async () => {
   const [one, two] = [await ask({}), await ask({})];
   expect(one).toEqual(two);
   expect(one.text).toContain("Tollgate's builtin model");
@@ -45,7 +45,7 @@ test('counts when asked to', async () => {
   expect(answer.text).toBe('1 2 3 4 5');
 });
 
-test('keeps to the cap, to the token', async () => {
+test('keeps to the output cap exactly', async () => {
   const answer = await ask({}, 7);
   expect(answer).toMatchObject({ finishReason: 'length', usage: { outputTokens: 7 } });
   expect(countTokens(answer.text)).toBe(7);
@@ -56,7 +56,7 @@ test('stops before a stop sequence', async () => {
   expect(answer).toMatchObject({ text: '1 2 3 4', finishReason: 'stop' });
 });
 
-test('answers JSON when JSON is wanted', async () => {
+test('answers in JSON when the request asks for it', async () => {
   const schema = {
     type: 'object',
     required: ['name', 'tags', 'kind', 'next'],
@@ -82,10 +82,10 @@ const TOOLS = ['first', 'second'].map((name) => ({
 test.each<[string, object, string | undefined]>([
   ['required', { tool_choice: 'required' }, 'first'],
   ['by name', { tool_choice: { type: 'function', function: { name: 'second' } } }, 'second'],
-  ['left to it', {}, undefined],
+  ['free choice', {}, undefined],
   ['forbidden', { tool_choice: 'none', messages: [{ role: 'user', content: 'use second' }] }, undefined],
   ['named by the user', { messages: [{ role: 'user', content: 'use second' }] }, 'second'],
-])('calls a tool: %s', async (_how, body, name) => {
+])('chooses a tool: %s', async (_how, body, name) => {
   const answer = await ask({ tools: TOOLS, ...body });
   expect(answer.finishReason).toBe(name ? 'tool_calls' : 'stop');
   const expected = [{ type: 'function', function: { name, arguments: '{"city":"example"}' } }];
@@ -101,7 +101,7 @@ test('reads a tool result instead of calling again', async () => {
 });
 
 test.each([{}, { tools: TOOLS, tool_choice: 'required' }])(
-  'a stream says what the JSON answer says',
+  'a stream has the same content as the JSON answer',
   async (body) => {
     const whole = await ask(body);
     let text = '';
@@ -117,7 +117,7 @@ test.each([{}, { tools: TOOLS, tool_choice: 'required' }])(
   },
 );
 
-test('a stream ends when nobody wants it', async () => {
+test('a stream ends when its signal aborts', async () => {
   const controller = new AbortController();
   const slow = new BuiltinProvider({
     id: 'b',
@@ -130,7 +130,7 @@ test('a stream ends when nobody wants it', async () => {
   setTimeout(() => controller.abort(), 20);
   const read = async () => {
     for await (const _ of stream) {
-      // read on
+      // only reads
     }
   };
   await expect(read()).rejects.toMatchObject({ reason: 'aborted' });

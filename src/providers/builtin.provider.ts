@@ -19,16 +19,16 @@ import { countTokens, splitTokens } from './token-counter.ts';
 
 const DIMENSIONS = 256;
 
-/** Tokens of a chat message around its text: role and separators. */
+/** Overhead of a chat message in tokens: role and separators. */
 const MESSAGE_TOKENS = 4;
 /** Longest reply, in UTF-16 units. */
 const REPLY_LENGTH_MAX = 65_536;
-/** Tokens streamed before other calls get their turn, when there is no pause between them. */
+/** Tokens streamed before other calls get a turn, when there is no delay between tokens. */
 const TOKENS_PER_TURN = 16;
 
 /**
- * The model that is always there: offline, deterministic, free of dependencies. It speaks the chat dialect and honours
- * token caps, stop sequences, tools and JSON formats, so that everything around a model can be tried without one.
+ * A model that is always available: offline, deterministic, without dependencies. It speaks the chat dialect and honors token caps, stop
+ * sequences, tools and JSON formats, so that everything around a model can be tried without a provider.
  */
 export class BuiltinProvider implements Provider {
   readonly id: string;
@@ -159,8 +159,8 @@ function chunk(choices: readonly JsonObject[]): JsonObject {
 }
 
 /**
- * Embeddings without a model, by hashing words into the dimensions: texts with words in common are near to each other, which is
- * enough to try a search with. The same text is always the same vector, of length 1.
+ * Computes embeddings without a model, by hashing words into the dimensions: texts that share words are close to each other, which is
+ * enough to try out search. The same text always gives the same vector, of length 1.
  */
 function builtinEmbeddings(body: JsonObject): ProviderAnswer {
   const dimensions = typeof body.dimensions === 'number' ? body.dimensions : DIMENSIONS;
@@ -180,7 +180,7 @@ function builtinEmbeddings(body: JsonObject): ProviderAnswer {
   };
 }
 
-/** The documents by the words that they have in common with the query. */
+/** Ranks the documents by the words they share with the query. */
 function builtinRanking({ query, documents }: JsonObject): ProviderAnswer {
   const texts = Array.isArray(documents) ? documents : [];
   const wanted = vectorOf(wordsOf(query), DIMENSIONS);
@@ -210,7 +210,7 @@ function vectorOf(words: readonly string[], dimensions: number): number[] {
     vector[place] = (vector[place] ?? 0) + (digest.readUInt8(4) % 2 === 0 ? 1 : -1);
   }
   const length = Math.hypot(...vector);
-  // words may cancel each other out; a vector without a direction would be near to nothing
+  // words may cancel each other out, and a zero vector would not be close to anything
   return length === 0
     ? vector.map((_, place) => (place === 0 ? 1 : 0))
     : vector.map((value) => value / length);

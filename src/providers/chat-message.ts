@@ -1,21 +1,21 @@
 import { isObject, type JsonObject, objectsOf, textOf } from './json.ts';
 
-/** What a message or delta says apart from its tool calls, in exact form. */
+/** The normalized content of a message or delta, without its tool calls. */
 export interface ChatContent {
-  /** Members of an exact message or delta; absent ones say nothing. */
+  /** Members of the normalized message or delta. Members without content are left out. */
   readonly members: Record<string, unknown>;
   readonly text: string;
   readonly refusal: string;
   readonly reasoning: string;
 }
 
-/** Members that are handed on as they are. */
+/** Members passed through unchanged. */
 const HANDED_ON = ['reasoning_details', 'annotations', 'images'] as const;
 
 /**
- * Makes content exact: text is one string, whatever parts it came in (Mistral sends `thinking` parts among them);
- * reasoning stands under both names that clients read, whatever the provider calls it; members that are null, empty or
- * unknown are gone, and so is the role, which the presenter says.
+ * Normalizes content. Text becomes one string, whatever parts it came in (Mistral mixes in `thinking` parts). Reasoning is given under
+ * both names that clients read, whatever the provider calls it. Null, empty and unknown members are dropped, and so is the role, which the
+ * presenter adds.
  */
 export function readChatContent(message: JsonObject): ChatContent {
   const content = message.content;
@@ -57,7 +57,7 @@ function reasoningOf(message: JsonObject): string {
   return textOf(message.reasoning_content) || textOf(message.reasoning) || textOf(message.thinking);
 }
 
-/** The text of a part: a string, `{text}`, or a list of such. */
+/** Returns the text of a part: a string, `{text}`, or a list of these. */
 function textOfPart(part: unknown): string {
   if (typeof part === 'string') {
     return part;
@@ -68,7 +68,7 @@ function textOfPart(part: unknown): string {
   return isObject(part) ? textOf(part.text) : '';
 }
 
-/** A message's or delta's tool calls as a list: some servers send one alone, some the older `function_call`. */
+/** Returns the tool calls of a message or delta as a list. Some servers send a single object, some the older `function_call`. */
 export function toolCallsOf(message: JsonObject): readonly JsonObject[] {
   const { tool_calls: calls, function_call: older } = message;
   if (isObject(calls)) {

@@ -7,14 +7,14 @@ import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { laterUsage, readChatUsage } from './usage-reading.ts';
 
-/** Members of an answer that say something of it and not of who gave it: citations, and Azure's filter results. */
+/** Top-level members that describe the answer rather than the provider: citations, and Azure's filter results. */
 const TOP_MEMBERS = ['citations', 'search_results', 'prompt_filter_results'] as const;
-/** OpenAI's own form; others write their names there (`fp_ollama`). */
+/** OpenAI's format; other servers put their name there (`fp_ollama`). */
 const FINGERPRINT = /^fp_[0-9a-f]{8,}$/;
 
 /**
- * Reads a whole chat completion into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none, with the usage
- * that it reports.
+ * Normalizes a whole chat completion. Throws {@link ProviderFailure} (`malformed` if it is not a chat completion) with the usage that it
+ * reports.
  */
 export function readChatAnswer(wire: JsonObject): ProviderAnswer {
   const choice = choiceOf(wire.choices);
@@ -54,14 +54,14 @@ function readAnswer(
   };
 }
 
-/** A whole completion as the events of a stream, for servers that answer so although a stream was asked for. */
+/** Converts a whole completion to stream events, for servers that send one although a stream was requested. */
 export function chatAnswerAsEvents(wire: JsonObject): string[] {
   return [JSON.stringify(wire), '[DONE]'];
 }
 
 /**
- * Reads the chunks of a streamed chat completion and hands on exact ones: one choice of index 0, whose delta has no role
- * and no empty members; the finish once, as the last.
+ * Returns a reader that normalizes the chunks of a streamed chat completion: one choice of index 0, whose delta has no role and no empty
+ * members, and the finish reason once, in the last chunk.
  */
 export function createChatReader(): EventReader {
   return new ChatReader();
@@ -73,10 +73,10 @@ class ChatReader implements EventReader {
   #finish: FinishReason | undefined;
   #unknownFinish: string | undefined;
   #stopSequence: unknown;
-  /** Members of chunks without content, which wait for the next that has some. */
+  /** Members of chunks without content, held for the next chunk that has content. */
   #waiting: JsonObject | undefined;
   #fingerprint: unknown;
-  /** A choice was seen, and something of the answer. */
+  /** Whether a choice was seen, and whether part of the answer was. */
   #begun = false;
   #spoken = false;
   #ended = false;
@@ -86,7 +86,7 @@ class ChatReader implements EventReader {
 
   done(): void {
     this.#ended = true;
-    // some servers end without a finish reason; one that said nothing at all has not answered
+    // some servers end without a finish reason; one that sent nothing at all has not answered
     if (this.#begun) {
       this.#finish ??= 'stop';
     }
@@ -150,7 +150,7 @@ class ChatReader implements EventReader {
       this.#unknownFinish = finish.unknown;
       this.#stopSequence = choice.stop_reason;
     }
-    // a whole message is an answer only where no deltas came before: some repeat theirs at the end
+    // a whole message counts only if no deltas came before it: some servers repeat the whole answer at the end
     const delta = choice.delta ?? (this.#spoken ? undefined : choice.message);
     this.#begun ||= isObject(delta) || finish !== undefined;
     if (!isObject(delta)) {
@@ -182,8 +182,8 @@ class ChatReader implements EventReader {
 const NO_CHOICES: JsonObject = { choices: [] };
 
 /**
- * The text of a chunk that is exact already and says nothing but text, which most are: every member is one that is known
- * to carry nothing more, or was handed on before. Undefined for any other chunk.
+ * Fast path for most chunks: returns the text of a chunk that is already normalized and holds nothing but text, i.e. every other member is
+ * known to be irrelevant or was already passed on. Returns undefined for any other chunk.
  */
 function plainText(event: JsonObject, fingerprint: unknown): string | undefined {
   for (const name in event) {
@@ -228,7 +228,7 @@ function plainDelta(choice: unknown): string | undefined {
   return delta.content;
 }
 
-/** The only choice that was asked for; others are nobody's. */
+/** Returns the one choice that was requested; any others are ignored. */
 function choiceOf(choices: unknown): JsonObject | undefined {
   return objectsOf(choices).find((choice) => choice.index === 0 || typeof choice.index !== 'number');
 }
@@ -252,7 +252,7 @@ function topMembers(event: JsonObject, before?: JsonObject, told?: unknown): Jso
     : kept;
 }
 
-/** What stands beside a message or delta and belongs to it. */
+/** Returns the members beside a message or delta that belong to it. */
 function choiceMembers(choice: JsonObject): Record<string, unknown> {
   const members: Record<string, unknown> = {};
   for (const name of ['logprobs', 'content_filter_results']) {
@@ -278,7 +278,7 @@ function exactChoice(choice: JsonObject, message: JsonObject, finishReason: Fini
 function wholeCalls(message: JsonObject, wasCut: boolean): JsonObject[] {
   const calls = new ChatToolCalls();
   for (const [index, call] of toolCallsOf(message).entries()) {
-    // each stands for itself: no delta goes on with another
+    // a distinct index per call keeps them apart: in a whole message no call continues another
     calls.add({ ...call, index });
   }
   return calls.whole(wasCut);

@@ -5,21 +5,21 @@ import { ProviderFailure } from './provider-failure.ts';
 interface Call {
   readonly index: number;
   readonly id: string;
-  /** The provider's id, empty when it gave none. */
+  /** The provider's id; empty if it sent none. */
   readonly givenId: string;
   readonly kind: 'function' | 'custom';
   name: string;
   args: string;
-  /** What stands beside the call and the next turn needs, e.g. Gemini's thought signature. */
+  /** Data sent with the call that the next turn needs, e.g. Gemini's thought signature. */
   extra: JsonObject | undefined;
   started: boolean;
 }
 
 /**
- * The tool calls of one answer, made exact: numbered from 0 in their order, with ids, with arguments as one string.
- * Providers number all calls 0 (Gemini's converters), number none, start at 1, repeat ids or leave them out, send
- * arguments as objects (TGI, llama.cpp), and a name late or in pieces. A call is handed on once its name is certain:
- * with its first arguments, or when something else follows.
+ * Normalizes the tool calls of one answer: numbered from 0 in order, with ids, with arguments as one string. Providers number
+ * all calls 0 (Gemini's converters), number none, start at 1, repeat or omit ids, send arguments as objects (TGI, llama.cpp),
+ * and send the name late or in pieces. A call is passed on once its name is certain: with its first arguments, or when
+ * something else follows.
  */
 export class ChatToolCalls {
   readonly #calls: Call[] = [];
@@ -30,7 +30,7 @@ export class ChatToolCalls {
     return this.#calls.some((call) => call.name !== '');
   }
 
-  /** Takes one delta in; returns the exact deltas that are certain by now. */
+  /** Adds a delta and returns the normalized deltas that are certain by now. */
   add(delta: JsonObject): JsonObject[] {
     const custom = isObject(delta.custom);
     const named = objectOf(delta.function ?? delta.custom);
@@ -60,7 +60,7 @@ export class ChatToolCalls {
     return deltas;
   }
 
-  /** The start of the call that waited for more, because something else follows now. */
+  /** Returns the start of the call that was held back for more, because something else follows now. */
   close(): JsonObject[] {
     const call = this.#open;
     this.#open = undefined;
@@ -68,9 +68,9 @@ export class ChatToolCalls {
   }
 
   /**
-   * What was still missing at the end of the answer: starts, and `{}` for calls without arguments, which strict parsers
-   * need, unless the answer was cut and they may have been to come. Throws {@link ProviderFailure} `malformed` for
-   * arguments of a call that was never named: nobody could run it.
+   * Returns what is still missing at the end of the answer: starts, and `{}` for calls without arguments, which strict parsers
+   * need. Calls of an answer that was cut get no `{}`: their arguments may just not have arrived. Throws {@link ProviderFailure}
+   * `malformed` for arguments of a call that was never named: nobody could run it.
    */
   end(wasCut: boolean): JsonObject[] {
     const deltas: JsonObject[] = [];
@@ -91,7 +91,7 @@ export class ChatToolCalls {
     return deltas;
   }
 
-  /** The calls of an answer that came whole. Throws {@link ProviderFailure} `malformed` for one without a name. */
+  /** Returns the calls of an answer that was not streamed. Throws {@link ProviderFailure} `malformed` for one without a name. */
   whole(wasCut: boolean): JsonObject[] {
     return this.#calls.map((call) => {
       if (call.name === '') {
@@ -102,7 +102,7 @@ export class ChatToolCalls {
     });
   }
 
-  /** The call that a delta goes on with; undefined when it begins a new one. */
+  /** Returns the call that a delta continues; undefined if it begins a new one. */
   #callOf(delta: JsonObject, name: string, args: string): Call | undefined {
     const givenId = textOf(delta.id);
     const known = givenId === '' ? undefined : this.#calls.find((call) => call.givenId === givenId);
@@ -115,7 +115,7 @@ export class ChatToolCalls {
       return nothingNew ? (known ?? this.#calls.at(-1)) : undefined;
     }
     if (name === '' || name === numbered.name || numbered.name === '') {
-      // a new id without a name is the same call (OCI gives each piece its own); with the same name it is another
+      // a new id without a name continues the same call (OCI gives each piece its own id); with the same name it is another call
       const another = name !== '' && numbered.name !== '' && givenId !== '' && !known;
       return another ? undefined : (known ?? numbered);
     }
@@ -155,7 +155,7 @@ export class ChatToolCalls {
   }
 }
 
-/** A new id for a call whose provider gave none; clients send it back with the result. */
+/** Returns a new id for a call that came without one. Clients send it back with the result. */
 export function newToolCallId(): string {
   return `call_${randomBytes(12).toString('hex')}`;
 }
@@ -173,7 +173,7 @@ function body(call: Call, name: string | undefined, args: string): JsonObject {
   return { function: name === undefined ? { arguments: args } : { name, arguments: args } };
 }
 
-/** Arguments as the text that the protocol wants. */
+/** Returns arguments as a string, as the protocol requires. */
 function argumentsOf(value: unknown): string {
   if (typeof value === 'string') {
     return value;
@@ -181,7 +181,7 @@ function argumentsOf(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** Some servers say the whole call once more with the last chunk. */
+/** Returns whether a delta repeats the whole call, as some servers do in the last chunk. */
 function isRepeat(call: Call, args: string): boolean {
   return args.length > 2 && args === call.args && isJson(args);
 }

@@ -17,7 +17,7 @@ function opened(): { clock: HandClock; breaker: CircuitBreaker } {
   return { clock, breaker };
 }
 
-test('19 failures prove nothing, half of 20 calls open it', () => {
+test('19 failures do not open it, half of 20 calls do', () => {
   const breaker = new CircuitBreaker(new HandClock());
   for (let call = 0; call < 19; call += 1) {
     breaker.failure();
@@ -28,7 +28,7 @@ test('19 failures prove nothing, half of 20 calls open it', () => {
   expect(opened().breaker.admits(false)).toBe(false);
 });
 
-test('less than half does not open it', () => {
+test('failures of less than half the calls do not open it', () => {
   const breaker = new CircuitBreaker(new HandClock());
   for (let call = 0; call < 100; call += 1) {
     call % 5 < 2 ? breaker.failure() : breaker.success();
@@ -36,7 +36,7 @@ test('less than half does not open it', () => {
   expect(breaker.admits(false)).toBe(true);
 });
 
-test('what is older than the window is forgotten', () => {
+test('forgets calls older than the window', () => {
   const clock = new HandClock();
   const breaker = new CircuitBreaker(clock);
   for (let call = 0; call < 19; call += 1) {
@@ -59,7 +59,7 @@ test('an open circuit lets one probe through; success closes it, failure keeps i
   expect([breaker.admits(false), breaker.admits(false)]).toEqual([true, true]);
 });
 
-test('a requested pause is kept and is no failure', () => {
+test('honors a requested pause without counting it as a failure', () => {
   const clock = new HandClock();
   const breaker = new CircuitBreaker(clock);
   breaker.coolDown(2_000);
@@ -68,7 +68,7 @@ test('a requested pause is kept and is no failure', () => {
   expect([breaker.admits(false), breaker.cooling(), breaker.retryAfterMs()]).toEqual([true, false, 0]);
 });
 
-test('without another route, one of ten calls tries one that rests; a success ends the pause', () => {
+test('without another route, one in ten calls is let through to a paused one; a success ends the pause', () => {
   const clock = new HandClock();
   const breaker = new CircuitBreaker(clock);
   breaker.success();

@@ -1,14 +1,14 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** How far back calls are looked at, in ms. */
+/** Sliding window of calls considered, in ms. */
 const WINDOW_MS = 10_000;
-/** Fewer calls in the window prove nothing. */
+/** Minimum calls in the window before the circuit can open. */
 export const CALLS_MIN = 20;
 /** Share of failed calls that opens the circuit, 0 … 1. */
 export const FAILURE_SHARE = 0.5;
-/** Pause before one call may probe an open circuit, in ms; jitter of up to half of it is added. */
+/** Wait before one call may probe an open circuit, in ms; jitter of up to half of it is added. */
 const PROBE_AFTER_MS = 2_000;
-/** Where there is no other route, one of so many calls tries one that rests. */
+/** If there is no other route, one in this many calls is let through to a paused one. */
 const CALLS_PER_TRY = 10;
 
 const BUCKETS = 10;
@@ -20,8 +20,8 @@ interface Bucket {
 }
 
 /**
- * Stops calling a route that mostly fails. Closed → open at the failure share of the window → half-open: one probe at a time
- * decides. A provider that asked to be left alone is left alone until then, without counting as failed.
+ * Stops calls to a route that mostly fails. Closed → open when the failure share of the window is reached → half-open: one probe at a
+ * time decides. A provider that asks for a pause gets it, without counting as failed.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
@@ -29,7 +29,7 @@ export class CircuitBreaker {
   #open = false;
   #nextProbeAt = 0;
   #coolUntil = 0;
-  /** Since it rests: calls that were refused, and whether one was let through to try. */
+  /** Since the route was paused: calls refused, and whether one was let through. */
   #refused = 0;
   #tried = false;
 
@@ -38,8 +38,9 @@ export class CircuitBreaker {
   }
 
   /**
-   * Whether a call may be made now. A true answer while the circuit rests is a try: report its outcome. `alone`: there is no other
-   * route, so that a share of the calls tries this one all the same. `standsBackMs`: how long a probe that is due is left to others.
+   * Returns whether a call may be made now. If true while the circuit is open or cooling down, the call is a probe: report its outcome.
+   * `alone`: there is no other route, so a share of the calls is let through anyway. `standsBackMs`: how long this caller leaves a due
+   * probe to others.
    */
   admits(alone: boolean, standsBackMs = 0): boolean {
     const now = this.#clock.now();
@@ -61,12 +62,12 @@ export class CircuitBreaker {
     return this.#open;
   }
 
-  /** True while calls are refused because the provider asked for a pause, not because it fails. */
+  /** Returns whether calls are refused because the provider asked for a pause rather than because it fails. */
   cooling(): boolean {
     return this.#clock.now() < this.#coolUntil;
   }
 
-  /** How long calls are refused from now on, in ms; 0 when they are not. */
+  /** Returns how much longer calls are refused, in ms; 0 if they are not. */
   retryAfterMs(): number {
     const until = Math.max(this.#coolUntil, this.#open ? this.#nextProbeAt : 0);
     return Math.max(0, until - this.#clock.now());
@@ -98,14 +99,14 @@ export class CircuitBreaker {
     }
   }
 
-  /** Lets no call through until a probe is due. */
+  /** Opens the circuit: no call is let through until a probe is due. */
   open(): void {
     this.#open = true;
     this.#rest();
     this.#scheduleProbe(this.#clock.now());
   }
 
-  /** The provider asked for a pause of `ms`. */
+  /** Pauses calls for `ms` because the provider asked for it. */
   coolDown(ms: number): void {
     if (!this.cooling()) {
       this.#rest();
@@ -113,7 +114,7 @@ export class CircuitBreaker {
     this.#coolUntil = Math.max(this.#coolUntil, this.#clock.now() + ms);
   }
 
-  /** Calls that ended within the window, and how many of them failed. */
+  /** Returns how many calls ended within the window, and how many of them failed. */
   totals(): { calls: number; failures: number } {
     const oldest = this.#slot() - BUCKETS + 1;
     const totals = { calls: 0, failures: 0 };

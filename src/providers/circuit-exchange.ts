@@ -4,19 +4,20 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { RestingRoute } from './provider-health.ts';
 
-/** What each process of the API knows, by its name; a field is JSON of {@link Told}. */
+/** Redis hash with one field per API process, named after it; the value is JSON of {@link Told}. */
 const KEY_NAME = 'circuits';
-/** A process that said nothing for this long, in ms, is gone. */
+/** A process that has not reported for this long, in ms, counts as gone. */
 const SILENT_MS = 15_000;
-/** Nothing is left in Redis where no process is. */
+/** Expiry of the hash, in ms, so that nothing is left in Redis once all processes are gone. */
 const FORGOTTEN_MS = 60_000;
 
+/** The report of one process. */
 interface Told {
   readonly atMs: number;
   readonly resting: readonly RestingRoute[];
 }
 
-/** What one process lets rest. */
+/** The routes that one process has paused. */
 export interface ReplicaCircuits {
   readonly replica: string;
   readonly resting: readonly RestingRoute[];
@@ -25,14 +26,17 @@ export interface ReplicaCircuits {
 export interface CircuitExchangeParts {
   readonly redis: Redis;
   readonly prefix: string;
-  /** Names this process among those of the installation. */
+  /** Name of this process, unique within the installation. */
   readonly replica: string;
   readonly resting: () => RestingRoute[];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Tells operators of every process what this one lets rest: each has circuits of its own. For people only, nothing is decided by it. */
+/**
+ * Shares this process's paused routes with the others, so that operators see those of every process: each has its own circuits. For
+ * display only; no decision depends on it.
+ */
 export class CircuitExchange {
   readonly #parts: CircuitExchangeParts;
   readonly #key: string;
@@ -45,11 +49,11 @@ export class CircuitExchange {
 
   start(everyMs: number): void {
     this.#loop = every(everyMs, () =>
-      this.tell().catch((error: unknown) => this.#parts.log.debug({ error }, 'circuits were not told')),
+      this.tell().catch((error: unknown) => this.#parts.log.debug({ error }, 'circuit states not shared')),
     );
   }
 
-  /** Says what rests now. Rejects when Redis does. */
+  /** Publishes the routes paused now. Rejects when Redis does. */
   async tell(): Promise<void> {
     const { redis, replica, resting, clock } = this.#parts;
     const told: Told = { atMs: clock.now(), resting: resting() };
@@ -57,7 +61,7 @@ export class CircuitExchange {
     await redis.pexpire(this.#key, FORGOTTEN_MS);
   }
 
-  /** What each process that is alive lets rest, this one as of now. Rejects when Redis does. */
+  /** Returns the paused routes of each live process, those of this one as of now. Rejects when Redis does. */
   async read(): Promise<ReplicaCircuits[]> {
     const { redis, clock } = this.#parts;
     await this.tell();
@@ -75,7 +79,7 @@ export class CircuitExchange {
       .sort((one, other) => (one.replica < other.replica ? -1 : 1));
   }
 
-  /** Takes this process off the list. */
+  /** Stops publishing and removes this process from the hash. */
   async close(): Promise<void> {
     await this.#loop?.close();
     await this.#parts.redis.hdel(this.#key, this.#parts.replica).catch(() => undefined);

@@ -73,11 +73,11 @@ test.each<[number, unknown]>([
   [400, { error: { message: 'input length and `max_tokens` exceed context limit: 9 + 4 > 12' } }],
   [400, { error: { message: 'prompt is too long: 99 tokens > 9 maximum' } }],
   [413, { error: { message: "exceeds the model's maximum context length" } }],
-])('%i %j is a context that overflows', (status, body) => {
+])('%i %j is an input that exceeds the context', (status, body) => {
   expect(failureOfStatus(status, undefined, body).reason).toBe('context_length');
 });
 
-test('a failure says what the provider said only when it is asked', () => {
+test('a failure reveals the provider’s message only through `said`, with keys masked', () => {
   const failure = failureOfStatus(500, undefined, { error: { message: 'my secret sk-proj-abcdef123456' } });
   expect(failure.said).toBe('my secret [key]');
   expect(JSON.stringify(failure) + String(failure.stack) + String(failure.cause)).not.toContain('secret');

@@ -30,7 +30,7 @@ const REASON_BY_TYPE: Readonly<Record<string, FailureReason>> = {
   not_found_error: 'misconfigured',
   invalid_request_error: 'rejected',
   request_too_large: 'too_large',
-  // what a response of OpenAI's failed of
+  // error codes of failed OpenAI responses
   context_length_exceeded: 'context_length',
   insufficient_quota: 'misconfigured',
   invalid_prompt: 'rejected',
@@ -39,18 +39,18 @@ const REASON_BY_TYPE: Readonly<Record<string, FailureReason>> = {
   slow_down: 'overloaded',
 };
 
-/** … and of pictures that it could not read. */
+/** Matches OpenAI's error codes for images that it could not read. */
 const IMAGE_FAULT = /image/;
 
 /**
- * What servers of open models say with a 500 or 501 of requests that they cannot serve: llama.cpp "Cannot use tools with stream",
- * vLLM, SGLang and Ollama of templates, grammars and images. "invalid" alone may be a fault of theirs (a device, a memory address).
+ * Messages that servers of open models send with a 500 or 501 for requests they cannot serve: llama.cpp "Cannot use tools with stream";
+ * vLLM, SGLang and Ollama about templates, grammars and images. "invalid" alone may be a fault of the server (a device, a memory address).
  */
 const REFUSED_IN_WORDS =
   /\bnot (?:yet )?(?:supported|implemented|allowed)\b|\bunsupported\b|\b(?:does not|doesn't) support\b|\bcannot (?:use|parse)\b|\bfailed to parse\b|\binvalid (?:request|parameter|argument value|value|type|json|schema|grammar|regex|template|tool|role|message|image|url|input|format)/;
 const INVALID_REQUEST = /\binvalid_(?:request|parameter|value)|\bunsupported_/;
 
-/** The failure that an HTTP answer outside 2xx stands for, with what `body` says about it. */
+/** Converts an HTTP response outside 2xx to a failure, refined by its `body`. */
 export function failureOfStatus(
   status: number,
   retryAfterMs: number | undefined,
@@ -65,7 +65,7 @@ export function failureOfStatus(
   );
 }
 
-/** The failure that an error object inside a 200 answer or a stream stands for. */
+/** Converts an error object inside a 200 response or a stream to a failure. */
 export function failureOfError(error: unknown): ProviderFailure {
   const object = objectOf(error);
   const numeric = typeof object.code === 'number' ? object.code : object.status;
@@ -76,7 +76,7 @@ export function failureOfError(error: unknown): ProviderFailure {
   return new ProviderFailure(refine(byNumber ?? byType ?? byImage ?? 'failed', object), details);
 }
 
-/** Throws the failure that an answer or event of a 200 stands for: an error object, its text alone, or vLLM's form. */
+/** Throws a failure if a 200 response or one of its events is an error: an error object, its text alone, or vLLM's form. */
 export function throwIfError(answer: JsonObject): void {
   if (isObject(answer.error) || (typeof answer.error === 'string' && answer.error !== '')) {
     throw failureOfError(answer.error);
@@ -86,26 +86,26 @@ export function throwIfError(answer: JsonObject): void {
   }
 }
 
-/** The object that tells of an error: OpenAI's and Anthropic's member, Gemini's list of one, or the body itself. */
+/** Returns the object that describes the error: the `error` member (OpenAI, Anthropic), Gemini's list of one, or the body itself. */
 function errorOf(body: unknown): JsonObject {
   const whole = objectOf(Array.isArray(body) ? body[0] : body);
   return isObject(whole.error) ? whole.error : whole;
 }
 
-/** Most say `message`, TGI and Ollama `error`, FastAPI `detail`. */
+/** Returns the error message. Most servers name it `message`, TGI and Ollama `error`, FastAPI `detail`. */
 function messageOf(error: JsonObject): string {
   const detail = typeof error.detail === 'object' ? JSON.stringify(error.detail) : textOf(error.detail);
   return textOf(error.message) || textOf(error.error) || detail;
 }
 
 /**
- * An input that does not fit: OpenAI, vLLM, SGLang, Mistral and Groq name the context length, Anthropic the prompt or its sum with the
- * cap, llama.cpp its context size, Gemini the token count, TGI "must have less than N tokens".
+ * Matches errors about an input that is too long: OpenAI, vLLM, SGLang, Mistral and Groq mention the context length, Anthropic the prompt
+ * or its sum with the cap, llama.cpp its context size, Gemini the token count, TGI "must have less than N tokens".
  */
 const TOO_LONG =
   /context[_ ]length|context[_ ]window|prompt is too long|maximum context|exceed_context|context size|exceed context limit|input token count[^.]*exceeds|must have less than \d+ tokens|`inputs` tokens \+ `max_new_tokens`/;
 
-/** Providers put different faults behind one status: what the caller did, and what the operator must pay or fix. */
+/** Refines a reason: providers use one status both for errors of the caller and for those the operator must pay for or fix. */
 function refine(reason: FailureReason, error: JsonObject): FailureReason {
   const codes = `${textOf(error.code)} ${textOf(error.type)}`.toLowerCase();
   const message = messageOf(error).slice(0, 2_000).toLowerCase();

@@ -5,7 +5,7 @@ import type { Provider } from './provider.types.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 import { ResponsesProvider } from './responses.provider.ts';
 
-/** The adapter for a provider's settings. It owns connections: close it. */
+/** Creates the adapter for a provider's settings. It owns connections and must be closed. */
 export function createProvider(settings: ProviderSettings): Provider {
   switch (settings.protocol) {
     case 'openai':

@@ -3,13 +3,13 @@ import type { ProviderAnswer } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import { readChatUsage } from './usage-reading.ts';
 
-/** Bytes of a vector's element are four: their base64 says a whole number of elements. */
+/** A vector in base64. Its elements take four bytes each, so its byte length must be a multiple of four. */
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const FLOAT_BYTES = 4;
 
 /**
- * Reads an answer of OpenAI's embeddings: one vector for each of the `inputs`, in their order, floats or base64 as it came. Throws
- * {@link ProviderFailure} `malformed` when it is none.
+ * Reads a response of OpenAI's embeddings API: one vector for each of the `inputs`, in their order, as floats or base64, whichever came.
+ * Throws {@link ProviderFailure} `malformed` for anything else.
  */
 export function readEmbeddings(wire: JsonObject, inputs: number): ProviderAnswer {
   const data = objectsOf(wire.data).map(({ index, embedding }, place) => ({
@@ -24,12 +24,12 @@ export function readEmbeddings(wire: JsonObject, inputs: number): ProviderAnswer
   return { wire: { data }, text: '', reasoning: '', finishReason: 'stop', usage: inputUsage(wire.usage) };
 }
 
-/** What an `input` holds: a text or a list of tokens is one to embed, a list of either as many as it has. */
+/** Returns the items to embed: a text or a list of tokens is a single item, a list of either is several. */
 export function inputsToEmbed(input: unknown): readonly unknown[] {
   return Array.isArray(input) && typeof input[0] !== 'number' ? input : [input];
 }
 
-/** Vectors are no tokens: what a server reports of its output is not sold. */
+/** Returns the input usage alone: vectors are not tokens, so any output a server reports is not billed. */
 function inputUsage(reported: unknown): ProviderAnswer['usage'] {
   const usage = readChatUsage({ completion_tokens: 0, ...(typeof reported === 'object' ? reported : {}) });
   return usage && { ...usage, outputTokens: 0, reasoningTokens: 0 };

@@ -3,15 +3,15 @@ import type { FinishReason } from './provider.types.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 
 /**
- * The words of the protocols and of the servers that speak them in their own way, in lower case: OpenAI, Anthropic,
- * Mistral (`model_length`), Gemini, Zhipu, Bedrock, Hugging Face.
+ * Finish reasons of the protocols and of servers that deviate from them, in lower case: OpenAI, Anthropic, Mistral
+ * (`model_length`), Gemini, Zhipu, Bedrock, Hugging Face.
  */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...words('stop', 'stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'end', 'complete', 'completed'),
   ...words('stop', 'finish', 'finished', 'done'),
   ...words('length', 'length', 'max_tokens', 'max_output_tokens', 'max_completion_tokens', 'max_length'),
   ...words('length', 'model_length', 'model_context_window_exceeded', 'context_length'),
-  // the turn goes on in another call, so it is cut off rather than whole
+  // the turn continues in another call, so this answer counts as cut off
   ...words('length', 'pause_turn', 'compaction'),
   ...words('tool_calls', 'tool_calls', 'tool_call', 'tool_use', 'function_call'),
   ...words('content_filter', 'content_filter', 'content_filtered', 'refusal', 'safety', 'image_safety'),
@@ -19,7 +19,7 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...words('content_filter', 'guardrail_intervened', 'language'),
 ]);
 
-/** Words for an answer that the provider could not finish. */
+/** Finish reasons of an answer that the provider could not complete. */
 const FAILURES: ReadonlyMap<string, FailureReason> = new Map([
   ['error', 'failed'],
   ['failed', 'failed'],
@@ -34,18 +34,18 @@ const FAILURES: ReadonlyMap<string, FailureReason> = new Map([
   ['canceled', 'interrupted'],
 ]);
 
-/** Longest part of an unknown word that is kept for the log, in UTF-16 units. */
+/** Maximum length of an unknown finish reason kept for the log, in UTF-16 units. */
 const UNKNOWN_LENGTH_MAX = 64;
 
 export interface Finish {
   readonly reason: FinishReason;
-  /** The provider's word, when no table knows it. */
+  /** The provider's finish reason, if no table has it. */
   readonly unknown?: string;
 }
 
 /**
- * Why an answer ended, by the word of either protocol; undefined while there is none. An unknown word is an ordinary end.
- * Throws {@link ProviderFailure} for a word that means the provider failed.
+ * Reads a finish reason of either protocol; undefined while there is none. An unknown one counts as an ordinary end.
+ * Throws {@link ProviderFailure} for one that means the provider failed.
  */
 export function readFinish(word: unknown): Finish | undefined {
   const text = textOf(word);
@@ -66,7 +66,7 @@ function readForeign(text: string): Finish {
   return known ? { reason: known } : { reason: 'stop', unknown: text.slice(0, UNKNOWN_LENGTH_MAX) };
 }
 
-/** The end of an answer by what it holds: some say `stop` after tool calls, some `function_call` after none. */
+/** Corrects a finish reason by the answer's content: some servers send `stop` after tool calls, some `function_call` without any. */
 export function finishWithTools(reason: FinishReason, called: boolean): FinishReason {
   if (called && reason === 'stop') {
     return 'tool_calls';

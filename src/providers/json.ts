@@ -1,27 +1,27 @@
-/** A parsed JSON object whose members nobody has vouched for yet. */
+/** A parsed JSON object whose members have not been validated. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** True for `{…}`, false for arrays, null and scalars. */
+/** Returns true for `{…}`, false for arrays, null and scalars. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value if it is an object, else an empty one. */
+/** Returns the value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** The value if it is text, else the empty string. */
+/** Returns the value if it is a string, otherwise the empty string. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The objects of a list; anything else in it, or anything but a list, is left out. */
+/** Returns the objects in a list, skipping anything else; an empty list if the value is not a list. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Parses JSON text; undefined when it is not JSON. */
+/** Parses JSON text. Returns undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -30,7 +30,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A copy without the named members. */
+/** Returns a copy without the named members. */
 export function without(object: JsonObject, ...names: readonly string[]): Record<string, unknown> {
   const copy: Record<string, unknown> = { ...object };
   for (const name of names) {
@@ -39,11 +39,11 @@ export function without(object: JsonObject, ...names: readonly string[]): Record
   return copy;
 }
 
-/** A copy without the members that are undefined, so that a literal can list optional members plainly. */
+/** Returns a copy without undefined members, so that a literal can simply list optional members. */
 export function compact(object: JsonObject): Record<string, unknown> {
   const copy: Record<string, unknown> = {};
   for (const name of Object.keys(object)) {
-    // assigned, it would become the copy's prototype
+    // assigning `__proto__` would set the copy's prototype
     if (object[name] !== undefined && name !== '__proto__') {
       copy[name] = object[name];
     }

@@ -4,8 +4,8 @@ import type { Facts } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 /**
- * A block that every client takes: text is text, a call has an id, a name and an object for its input. Throws
- * {@link ProviderFailure} `malformed` without the name, or for an input that is none: a tool must not run with another.
+ * Normalizes a block so that every client accepts it: text is a string, a tool call has an id, a name and an object as input. Throws
+ * {@link ProviderFailure} `malformed` if the name is missing or the input is not an object: a tool must not run with a different input.
  */
 export function exactBlock(block: JsonObject): JsonObject {
   if (block.type === 'text') {
@@ -21,7 +21,7 @@ export function exactBlock(block: JsonObject): JsonObject {
   return { ...block, id, input: inputOf(block.input) };
 }
 
-/** What a tool is called with; proxies that translate leave it as text. */
+/** Returns the input of a tool call. Proxies that translate between protocols leave it as JSON text. */
 function inputOf(value: unknown): JsonObject {
   if (value === undefined || value === null || value === '') {
     return {};
@@ -33,7 +33,7 @@ function inputOf(value: unknown): JsonObject {
   return input;
 }
 
-/** The member of each delta that clients add to what they have. */
+/** The member of each delta type that clients append to what they have. */
 const ADDED: Readonly<Record<string, string>> = {
   text_delta: 'text',
   thinking_delta: 'thinking',
@@ -41,13 +41,13 @@ const ADDED: Readonly<Record<string, string>> = {
   signature_delta: 'signature',
 };
 
-/** True for a delta that adds null, which clients would write out. */
+/** Returns true for a delta whose text is missing or null, which clients would print as such. */
 export function saysNothing(delta: JsonObject): boolean {
   const member = ADDED[textOf(delta.type)];
   return member !== undefined && typeof delta[member] !== 'string';
 }
 
-/** The block that a delta without one belongs to. Throws {@link ProviderFailure} `malformed` where that is not to be known. */
+/** Returns the block to start for a delta that came without one. Throws {@link ProviderFailure} `malformed` if it cannot be derived. */
 export function blockOfDelta(delta: JsonObject): JsonObject {
   switch (delta.type) {
     case 'text_delta':
@@ -60,7 +60,7 @@ export function blockOfDelta(delta: JsonObject): JsonObject {
   }
 }
 
-/** What the start of a block, or a whole one, says. */
+/** Returns the text and reasoning in the start of a block or in a whole one. */
 export function blockFacts(block: JsonObject): Pick<Facts, 'text' | 'reasoning'> {
   switch (block.type) {
     case 'text':
@@ -76,7 +76,7 @@ export function blockFacts(block: JsonObject): Pick<Facts, 'text' | 'reasoning'>
   }
 }
 
-/** What a delta says. */
+/** Returns the text and reasoning in a delta. */
 export function deltaFacts(delta: JsonObject): Pick<Facts, 'text' | 'reasoning'> {
   return {
     text: textOf(delta.text) + textOf(delta.partial_json),

@@ -6,7 +6,7 @@ import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { joinMessagesReports, readMessagesUsage } from './usage-reading.ts';
 
-/** The protocol's own words for a finish; clients are closed on them. */
+/** The protocol's stop reasons. Clients accept no others. */
 const STOP_REASONS: ReadonlySet<unknown> = new Set([
   'end_turn',
   'max_tokens',
@@ -17,7 +17,7 @@ const STOP_REASONS: ReadonlySet<unknown> = new Set([
   'model_context_window_exceeded',
 ]);
 
-/** The protocol's word for a finish, where a provider used another. */
+/** The protocol's stop reason for each finish reason, used when a provider sent a different one. */
 const WORDS: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -26,8 +26,7 @@ const WORDS: Readonly<Record<FinishReason, string>> = {
 };
 
 /**
- * Reads a whole message into its exact form. Throws {@link ProviderFailure}, `malformed` when it is none, with the usage that it
- * reports.
+ * Normalizes a whole message. Throws {@link ProviderFailure} (`malformed` if it is not a message) with the usage that it reports.
  */
 export function readMessagesAnswer(wire: JsonObject): ProviderAnswer {
   const usage = readMessagesUsage(wire.usage);
@@ -60,7 +59,7 @@ function readAnswer(wire: JsonObject, usage: ProviderAnswer['usage']): ProviderA
   };
 }
 
-/** The blocks of a whole message, which some proxies send as one text. Throws {@link ProviderFailure} `malformed` when it has none. */
+/** Returns the blocks of a whole message. Some proxies send one string instead. Throws {@link ProviderFailure} `malformed` without any. */
 function blocksOf({ content }: JsonObject): readonly JsonObject[] {
   if (typeof content === 'string') {
     return [{ type: 'text', text: content }];
@@ -71,7 +70,7 @@ function blocksOf({ content }: JsonObject): readonly JsonObject[] {
   return objectsOf(content);
 }
 
-/** A whole message as the events of a stream, for servers that answer so although a stream was asked for. */
+/** Converts a whole message to stream events, for servers that send one although a stream was requested. */
 export function messagesAnswerAsEvents(wire: JsonObject): string[] {
   const blocks = blocksOf(wire).flatMap((block, index) => {
     const { start, deltas } = pieces(exactBlock(block));
@@ -110,18 +109,18 @@ function pieces(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } 
 }
 
 /**
- * Reads the events of a streamed message and hands on exact ones: known events only, every delta in a block that was
- * started and ends before the next begins; the closing delta, of which some send several, once and last.
+ * Returns a reader that normalizes the events of a streamed message: known events only; every delta inside a block that was
+ * started and is stopped before the next begins; the closing delta, of which some servers send several, once and last.
  */
 export function createMessagesReader(): EventReader {
   return new MessagesReader();
 }
 
 class MessagesReader implements EventReader {
-  /** The closing delta so far, with what stands beside it. */
+  /** The members beside the closing delta, and the delta itself, as merged so far. */
   #closing: Record<string, unknown> = {};
   #delta: Record<string, unknown> = {};
-  /** Whether the closing delta reported usage: before it the output is a placeholder. */
+  /** Whether the closing delta reported usage. Until then the output count is a placeholder. */
   #reported = false;
   #usage: JsonObject = {};
   #blocks = 0;
@@ -133,7 +132,7 @@ class MessagesReader implements EventReader {
   readonly isComplete = () => this.#complete;
   readonly isEnded = () => this.#ended;
 
-  /** Some proxies add `[DONE]`; this protocol ends with message_stop. */
+  /** Ignores the `[DONE]` that some proxies add: this protocol ends with message_stop. */
   done(): void {}
 
   read(event: JsonObject, parts: StreamPart[], name?: string): void {
@@ -158,7 +157,7 @@ class MessagesReader implements EventReader {
         this.#ended = true;
         break;
       default:
-        // pings, and events of proxies (`vertex_event`, metrics) that clients of the protocol do not know
+        // pings, and proxy events (`vertex_event`, metrics) that clients of the protocol do not know
         break;
     }
   }
@@ -236,7 +235,7 @@ class MessagesReader implements EventReader {
   }
 }
 
-/** Members of a message beside its content that say something of it and not of who gave it. */
+/** Members beside the content that describe the message rather than the provider. */
 const SHELL_MEMBERS = ['container', 'context_management', 'stop_details'] as const;
 
 function shell(message: JsonObject): JsonObject {

@@ -13,7 +13,7 @@ const EMBEDDINGS_PATH = '/embeddings';
 const RERANK_PATH = '/rerank';
 
 /**
- * Any server that speaks OpenAI's chat completions: OpenAI, Azure (query and key header), vLLM, llama.cpp, Ollama, …
+ * Adapter for servers that speak OpenAI's chat completions: OpenAI, Azure (query and key header), vLLM, llama.cpp, Ollama, …
  * Protocol: platform.openai.com/docs/api-reference/chat.
  */
 export class OpenAiProvider implements Provider {
@@ -87,7 +87,7 @@ export class OpenAiProvider implements Provider {
   }
 }
 
-/** The header that carries a provider's key; none without a key. */
+/** Returns the header that carries a provider's key; no header if there is no key. */
 export function authorization(
   settings: Pick<OpenAiProviderSettings, 'api_key' | 'api_key_header'>,
 ): Record<string, string> {

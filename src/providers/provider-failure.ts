@@ -3,7 +3,7 @@ import type { TokenUsage } from '../lib/usage.ts';
 import type { CallClocks } from '../upstream/call-clocks.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 
-/** What can go wrong with an upstream call, as far as we must act differently on it. */
+/** Reasons why an upstream call fails, as far as they are handled differently. */
 export type FailureReason =
   | 'unreachable'
   | 'timeout'
@@ -22,17 +22,17 @@ export type FailureReason =
   | 'circuit_open';
 
 interface Policy {
-  /** The same provider may be asked again. */
+  /** Whether the call may be retried on the same provider. */
   readonly retry: boolean;
-  /** The next provider of the route list may be asked. */
+  /** Whether the next provider in the route list may be tried. */
   readonly fallback: boolean;
-  /** How the circuit breaker reads it. A fault of the request says nothing about the provider. */
+  /** How the circuit breaker counts it. A faulty request says nothing about the provider's health. */
   readonly health: 'failure' | 'cooldown' | 'neutral';
 }
 
 const POLICIES: Readonly<Record<FailureReason, Policy>> = {
   unreachable: { retry: true, fallback: true, health: 'failure' },
-  // Not retried on the same provider: it may be working on the first call, and will bill it.
+  // Not retried on the same provider: it may still be working on the first call, and will bill it.
   timeout: { retry: false, fallback: true, health: 'failure' },
   rate_limited: { retry: true, fallback: true, health: 'cooldown' },
   overloaded: { retry: true, fallback: true, health: 'failure' },
@@ -41,7 +41,7 @@ const POLICIES: Readonly<Record<FailureReason, Policy>> = {
   interrupted: { retry: true, fallback: true, health: 'failure' },
   misconfigured: { retry: false, fallback: true, health: 'failure' },
   rejected: { retry: false, fallback: false, health: 'neutral' },
-  // Another provider of the route list may take it.
+  // Another provider in the route list may support it.
   unsupported: { retry: false, fallback: true, health: 'neutral' },
   context_length: { retry: false, fallback: false, health: 'neutral' },
   content_policy: { retry: false, fallback: false, health: 'neutral' },
@@ -51,24 +51,24 @@ const POLICIES: Readonly<Record<FailureReason, Policy>> = {
 };
 
 export interface FailureDetails {
-  /** HTTP status of the provider's answer, if there was one. */
+  /** HTTP status of the provider's response, if there was one. */
   readonly status?: number;
-  /** How long the provider asks to be left alone, in ms. */
+  /** The pause that the provider asks for, in ms. */
   readonly retryAfterMs?: number;
-  /** The provider's own words about it. */
+  /** The provider's error message. */
   readonly said?: string | undefined;
-  /** The request never left: nothing in it can have been the cause. */
+  /** Whether the request was never sent, so its content cannot have been the cause. */
   readonly unsent?: boolean;
-  /** What the provider reports for an answer that cannot be passed on. */
+  /** The usage that the provider reports for an answer that cannot be passed on. */
   readonly usage?: TokenUsage | undefined;
   readonly cause?: unknown;
 }
 
-/** The most that is kept of what a provider says about a failure, in UTF-16 units. */
+/** Maximum length kept of a provider's error message, in UTF-16 units. */
 const SAID_MAX = 2_000;
 
 /**
- * A failed upstream call. What the provider says may quote prompts, keys or account names: it stands neither in the message nor
+ * A failed upstream call. The provider's message may quote prompts, keys or account names, so it is neither part of the error's message nor
  * among the members that a log prints.
  */
 export class ProviderFailure extends Error {
@@ -92,13 +92,13 @@ export class ProviderFailure extends Error {
     this.#said = maskKeys((details.said ?? '').slice(0, SAID_MAX));
   }
 
-  /** The provider's own words but for keys in them; empty when it said nothing. */
+  /** The provider's error message with keys masked; empty if there was none. */
   get said(): string {
     return this.#said;
   }
 }
 
-/** The failure of a call for which the provider reports usage all the same; other errors as they are. */
+/** Returns the failure with the usage that the provider reported anyway. Returns other errors unchanged. */
 export function withUsage(error: unknown, usage: TokenUsage | undefined): unknown {
   return error instanceof ProviderFailure && usage
     ? new ProviderFailure(error.reason, { cause: error, usage, said: error.said })
@@ -106,8 +106,8 @@ export function withUsage(error: unknown, usage: TokenUsage | undefined): unknow
 }
 
 /**
- * What an error thrown by a call means: a failure is itself. `otherwise`: how a connection is named that broke when nobody can say
- * more.
+ * Converts an error thrown by a call to a failure; returns a failure unchanged. `otherwise` is the reason for a broken connection about
+ * which nothing more is known.
  */
 export function failureOfThrown(
   error: unknown,

@@ -4,14 +4,14 @@ import type { ProviderFailure } from './provider-failure.ts';
 import { RetryBudget } from './retry-budget.ts';
 import { RouteHealth } from './route-health.ts';
 
-/** A provider's model, as one account calls it. */
+/** A provider's model as called by one account. */
 export interface RouteUse {
   readonly provider: string;
   readonly model: string;
   readonly accountId: string;
 }
 
-/** A route that this process does not call now, for all accounts. */
+/** A route that this process has paused for all accounts. */
 export interface RestingRoute {
   readonly provider: string;
   readonly model: string;
@@ -19,12 +19,12 @@ export interface RestingRoute {
   readonly state: 'open' | 'cooling';
 }
 
-/** Accounts whose retries are counted. */
+/** Maximum number of retry budgets kept. */
 const BUDGETS_MAX = 10_000;
 
 /**
- * What this process knows of its providers' health: of each provider's models, and a retry budget for each account's calls of a
- * provider. Entries are made on first use; the catalog bounds how many routes there can be.
+ * This process's view of its providers: the health of each provider's models, and a retry budget for each account's calls to a
+ * provider. Entries are created on first use; the catalog bounds the number of routes.
  */
 export class ProviderHealth {
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class ProviderHealth {
     this.#clock = clock;
   }
 
-  /** Why a call must not be made now; undefined when it may. `alone`: its model has no other route. */
+  /** Returns why a call must not be made now; undefined if it may. `alone`: its model has no other route. */
   refusal(use: RouteUse, alone: boolean): ProviderFailure | undefined {
     return this.#route(use).refusal(use.accountId, alone);
   }
@@ -44,17 +44,17 @@ export class ProviderHealth {
     this.#route(use).success(use.accountId);
   }
 
-  /** True when only a call of our own can tell whether the provider fails or the account makes it fail. */
+  /** Records a failed call. Returns true when only a probe can tell whether the provider fails or the account makes it fail. */
   report(use: RouteUse, failure: ProviderFailure): boolean {
     return this.#route(use).failure(use.accountId, failure);
   }
 
-  /** A call of our own failed. */
+  /** Records a failed probe. */
   reportFailedProbe(use: RouteUse): void {
     this.#route(use).probeFailed();
   }
 
-  /** Counts an invocation that asks the provider. */
+  /** Counts an invocation that calls the provider. */
   countCall(use: RouteUse): void {
     this.#budget(use).countCall();
   }
@@ -63,7 +63,7 @@ export class ProviderHealth {
     return this.#budget(use).takeRetry();
   }
 
-  /** Routes that rest for all accounts. */
+  /** Returns the routes paused for all accounts. */
   resting(): RestingRoute[] {
     return [...this.#routes].flatMap(([key, health]) => {
       const [provider = '', model = ''] = key.split('\n');

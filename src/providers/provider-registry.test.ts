@@ -5,7 +5,7 @@ const openai = (base_url: string) =>
   providerSettingsSchema.parse({ id: 'one', protocol: 'openai', base_url, api_key: 'k' });
 const builtin = providerSettingsSchema.parse({ id: 'builtin', protocol: 'builtin' });
 
-test('an update keeps what did not change and replaces what did', async () => {
+test('an update keeps unchanged providers and replaces changed ones', async () => {
   const registry = new ProviderRegistry([openai('https://a.example/v1'), builtin]);
   const [one, two] = [registry.find('one'), registry.find('builtin')];
   registry.update([openai('https://a.example/v1'), builtin]);
@@ -22,8 +22,8 @@ test('an update keeps what did not change and replaces what did', async () => {
 test.each([
   ['no base_url', { id: 'x', protocol: 'openai' }],
   ['another scheme', { id: 'x', protocol: 'openai', base_url: 'ftp://x' }],
-  ['a misspelt member', { id: 'x', protocol: 'openai', base_url: 'https://x', apikey: 'k' }],
-  ['a protocol nobody speaks', { id: 'x', protocol: 'soap', base_url: 'https://x' }],
-])('settings with %s are refused', (_what, settings) => {
+  ['a misspelled member', { id: 'x', protocol: 'openai', base_url: 'https://x', apikey: 'k' }],
+  ['an unknown protocol', { id: 'x', protocol: 'soap', base_url: 'https://x' }],
+])('settings with %s are rejected', (_what, settings) => {
   expect(providerSettingsSchema.safeParse(settings).success).toBe(false);
 });

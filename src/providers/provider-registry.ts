@@ -2,7 +2,7 @@ import { createProvider } from './create-provider.ts';
 import type { Provider } from './provider.types.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
-/** A provider taken out of the configuration keeps its connections this long for the calls it still carries, in ms. */
+/** How long a provider removed from the configuration keeps its connections for calls still in flight, in ms. */
 const RETIREMENT_MS = 3_660_000;
 
 interface Entry {
@@ -10,7 +10,7 @@ interface Entry {
   readonly provider: Provider;
 }
 
-/** The providers of the current configuration by id. Owns them: closing it closes every connection. */
+/** The providers of the current configuration by id. Owns them: closing the registry closes every connection. */
 export class ProviderRegistry {
   readonly #retired = new Map<Provider, NodeJS.Timeout>();
   #entries = new Map<string, Entry>();
@@ -23,7 +23,7 @@ export class ProviderRegistry {
     return this.#entries.get(id)?.provider;
   }
 
-  /** Takes over a new configuration; providers whose settings did not change keep their connections. */
+  /** Applies a new configuration. Providers whose settings did not change keep their connections. */
   update(settings: readonly ProviderSettings[]): void {
     const before = this.#entries;
     this.#entries = new Map(settings.map((one) => [one.id, entryFor(one, before.get(one.id))]));

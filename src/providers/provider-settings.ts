@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Silence that is taken for death, in ms: an answer that began goes on … */
+/** Default silence after which an answer that has started counts as dead, in ms. */
 const IDLE_MS = 30_000;
-/** … but Responses begin at once and say nothing while a model reasons. */
+/** The same for Responses, which start at once but then stay silent while a model reasons. */
 const REASONING_IDLE_MS = 300_000;
 
 const timeouts = (idleMs: number) =>
@@ -15,7 +15,7 @@ const timeouts = (idleMs: number) =>
         .max(600_000)
         .default(60_000)
         .describe(
-          'from sending the request to the first event of a stream; a JSON answer gets more, by its length',
+          'from sending the request to the first event of a stream; a JSON answer gets extra time for each token it may have',
         ),
       idle_ms: z.int().min(10).max(600_000).default(idleMs).describe('between two pieces of an answer'),
       total_ms: z
@@ -23,12 +23,14 @@ const timeouts = (idleMs: number) =>
         .min(10)
         .max(3_600_000)
         .default(3_600_000)
-        .describe("all the time spent waiting for the provider; a reader's own time does not count"),
+        .describe(
+          'total time spent waiting for the provider; time spent waiting for the client does not count',
+        ),
     })
     .prefault({})
     .describe('in milliseconds');
 
-/** Members that change what a call may cost or how soon it is served; no setting lets them through. */
+/** Members that affect what a call may cost or how soon it is served. No setting passes them through. */
 const NEVER_PASSED = new Set([
   'model',
   'messages',
@@ -63,7 +65,7 @@ const NEVER_PASSED = new Set([
   'speed',
   'models',
   'fallbacks',
-  // of Responses: kept at the provider, or made out of what is kept there
+  // members of Responses that store data at the provider or use data stored there
   'input',
   'background',
   'previous_response_id',
@@ -73,26 +75,26 @@ const NEVER_PASSED = new Set([
 
 const passedMember = z
   .string()
-  .regex(/^[A-Za-z0-9_]{1,64}$/, 'must be the name of a member')
-  .refine((name) => !NEVER_PASSED.has(name), 'changes what a call may cost: it cannot be let through');
+  .regex(/^[A-Za-z0-9_]{1,64}$/, 'must be the name of a member: letters, digits and _')
+  .refine((name) => !NEVER_PASSED.has(name), 'affects what a call may cost and cannot be passed through');
 
 const common = {
   id: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, ".", "_", "-"')
-    .describe('names it in routes and metrics'),
+    .describe('its name in routes and metrics'),
   on_disconnect: z
     .enum(['abort', 'drain'])
     .default('drain')
     .describe(
-      'when the client leaves: `drain` reads the answer on for its usage; `abort` for providers that stop, and stop billing, when their connection is closed (vLLM, llama.cpp, Ollama)',
+      'what to do when the client disconnects: `drain` reads the rest of the answer to learn its usage; `abort` closes the connection, for providers that then stop generating and billing (vLLM, llama.cpp, Ollama)',
     ),
   pass_through: z
     .array(passedMember)
     .max(50)
     .default([])
     .describe(
-      "members of a request that it is sent though the dialect's list lacks them, e.g. `chat_template_kwargs`; nothing that changes what a call costs",
+      'extra request members to pass on that are not in the list of the dialect, e.g. `chat_template_kwargs`; members that affect the cost of a call are not allowed',
     ),
 };
 
@@ -100,12 +102,12 @@ const upstream = {
   ...common,
   base_url: z
     .url({ protocol: /^https?$/ })
-    .describe('ends before `/chat/completions`, `/messages` or `/responses`'),
-  api_key: z.string().default('').describe('from the environment, in quotes: see the top'),
+    .describe('the URL up to but without `/chat/completions`, `/messages` or `/responses`'),
+  api_key: z.string().default('').describe('from the environment, in quotes: see the top of this page'),
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string())
     .default({})
-    .describe('sent with every call, over the ones we set'),
+    .describe('sent with every call; they override the ones Tollgate sets'),
   query: z
     .record(z.string(), z.string())
     .default({})
@@ -113,25 +115,25 @@ const upstream = {
   timeouts: timeouts(IDLE_MS),
   record: z
     .strictObject({
-      folder: z.string().min(1).describe('where they are written'),
-      redact: z.boolean().default(true).describe('replaces the letters of texts'),
-      most: z.int().min(1).max(10_000).default(100).describe('answers at most, by one process'),
+      folder: z.string().min(1).describe('folder to write them to'),
+      redact: z.boolean().default(true).describe('replaces letters and digits in texts'),
+      most: z.int().min(1).max(10_000).default(100).describe('maximum number of answers per process'),
     })
     .optional()
-    .describe('writes answers as rows of the replay table; left out: nothing is written'),
+    .describe('records answers as rows of the replay table; nothing is recorded if omitted'),
   connections: z
     .int()
     .min(1)
     .max(20_000)
     .default(2_500)
-    .describe('most connections to it; each carries one call at a time'),
+    .describe('maximum connections to it; each carries one call at a time'),
 };
 
 const apiKeyHeader = z
   .string()
   .regex(/^[A-Za-z0-9-]+$/)
   .optional()
-  .describe('header that carries the key alone (Azure: `api-key`); left out: `Authorization: Bearer`');
+  .describe('header that carries just the key (Azure: `api-key`); `Authorization: Bearer` if omitted');
 
 const openai = z.strictObject({
   ...upstream,
@@ -140,12 +142,12 @@ const openai = z.strictObject({
   max_tokens_field: z
     .enum(['max_tokens', 'max_completion_tokens'])
     .default('max_tokens')
-    .describe('what the cap is called'),
-  stream_usage: z.boolean().default(true).describe('whether it understands `stream_options.include_usage`'),
+    .describe('name of the member that caps the output'),
+  stream_usage: z.boolean().default(true).describe('whether it supports `stream_options.include_usage`'),
   developer_role: z
     .enum(['developer', 'system'])
     .default('system')
-    .describe('what `developer` messages become'),
+    .describe('role sent for `developer` messages'),
 });
 
 const anthropic = z.strictObject({

@@ -1,4 +1,4 @@
-/** Members whose texts are words of the protocol or names of tools; every other text is content. */
+/** Members whose texts are protocol keywords or tool names. Every other text is content. */
 const STRUCTURAL = new Set([
   'id',
   'call_id',
@@ -18,21 +18,21 @@ const STRUCTURAL = new Set([
   'system_fingerprint',
 ]);
 
-/** Counts that a provider writes as text: they are its bill. */
+/** Token counts that a provider writes as text. They are kept: the bill depends on them. */
 const COUNT = /^\d{1,15}$/;
 const COUNT_MEMBER = /[a-z](?:_t|T)okens$/;
 
-/** A JSON string, and the colon that makes it a member's name. */
+/** A JSON string, and the colon after it if it is a member's name. */
 const LITERAL = /"((?:[^"\\]|\\.)*)"(\s*:)?/gs;
-/** Escapes, JSON's words (arguments are JSON within a text), letters, digits, and bytes beyond ASCII. */
+/** Escapes, JSON's keywords (arguments are JSON inside a string), letters, digits, and non-ASCII bytes. */
 const PIECES = /\\u[0-9a-fA-F]{4}|\\.|\b(?:true|false|null)\b|[A-Za-z]|[0-9]|[\x80-\xff]/g;
 
 /**
- * The same bytes with the letters and digits of texts replaced, so that form, lengths and the cuts between pieces stay
- * as they came and content does not.
+ * Replaces letters and digits in texts. Structure, lengths and the boundaries between pieces stay as they came; the content
+ * does not.
  */
 export function redactAnswer(pieces: readonly Buffer[]): Buffer[] {
-  // one character a byte, so that positions are those of the bytes
+  // latin1 maps one byte to one character, so positions match the bytes
   const text = Buffer.concat(pieces).toString('latin1');
   let member = '';
   const redacted = text.replace(LITERAL, (literal, content: string, colon: string | undefined) => {

@@ -4,8 +4,8 @@ import { ProviderFailure } from './provider-failure.ts';
 import { readChatUsage } from './usage-reading.ts';
 
 /**
- * Reads an answer of a rerank server (Cohere, Jina, vLLM, llama.cpp): the places of documents and their scores, the best first. Throws
- * {@link ProviderFailure} `malformed` when it names a place that none of the `documents` has, or one twice.
+ * Reads the response of a rerank server (Cohere, Jina, vLLM, llama.cpp): document indexes and their scores, best first. Throws
+ * {@link ProviderFailure} `malformed` when an index is out of range of the `documents` or appears twice.
  */
 export function readRanking(wire: JsonObject, documents: number): ProviderAnswer {
   const results = objectsOf(wire.results).map(({ index, relevance_score: score }) => {
@@ -22,7 +22,7 @@ export function readRanking(wire: JsonObject, documents: number): ProviderAnswer
   return { wire: { results }, text: '', reasoning: '', finishReason: 'stop', usage: usageOf(wire) };
 }
 
-/** Jina and vLLM report `usage`, some of them its total alone; Cohere reports `meta.tokens`. */
+/** Jina and vLLM report `usage`, sometimes only its total; Cohere reports `meta.tokens`. */
 function usageOf(wire: JsonObject): ProviderAnswer['usage'] {
   const { prompt_tokens: prompt, total_tokens: total } = objectOf(wire.usage);
   const { input_tokens: input } = objectOf(objectOf(wire.meta).tokens);

@@ -6,12 +6,12 @@ import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { readChatUsage } from './usage-reading.ts';
 
-/** Marks the `reasoning_details` of chat that are OpenAI's encrypted reasoning; the name that OpenRouter's clients know. */
+/** Format of chat `reasoning_details` that hold OpenAI's encrypted reasoning. The name is the one OpenRouter's clients know. */
 export const ENCRYPTED_REASONING = 'openai-responses-v1';
 
 /**
- * Reads a whole response as an exact chat completion, its encrypted reasoning marked by `origin`. Throws {@link ProviderFailure},
- * `malformed` when it is none, with the usage that it reports.
+ * Converts a whole response to a normalized chat completion, with its encrypted reasoning marked by `origin`. Throws
+ * {@link ProviderFailure} (`malformed` if it is not a response) with the usage that it reports.
  */
 export function readResponsesAnswer(wire: JsonObject, origin: string): ProviderAnswer {
   try {
@@ -23,17 +23,17 @@ export function readResponsesAnswer(wire: JsonObject, origin: string): ProviderA
   }
 }
 
-/** A whole response as the events of a stream, for servers that answer so although a stream was asked for. */
+/** Converts a whole response to stream events, for servers that send one although a stream was requested. */
 export function responsesAnswerAsEvents(wire: JsonObject): string[] {
   return [JSON.stringify({ type: `response.${textOf(wire.status) || 'completed'}`, response: wire })];
 }
 
-/** Reads the events of a streamed response and hands on exact chunks of chat, with reasoning as {@link readResponsesAnswer} has it. */
+/** Returns a reader that converts a streamed response to normalized chat chunks, marking reasoning as {@link readResponsesAnswer} does. */
 export function createResponsesReader(origin: string): EventReader {
   return new ResponsesReader(origin);
 }
 
-/** The items of a request's input with the reasoning of `origin` as it was; nobody else can read what stands in the others'. */
+/** Restores the encrypted reasoning of `origin` in a request's input and drops that of other origins, which this one cannot decrypt. */
 export function inputOfOrigin(input: unknown, origin: string): unknown {
   if (!Array.isArray(input)) {
     return input;
@@ -60,7 +60,7 @@ class ResponsesReader implements EventReader {
   readonly isComplete = () => this.#chat.isComplete();
   readonly isEnded = () => this.#ended;
 
-  /** Some proxies add `[DONE]`; this protocol ends with the whole response. */
+  /** Ignores the `[DONE]` that some proxies add: this protocol ends with an event that holds the whole response. */
   done(): void {}
 
   read(event: JsonObject, parts: StreamPart[], name?: string): void {
@@ -102,25 +102,25 @@ class ResponsesReader implements EventReader {
   }
 }
 
-/** The events that a stream ends with. */
+/** The events that end a stream. */
 const END = /^response\.(completed|incomplete|failed|cancelled)$/;
 
-/** What was told of an item. */
+/** What has been passed on of an item so far. */
 interface Told {
   text?: boolean;
   call?: boolean;
   args?: boolean;
   sealed?: boolean;
-  /** The part of a summary that was told last. */
+  /** Index of the reasoning part passed on last. */
   thought?: unknown;
 }
 
 /**
- * The output items of one response as deltas of chat. An item comes in pieces and once more as a whole when it is done: what came
- * in pieces is not said twice, what came only whole is not lost.
+ * Converts the output items of one response to chat deltas. An item arrives in pieces, and again as a whole when it is done: what came in
+ * pieces is not repeated, and what came only as a whole is not lost.
  */
 class OutputItems {
-  /** By place in the output. */
+  /** By index in the output. */
   readonly #told = new Map<unknown, Told>();
   readonly #origin: string;
   #thoughts = 0;
@@ -157,12 +157,12 @@ class OutputItems {
         this.#of(place).args = true;
         return [{ tool_calls: [{ index: place, custom: { input: delta } }] }];
       default:
-        // the others say the same again, or tell of tools that nobody asked for
+        // the other events repeat content, or are about tools that were not requested
         return [];
     }
   }
 
-  /** What was not told of an item yet. */
+  /** Returns the deltas of an item that have not been passed on yet. */
   whole(item: JsonObject, place: unknown): JsonObject[] {
     const told = this.#of(place);
     switch (item.type) {
@@ -213,7 +213,7 @@ class OutputItems {
     return [...deltas, { reasoning_details: [detail] }];
   }
 
-  /** Parts of a summary are paragraphs. */
+  /** Returns a reasoning delta; a new part starts a new paragraph. */
   #think(place: unknown, text: string, part: unknown): JsonObject[] {
     const told = this.#of(place);
     const isNext = told.thought !== undefined && told.thought !== part;
@@ -248,7 +248,7 @@ function wholeItems(response: JsonObject, items: OutputItems): JsonObject[] {
   return objectsOf(response.output).flatMap((item, index) => items.whole(item, index));
 }
 
-/** The message that deltas add up to. */
+/** Merges deltas into a message. */
 function messageOf(deltas: readonly JsonObject[]): JsonObject {
   const text = (name: string) => deltas.map((delta) => textOf(delta[name])).join('');
   const listed = (name: string) => deltas.flatMap((delta) => objectsOf(delta[name]));
@@ -262,8 +262,7 @@ function messageOf(deltas: readonly JsonObject[]): JsonObject {
 }
 
 /**
- * The word of chat for how a response ended. Throws {@link ProviderFailure} for one that failed, that was given up or that is not
- * done.
+ * Returns chat's finish reason for a response. Throws {@link ProviderFailure} for one that failed, was canceled or is not done.
  */
 function finishOf({ status, error, incomplete_details: details }: JsonObject): string {
   switch (status) {

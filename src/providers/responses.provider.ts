@@ -15,13 +15,13 @@ import { openParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/responses';
-/** OpenAI refuses lower caps, in tokens. */
+/** Lowest output cap that OpenAI accepts, in tokens. */
 const CAP_MIN = 16;
-/** In hex digits. */
+/** Length of the origin mark, in hex digits. */
 const ORIGIN_LENGTH = 12;
 
 /**
- * Any server that speaks OpenAI's Responses: OpenAI, Azure, vLLM, … Nothing is kept there: each request holds the whole
+ * Adapter for servers that speak OpenAI's Responses: OpenAI, Azure, vLLM, … Nothing is stored there: each request holds the whole
  * conversation. Protocol: platform.openai.com/docs/api-reference/responses.
  */
 export class ResponsesProvider implements Provider {
@@ -33,8 +33,8 @@ export class ResponsesProvider implements Provider {
   readonly passThrough: readonly string[];
   readonly #client: UpstreamClient;
   /**
-   * Marks this provider's encrypted reasoning: only who made it can read it, and refuses the whole request for what another one did
-   * (Azure beside OpenAI, or two of its regions). A hash, because clients see it.
+   * Marks this provider's encrypted reasoning. Only the provider that created it can decrypt it; any other rejects the whole request (Azure
+   * beside OpenAI, or two of its regions). A hash, because clients see it.
    */
   readonly #origin: string;
 

@@ -1,7 +1,7 @@
 import { retryPauseMs } from './backoff.ts';
 import { RetryBudget } from './retry-budget.ts';
 
-test('a tenth of the calls may be retried, and always three', () => {
+test('allows retries of a tenth of the calls, and always three', () => {
   let now = 0;
   const budget = new RetryBudget({ now: () => now });
   const taken = () => Array.from({ length: 50 }, () => budget.takeRetry()).filter(Boolean).length;
@@ -15,7 +15,7 @@ test('a tenth of the calls may be retried, and always three', () => {
   expect(taken()).toBe(3);
 });
 
-test('backoff: full jitter over a growing bound, on top of what the provider asks for', () => {
+test('backoff: full jitter over a growing bound, on top of the wait the provider asks for', () => {
   expect([0, 1, 2, 10].map((retry) => retryPauseMs(retry, undefined, () => 1))).toEqual([
     100, 200, 400, 2_000,
   ]);

@@ -2,15 +2,15 @@ import type { Clock } from '../lib/clock.ts';
 
 export interface RetryBudgetSettings {
   readonly windowMs: number;
-  /** Retries allowed per call of the window, 0 … 1. */
+  /** Retries allowed per call in the window, 0 … 1. */
   readonly share: number;
-  /** Retries allowed in a window however few calls it has, so that a lone caller is not left without. */
+  /** Retries always allowed per window, so that a caller with few calls can retry too. */
   readonly retriesMin: number;
 }
 
 export const DEFAULT_RETRY_BUDGET: RetryBudgetSettings = { windowMs: 10_000, share: 0.1, retriesMin: 3 };
 
-/** Keeps retries from multiplying the load of a provider that is already in trouble. Fixed windows, per process. */
+/** Keeps retries from multiplying the load on a provider that is already in trouble. Uses fixed windows, per process. */
 export class RetryBudget {
   readonly #clock: Clock;
   readonly #settings: RetryBudgetSettings;
@@ -29,7 +29,7 @@ export class RetryBudget {
     this.#calls += 1;
   }
 
-  /** Takes one retry out of the budget; false when it is used up. */
+  /** Takes one retry from the budget; returns false if it is used up. */
   takeRetry(): boolean {
     this.#roll();
     const allowed = Math.max(this.#settings.retriesMin, this.#calls * this.#settings.share);

@@ -31,12 +31,12 @@ const refused = (accountId: string) => route.refusal(accountId, false)?.reason;
 test.each<[string, ProviderFailure, string]>([
   ['failures', FAILED, 'circuit_open'],
   ['rate limits', LIMITED, 'rate_limited'],
-])("one account's %s rest that account, not the route", (_, failure, reason) => {
+])("one account's %s pause that account, not the route", (_, failure, reason) => {
   fails('a', failure, 500);
   expect([refused('a'), refused('b')]).toEqual([reason, undefined]);
 });
 
-test('two accounts are not several', () => {
+test('failures of two accounts do not pause the route', () => {
   fails('a', FAILED, 500);
   fails('b', FAILED, 500);
   fails('a', LIMITED, 1);
@@ -44,7 +44,7 @@ test('two accounts are not several', () => {
   expect(refused('c')).toBeUndefined();
 });
 
-test('what several accounts meet rests the route for all', () => {
+test('failures of several accounts pause the route for all', () => {
   fails('a', FAILED, 7);
   fails('b', FAILED, 7);
   fails('c', FAILED, 5);
@@ -53,7 +53,7 @@ test('what several accounts meet rests the route for all', () => {
   expect(refused('d')).toBe('circuit_open');
 });
 
-test('three that fail among many that are served are theirs to bear', () => {
+test('three failing accounts among many that succeed do not pause the route', () => {
   for (let account = 0; account < 10; account += 1) {
     route.success(`served-${account}`);
   }
@@ -63,7 +63,7 @@ test('three that fail among many that are served are theirs to bear', () => {
   expect([refused('a'), refused('d')]).toEqual(['circuit_open', undefined]);
 });
 
-test('a pause that three accounts were asked for is kept for all', () => {
+test('a pause requested from three accounts applies to all', () => {
   fails('a', LIMITED, 1);
   fails('b', LIMITED, 1);
   expect(refused('d')).toBeUndefined();
@@ -71,17 +71,17 @@ test('a pause that three accounts were asked for is kept for all', () => {
   expect(refused('d')).toBe('rate_limited');
 });
 
-test('requests that never left rest the route, whoever sent them', () => {
+test('requests that could not be sent pause the route, whichever account sent them', () => {
   fails('a', UNSENT, 20);
   expect(refused('b')).toBe('circuit_open');
 });
 
-test('the probe of a route that rests is not left to the account that failed last', () => {
+test('the account that failed last does not get the probe of a paused route', () => {
   fails('a', UNSENT, 20);
   route.failure('a', FAILED);
   for (let round = 0; round < 50; round += 1) {
     clock.ms += 3_001;
-    // first in every round is the account that makes it fail
+    // the account that causes the failures comes first in every round
     expect(refused('a')).toBe('circuit_open');
     expect(refused('b')).toBeUndefined();
     route.failure('b', UNSENT);
@@ -96,7 +96,7 @@ test('the probe of a route that rests is not left to the account that failed las
   expect([refused('a'), refused('c')]).toEqual([undefined, undefined]);
 });
 
-test("an account's circuit that opens asks for a probe, once; one that fails rests the route", () => {
+test("asks for a probe once when an account's circuit opens; a failed probe pauses the route", () => {
   const asked = Array.from({ length: 25 }, () => route.failure('a', FAILED));
   expect(asked.flatMap((yes, index) => (yes ? [index] : []))).toEqual([19]);
   expect(refused('b')).toBeUndefined();

@@ -3,19 +3,19 @@ import { LruMap } from '../lib/lru-map.ts';
 import { CALLS_MIN, CircuitBreaker, FAILURE_SHARE } from './circuit-breaker.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
-/** Accounts that must meet the same trouble before it is the route's and not theirs. */
+/** Minimum accounts that must have the same problem before it counts as the route's rather than theirs. */
 const ACCOUNTS_MIN = 3;
-/** Accounts whose outcomes are remembered for a route: those that called it last. */
+/** Maximum accounts whose outcomes are remembered per route: the most recent callers. */
 const ACCOUNTS_MAX = 500;
-/** A provider cannot talk us into leaving it alone for longer than this, in ms. */
+/** Longest pause granted to a provider that asks for one, in ms. */
 const COOLDOWN_MAX_MS = 60_000;
-/** How long, in ms, the account that failed last leaves the next probe of a resting route to others. */
+/** How long the account that failed last leaves the next probe of a paused route to others, in ms. */
 const STANDS_BACK_MS = 3_000;
 
 /**
- * The health of one provider's model as its callers see it. An answer may be bad because of what was asked, so what one account's
- * calls meet puts that account's calls at rest. The route rests for all when several accounts meet the same, and when a failure
- * cannot be an account's doing: the request was never sent, or a probe of our own failed.
+ * The health of one provider's model as its callers see it. A call may fail because of its request, so failures of one account pause the
+ * route for that account only. The route is paused for all when several accounts see the same failures, or when a failure cannot be an
+ * account's doing: the request was never sent, or a probe failed.
  */
 export class RouteHealth {
   readonly #clock: Clock;
@@ -28,9 +28,9 @@ export class RouteHealth {
     this.#route = new CircuitBreaker(clock);
   }
 
-  /** Why the account must not call the route now; undefined when it may. `alone`: its model has no other route. */
+  /** Returns why the account must not call the route now; undefined if it may. `alone`: its model has no other route. */
   refusal(accountId: string, alone: boolean): ProviderFailure | undefined {
-    // the account first: its own trouble must not use up the tries by which the route comes back for all
+    // the account's circuit first: an account with its own problem must not use up the probes that reopen the route for all
     const account = this.#accounts.get(accountId);
     if (account && !account.admits(alone)) {
       return refusalBy(account);
@@ -39,7 +39,7 @@ export class RouteHealth {
     return this.#route.admits(alone, standsBackMs) ? undefined : refusalBy(this.#route);
   }
 
-  /** Why it rests for all accounts; undefined while it does not. */
+  /** Why the route is paused for all accounts; undefined if it is not. */
   get rests(): 'open' | 'cooling' | undefined {
     if (this.#route.cooling()) {
       return 'cooling';
@@ -49,14 +49,14 @@ export class RouteHealth {
 
   success(accountId: string): void {
     if (this.#route.isOpen) {
-      // accounts that failed together with the route start again with it
+      // accounts that failed along with the route start fresh with it
       this.#accounts = new LruMap(ACCOUNTS_MAX);
     }
     this.#route.success();
     this.#account(accountId).success();
   }
 
-  /** True when the account's circuit has just opened: the provider itself should be asked how it is. */
+  /** Records a failed call. Returns true if the account's circuit has just opened: the provider should then be probed. */
   failure(accountId: string, failure: ProviderFailure): boolean {
     const account = this.#account(accountId);
     const wasOpen = account.isOpen;
@@ -79,7 +79,7 @@ export class RouteHealth {
     return account.isOpen && !wasOpen && !this.#route.isOpen;
   }
 
-  /** A call of our own, which no account has a part in, failed. */
+  /** Records a failed probe, which cannot be any account's doing. */
   probeFailed(): void {
     this.#route.open();
   }

@@ -4,28 +4,27 @@ import type { StreamBatch, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventBatch, UpstreamEvent } from './upstream-events.ts';
 
-/** Reads one protocol's events; one instance per stream, since some facts are spread over several events. */
+/** Reads the events of one protocol. One instance per stream, since some facts are spread over several events. */
 export interface EventReader {
-  /** Adds the parts that an event stands for. Throws {@link ProviderFailure} for one that means failure. `name`: as SSE has it. */
+  /** Adds the parts of an event. Throws {@link ProviderFailure} for an event that means failure. `name`: the SSE event name. */
   read(event: JsonObject, parts: StreamPart[], name?: string): void;
-  /** Adds the parts that stand at the end of a complete answer. */
+  /** Adds the parts that end a complete answer. */
   finish(parts: StreamPart[]): void;
-  /** Takes note of `[DONE]`, the end that some protocols say without JSON. */
+  /** Notes `[DONE]`, the end marker of some protocols, which is not JSON. */
   done(): void;
-  /** True once the provider said that its answer is complete. */
+  /** Returns true once the provider has said that its answer is complete. */
   isComplete(): boolean;
-  /** True after the event that the protocol ends with: nothing of interest follows. */
+  /** Returns true after the protocol's last event: nothing of interest follows. */
   isEnded(): boolean;
 }
 
-/** Batches without content that are held back at most while waiting for the first token. */
+/** Maximum batches without content held back while waiting for the first token. */
 const OPENING_BATCHES_MAX = 16;
 
 /**
- * Turns event texts into parts and waits for the first with content: providers like to greet first and refuse then,
- * and until something of the answer was passed on the call can still go elsewhere. The result fails with
- * `interrupted` when the provider stops without saying that it is done: half an answer must not look like a whole one. A failure
- * before the first content carries the usage that was reported until then.
+ * Converts events to parts and waits for the first with content: providers often send an opening event and reject only then, and until part
+ * of the answer has been passed on the call can still go elsewhere. The result fails with `interrupted` when the provider stops without
+ * saying that it is done: half an answer must not look complete. A failure before the first content carries the usage reported until then.
  */
 export async function openParts(
   events: AsyncGenerator<EventBatch, void>,
@@ -72,7 +71,7 @@ async function* readParts(
       }
     }
   } catch (error) {
-    // what the provider called its end stands, also when the connection breaks before the protocol's last word
+    // the answer is complete if the provider said so, even when the connection breaks before the protocol's last event
     const lost = error instanceof ProviderFailure && LOST.has(error.reason);
     if (!lost || !reader.isComplete()) {
       throw error;
@@ -87,7 +86,7 @@ async function* readParts(
 }
 
 const LOST: ReadonlySet<string> = new Set(['interrupted', 'timeout']);
-/** Signs of life that are no JSON; some say nothing at all. */
+/** Keep-alive data that is not JSON; sometimes it is empty. */
 const KEEP_ALIVE = /^(?:\s*|"?(?:ping|keep[-_]?alive|heartbeat)"?)$/i;
 
 function readEvent({ data, event: name }: UpstreamEvent, reader: EventReader, parts: StreamPart[]): void {
@@ -109,7 +108,7 @@ function readEvent({ data, event: name }: UpstreamEvent, reader: EventReader, pa
   }
 }
 
-/** Written by hand: a generator that delegates would cost every batch two more turns of the event loop's queue. */
+/** Written by hand because a delegating generator would cost two more microtask turns per batch. */
 function prepend(opening: StreamBatch, rest: AsyncGenerator<StreamBatch, void>): AsyncIterable<StreamBatch> {
   let opened = false;
   const iterator: AsyncIterator<StreamBatch, void> = {

@@ -7,7 +7,7 @@ import { countsAtOnce, countTokens, countTokensInSteps, splitTokens } from './to
 const PROSE =
   'The quick brown fox jumps over the lazy dog. Größe, naïve, 東京, 👍🏽 and\n\n  indented code: if (x) { return y; } ';
 
-/** Processor time, which a busy machine does not lengthen as it does the clock's. */
+/** Measures CPU time, which unlike wall-clock time does not grow on a busy machine. */
 function milliseconds(work: () => unknown): number {
   const startedAt = process.cpuUsage();
   work();
@@ -20,7 +20,7 @@ test('counts what the tokenizer counts', () => {
   }
 });
 
-test('what looks like a control token is text', () => {
+test('treats what looks like a control token as text', () => {
   expect(countTokens('say <|endoftext|> now')).toBeGreaterThan(5);
 });
 
@@ -41,7 +41,7 @@ test('slicing long runs hardly changes a count', () => {
   expect(Math.abs(countTokens(text) - reference(text))).toBeLessThanOrEqual(4);
 });
 
-test('a run that is too long is sliced wherever it begins, and no other', () => {
+test('slices a run that is too long wherever it begins, and no other run', () => {
   for (let begin = 0; begin <= 520; begin += 1) {
     const [before, after] = [
       '\n'.repeat(begin % 200) + '- '.repeat((begin - (begin % 200)) / 2),
@@ -55,7 +55,7 @@ test('a run that is too long is sliced wherever it begins, and no other', () => 
   }
 });
 
-test('every white space ends a run of letters, and its neighbours do not', () => {
+test('every white-space character ends a run of letters, and its neighbors do not', () => {
   const spaces = Array.from({ length: 65_536 }, (_, unit) => unit).filter((unit) =>
     /\s/.test(String.fromCharCode(unit)),
   );
@@ -67,7 +67,7 @@ test('every white space ends a run of letters, and its neighbours do not', () =>
   }
 });
 
-test('a long text is counted in steps, and counting stops when it is enough', () => {
+test('counts a long text in steps and stops once the count exceeds `enough`', () => {
   const text = PROSE.repeat(2_000);
   expect(countsAtOnce(text)).toBe(false);
   const whole = stepsOf(text, Number.POSITIVE_INFINITY);
@@ -107,11 +107,11 @@ test('keeps nothing of what it counted', () => {
     return process.memoryUsage().heapUsed;
   };
   const before = countMany(5);
-  // kept, the prompts are 20 MB
+  // the prompts would take 20 MB if they were kept
   expect(countMany(200) - before).toBeLessThan(4e6);
 });
 
-/** 24 random letters: no vocabulary has it, and V8 keeps a match of it as a window onto the whole text. */
+/** Returns 24 random letters: no vocabulary has the word, and V8 keeps a match of it as a slice of the whole text. */
 function longWord(): string {
   return randomBytes(12)
     .toString('hex')

@@ -13,16 +13,16 @@ import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 import type { UpstreamSettings } from './provider-settings.ts';
 import { type EventBatch, readEvents } from './upstream-events.ts';
 
-/** Largest JSON answer read, in bytes. */
+/** Maximum size of a JSON answer, in bytes. */
 const ANSWER_BYTES_MAX = 33_554_432;
-/** Of an error's body only its codes are looked at, in bytes. */
+/** Maximum size of an error's body, in bytes. Only its codes and message are used. */
 const ERROR_BYTES_MAX = 65_536;
-/** A JSON answer starts when it is complete, so each token it may have buys it this much time, in ms (40 tokens/s). */
+/** Extra time for a JSON answer per token it may have, in ms (40 tokens/s): its first byte arrives only when it is complete. */
 const MS_PER_OUTPUT_TOKEN = 25;
 
-/** A server that cannot tell its models within this many ms is as good as away. */
+/** Timeout of a probe, in ms. A server that cannot list its models by then counts as down. */
 const PROBE_MS = 5_000;
-/** A gateway or the server itself says that nobody can serve now. A 500 may be about this very path. */
+/** Statuses with which a gateway or the server itself says that it cannot serve now. Not 500: that may concern only the probed path. */
 const DOWN: ReadonlySet<number> = new Set([502, 503, 504, 529]);
 
 type Accepted = 'application/json' | 'text/event-stream';
@@ -30,23 +30,23 @@ type Accepted = 'application/json' | 'text/event-stream';
 export interface UpstreamCall {
   /** Appended to the provider's base URL. */
   readonly path: string;
-  /** Of this call alone. */
+  /** Headers for this call only. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: JsonObject;
   readonly maxOutputTokens: number;
-  /** Writes a long body in turns with what else is to be done. */
+  /** Serializes a long body in turns with other work. */
   readonly inTurn: InTurn;
   readonly signal: StopSignal;
 }
 
 export interface UpstreamStreamCall extends UpstreamCall {
-  /** True once the protocol's last event was consumed. */
+  /** Returns true once the protocol's last event has been consumed. */
   readonly isEnded: () => boolean;
-  /** A whole answer as the events of a stream, for servers that do not stream. */
+  /** Converts a whole answer to stream events, for servers that do not stream. */
   readonly answerAsEvents: (answer: JsonObject) => readonly string[];
 }
 
-/** HTTP to one provider: one connection pool, its headers, its clocks. */
+/** HTTP client of one provider: one connection pool, its headers and timeouts. */
 export class UpstreamClient {
   readonly #settings: UpstreamSettings;
   readonly #headers: Readonly<Record<Accepted, Readonly<Record<string, string>>>>;
@@ -71,7 +71,7 @@ export class UpstreamClient {
     this.#http = new HttpClient({ origin: url.origin, connections, connectMs: timeouts.connect_ms });
   }
 
-  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}, and AppError service_unavailable when no turn came. */
+  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}, or AppError service_unavailable when no turn came. */
   async postForJson(call: UpstreamCall): Promise<JsonObject> {
     const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
     const body = await writtenBody(call);
@@ -89,8 +89,8 @@ export class UpstreamClient {
   }
 
   /**
-   * Posts and resolves with the event stream once it answered 2xx. Throws {@link ProviderFailure}, also while iterated, and AppError
-   * service_unavailable when no turn came.
+   * Posts and resolves to the event stream once the provider has answered 2xx. Throws {@link ProviderFailure}, also during iteration, or
+   * AppError service_unavailable when no turn came.
    */
   async postForEvents(call: UpstreamStreamCall): Promise<AsyncGenerator<EventBatch, void>> {
     const body = await writtenBody(call);
@@ -116,7 +116,7 @@ export class UpstreamClient {
     }
   }
 
-  /** Whether the server answers at all: gets `path`. Throws {@link ProviderFailure} when it does not, or says that it is down. */
+  /** Checks that the server answers a GET of `path`. Throws {@link ProviderFailure} if it does not or says that it is down. */
   async probe(path: string, signal: StopSignal): Promise<void> {
     const clocks = new CallClocks(PROBE_MS, signal);
     try {
@@ -134,7 +134,7 @@ export class UpstreamClient {
     }
   }
 
-  /** Destroys the pool; calls in flight fail. */
+  /** Destroys the connection pool. Calls in flight fail. */
   async close(): Promise<void> {
     await this.#http.close();
   }
@@ -172,10 +172,10 @@ export class UpstreamClient {
   }
 }
 
-/** A long body is written in parts, which leave as fast as the provider takes them. */
+/** A serialized body; a long one in parts, which are sent as fast as the provider reads them. */
 type WrittenBody = string | readonly Buffer[];
 
-/** Of a stream nobody could tell it, and not every provider takes bodies of unknown length. */
+/** Returns the content-length header for a body in parts: it is sent as a stream, and not every provider accepts one of unknown length. */
 function lengthOf(body: WrittenBody): Readonly<Record<string, string>> {
   return typeof body === 'string'
     ? {}
@@ -186,7 +186,7 @@ async function writtenBody({ body, inTurn }: UpstreamCall): Promise<WrittenBody>
   return isShortJson(body) ? JSON.stringify(body) : await inTurn(jsonInSteps(body));
 }
 
-/** Reads one JSON answer that is no error. */
+/** Reads one JSON answer. Throws the failure if it is an error. */
 async function readAnswer(
   body: HttpAnswer['body'],
   clocks: CallClocks,
@@ -203,7 +203,7 @@ async function readAnswer(
   return answer;
 }
 
-/** A JSON answer in place of a stream, as the one batch of a stream. */
+/** Returns a JSON answer that came instead of a stream as a stream of one batch. */
 async function readWhole(
   body: HttpAnswer['body'],
   clocks: CallClocks,

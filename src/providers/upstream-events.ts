@@ -5,14 +5,14 @@ import type { Recording } from './answer-recorder.ts';
 import { parseJson } from './json.ts';
 import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 
-/** Largest single event accepted, in UTF-16 units. */
+/** Maximum length of a single event, in UTF-16 units. */
 const EVENT_LENGTH_MAX = 33_554_432;
-/** After the last event the provider may still send this much, in bytes and ms, for its connection to be kept. */
+/** How much the provider may still send after the last event, and for how long, for its connection to be reused; in bytes and ms. */
 const LEFTOVER_BYTES_MAX = 65_536;
 const LEFTOVER_MS = 1_000;
 
 export interface UpstreamEvent {
-  /** The event's name, where it has one: both protocols repeat it in the data, some proxies do not. */
+  /** The event's name, if it has one. Both protocols repeat it in the data, but some proxies do not. */
   readonly event?: string | undefined;
   readonly data: string;
 }
@@ -24,17 +24,17 @@ type Body = HttpAnswer['body'];
 
 export interface EventReading {
   readonly clocks: CallClocks;
-  /** Longest silence between two pieces, in ms. */
+  /** Maximum silence between two pieces, in ms. */
   readonly idleMs: number;
-  /** Asked after each batch was consumed: true when the protocol's last event was in it. Only its reader can tell. */
+  /** Called after each batch is consumed. Returns true if it held the protocol's last event, which only the reader can tell. */
   readonly isEnded: () => boolean;
-  /** Takes the bytes in as they arrive, where the operator records answers. */
+  /** Receives the bytes as they arrive, if the operator records answers. */
   readonly recording: Recording | undefined;
 }
 
 /**
- * Reads server-sent events up to the last one or the end of the body. Pulling is the back-pressure: nothing is read
- * ahead of the consumer beyond one socket buffer. Leaving the iteration early ends the upstream call.
+ * Reads server-sent events up to the last one or the end of the body. Reads only when the consumer pulls, so backpressure
+ * limits read-ahead to one socket buffer. Leaving the iteration early ends the upstream call.
  * Throws {@link ProviderFailure}.
  */
 export async function* readEvents(body: Body, reading: EventReading): AsyncGenerator<EventBatch, void> {
@@ -81,7 +81,7 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
   }
 }
 
-/** Some servers close after their last event without the blank line that ends it; half an event proves nothing. */
+/** Returns whether an event is complete. Some servers close after the last event without the blank line that ends it. */
 function isWhole({ data }: UpstreamEvent): boolean {
   return data.trim() === '[DONE]' || parseJson(data) !== undefined;
 }
@@ -107,7 +107,7 @@ function createCollector(): { feed(text: string): EventBatch } {
   };
 }
 
-/** Reads what little may follow, so that the connection can carry the next call; gives up on a provider that goes on. */
+/** Reads the little that may follow so that the connection can be reused. Gives up if the provider keeps sending. */
 function releaseConnection(body: Body): void {
   body.on('error', () => undefined);
   body

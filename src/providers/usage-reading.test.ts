@@ -53,7 +53,7 @@ describe('chat', () => {
     ['half', { prompt_tokens: 10 }, undefined],
     ['zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, undefined],
     [
-      'Gemini: what the total has beyond both is thinking',
+      'Gemini: the total beyond prompt and completion is thinking',
       { prompt_tokens: 9, completion_tokens: 3, total_tokens: 105 },
       { inputTokens: 9, outputTokens: 96, ...NONE, reasoningTokens: 93 },
     ],
@@ -63,7 +63,7 @@ describe('chat', () => {
       { inputTokens: 20, outputTokens: 500, ...NONE, reasoningTokens: 500 },
     ],
     [
-      'no completion beside prompt and total',
+      'prompt and total without a completion count',
       { prompt_tokens: 20, total_tokens: 520 },
       { inputTokens: 20, outputTokens: 500, ...NONE },
     ],
@@ -73,12 +73,12 @@ describe('chat', () => {
       { inputTokens: 110, outputTokens: 5, ...NONE, cacheReadTokens: 100 },
     ],
     [
-      '… also where the prompt is longer than what was cached',
+      '… also if the prompt is longer than the cached part',
       { prompt_tokens: 200, completion_tokens: 5, total_tokens: 305, cache_read_input_tokens: 100 },
       { inputTokens: 300, outputTokens: 5, ...NONE, cacheReadTokens: 100 },
     ],
     [
-      'one bad detail voids itself alone',
+      'a bad detail is ignored without voiding the report',
       { prompt_tokens: 10, completion_tokens: 300, completion_tokens_details: { reasoning_tokens: -1 } },
       { inputTokens: 10, outputTokens: 300, ...NONE },
     ],
@@ -88,7 +88,7 @@ describe('chat', () => {
       { inputTokens: 10, outputTokens: 50, ...NONE, cacheReadTokens: 4, reasoningTokens: 7 },
     ],
     [
-      'Perplexity: reasoning above the completion is no part of it',
+      'Perplexity: reasoning above the completion is added to it',
       { prompt_tokens: 20, completion_tokens: 8, total_tokens: 28, reasoning_tokens: 9_000 },
       { inputTokens: 20, outputTokens: 9_008, ...NONE, reasoningTokens: 9_000 },
     ],
@@ -105,7 +105,7 @@ describe('messages', () => {
       { inputTokens: 160, outputTokens: 5, cacheReadTokens: 100, cacheWriteTokens: 50, reasoningTokens: 0 },
     ],
     [
-      'the later report replaces, it is not added',
+      'the later report replaces the earlier, they are not added',
       [
         { input_tokens: 10, output_tokens: 1 },
         { output_tokens: 42, output_tokens_details: { thinking_tokens: 7 } },
@@ -113,7 +113,7 @@ describe('messages', () => {
       { inputTokens: 10, outputTokens: 42, ...NONE, reasoningTokens: 7 },
     ],
     [
-      'nulls of the later report say nothing',
+      'nulls in the later report are ignored',
       [
         { input_tokens: 10, output_tokens: 1, cache_read_input_tokens: 3 },
         { input_tokens: null, output_tokens: 2, cache_read_input_tokens: null },
@@ -129,12 +129,12 @@ describe('messages', () => {
       { inputTokens: 2_000, outputTokens: 8, ...NONE },
     ],
     [
-      'cache writes by their lifetimes alone',
+      'cache writes reported only by lifetime',
       [{ input_tokens: 1, output_tokens: 1, cache_creation: { ephemeral_5m_input_tokens: 7 } }],
       { inputTokens: 8, outputTokens: 1, ...NONE, cacheWriteTokens: 7 },
     ],
     [
-      'what was billed beside the answer',
+      'work billed besides the answer',
       [
         { input_tokens: 20, output_tokens: 1 },
         {
@@ -170,7 +170,7 @@ describe('messages', () => {
   });
 });
 
-test('of two reports of one stream each member keeps the larger', () => {
+test('merging two reports of one stream keeps the larger value of each member', () => {
   const first = { inputTokens: 20, outputTokens: 8, ...NONE, cacheReadTokens: 5 };
   const second = { inputTokens: 20, outputTokens: 30, ...NONE };
   expect(laterUsage(undefined, first)).toBe(first);

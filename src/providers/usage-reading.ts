@@ -2,11 +2,11 @@ import type { TokenUsage } from '../lib/usage.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from './json.ts';
 
 /**
- * OpenAI's usage in our algebra: `prompt_tokens` already includes cached ones, `completion_tokens` reasoning ones.
- * Undefined when it is missing, says nothing (all zero) or is not credible (negative, fractional, no number); a detail
- * that is not credible is left out alone. Read beside OpenAI's names: Anthropic's, numbers written as text, the flat
- * cache and reasoning counts of DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes, and the texts that
- * Perplexity's searches read, which it bills as input beside the prompt.
+ * Converts OpenAI's usage to {@link TokenUsage}: `prompt_tokens` already includes cached tokens, `completion_tokens` reasoning tokens.
+ * Returns undefined when it is missing, empty (all zero) or not credible (negative, fractional, not a number); a single detail that is not
+ * credible is ignored. Besides OpenAI's names it reads Anthropic's, numbers written as text, the flat cache and reasoning counts of
+ * DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes, and the tokens of texts that Perplexity's searches read, which it
+ * bills as input on top of the prompt.
  */
 export function readChatUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) {
@@ -43,8 +43,8 @@ export function readChatUsage(value: unknown): TokenUsage | undefined {
 }
 
 /**
- * Anthropic's usage in our algebra: there `input_tokens` excludes cache reads and writes, which are added back.
- * Undefined when it is missing, says nothing or is not credible.
+ * Converts Anthropic's usage to {@link TokenUsage}: its `input_tokens` excludes cache reads and writes, which are added back.
+ * Returns undefined when it is missing, empty or not credible.
  */
 export function readMessagesUsage(value: unknown): TokenUsage | undefined {
   if (!isObject(value)) {
@@ -70,7 +70,7 @@ export function readMessagesUsage(value: unknown): TokenUsage | undefined {
   });
 }
 
-/** Counts of a report that are billed for each turn a model took within the call. */
+/** Counts in a report that are billed for each turn the model took within the call. */
 const BILLED_COUNTS = [
   'input_tokens',
   'output_tokens',
@@ -79,8 +79,8 @@ const BILLED_COUNTS = [
 ] as const;
 
 /**
- * A report with all that was billed. What a call took beside its answer (a compaction, an adviser) stands in `iterations` alone, which
- * together are the bill; the counts above them are of the answer.
+ * Returns a report with everything that was billed. Work besides the answer (a compaction, an adviser) appears only in `iterations`, whose
+ * sum is the bill; the top-level counts cover the answer only.
  */
 function withIterations(report: JsonObject): JsonObject {
   const iterations = objectsOf(report.iterations);
@@ -98,8 +98,8 @@ function withIterations(report: JsonObject): JsonObject {
 }
 
 /**
- * Two reports of one Anthropic stream as one: they are cumulative, so of each member the larger stands. A proxy's closing
- * report of zeros takes nothing back.
+ * Merges two reports of one Anthropic stream. They are cumulative, so the larger value of each member wins; a closing report
+ * of zeros from a proxy takes nothing back.
  */
 export function joinMessagesReports(earlier: JsonObject, later: unknown): JsonObject {
   const joined: Record<string, unknown> = { ...earlier };
@@ -112,7 +112,7 @@ export function joinMessagesReports(earlier: JsonObject, later: unknown): JsonOb
   return joined;
 }
 
-/** The report that stands after a later one came: cumulative ones grow, so of each member the larger. */
+/** Merges two cumulative reports: the larger value of each member wins. */
 export function laterUsage(earlier: TokenUsage | undefined, later: TokenUsage): TokenUsage {
   if (!earlier) {
     return later;
@@ -127,9 +127,9 @@ export function laterUsage(earlier: TokenUsage | undefined, later: TokenUsage): 
 }
 
 /**
- * What `total_tokens` has beyond prompt and completion was billed too: Gemini leaves its thinking out of
- * `completion_tokens`, xAI its reasoning; proxies before Anthropic leave cached tokens out of `prompt_tokens`. Reasoning
- * above the completion cannot be a part of it (Perplexity).
+ * Adds the tokens that `total_tokens` has beyond prompt and completion, since they were billed too: Gemini leaves its thinking
+ * out of `completion_tokens`, xAI its reasoning, and proxies in front of Anthropic leave cached tokens out of `prompt_tokens`.
+ * Reasoning that exceeds the completion cannot be part of it and is added (Perplexity).
  */
 function withRest(usage: TokenUsage, total: number | undefined): TokenUsage | undefined {
   const { inputTokens, outputTokens, reasoningTokens } = usage;
@@ -150,7 +150,7 @@ function withRest(usage: TokenUsage, total: number | undefined): TokenUsage | un
   );
 }
 
-/** Parts never exceed their whole: a part that does would be billed twice. All zero is a placeholder, not a report. */
+/** Caps each part at its whole, since the excess would be billed twice. Returns undefined for all zeros: a placeholder, not a report. */
 function consistent(usage: TokenUsage): TokenUsage | undefined {
   const { inputTokens, outputTokens } = usage;
   if (inputTokens === 0 && outputTokens === 0) {
@@ -170,7 +170,7 @@ function difference(whole: number | undefined, part: number | undefined): number
   return whole === undefined || part === undefined || part > whole ? undefined : whole - part;
 }
 
-/** The first credible count; 0 when there is none. */
+/** Returns the first credible count, or 0 if there is none. */
 function firstCount(...values: readonly unknown[]): number {
   for (const value of values) {
     const count = countOf(value);
