@@ -14,7 +14,7 @@ import { type RunSettings, runPolicy } from './run-policy.ts';
 
 type Offer = Omit<MediaOptions, 'prices' | 'pricesBySize' | 'declared'>;
 
-/** What the interface fixes for image-turbo and video-fast, and what a model of either kind takes that declares nothing. */
+/** Options that the interface fixes for image-turbo and video-fast. They are also the defaults for models that declare no `media`. */
 const STANDARD: Readonly<Record<'image' | 'video', Offer>> = {
   image: {
     sizes: { min: 256, max: 1_536 },
@@ -39,17 +39,17 @@ const STANDARD: Readonly<Record<'image' | 'video', Offer>> = {
 
 export interface KnownIds {
   readonly providers: ReadonlySet<string>;
-  /** What each engine says of the runs on it, by its id. */
+  /** The `runs` settings of each engine, by its id. */
   readonly engines: ReadonlyMap<string, RunSettings | undefined>;
 }
 
-/** What the interface fixes: its own path for images, its own path for videos. */
+/** The models for which the interface has a dedicated path, one for images and one for videos. */
 const INTERFACE_MODELS: ReadonlyMap<string, ModelEndpoint> = new Map([
   ['image-turbo', 'image'],
   ['video-fast', 'video'],
 ]);
 
-/** Prices that a charge has a line for; others would be published and never charged. */
+/** Prices that a charge has a line for. Any other would be published but never charged. */
 const TEXT_PRICES: readonly PriceName[] = [
   'prompt',
   'completion',
@@ -86,7 +86,7 @@ const TEXT_PARAMETERS: Readonly<Record<'chat' | 'messages' | 'embeddings' | 'rer
   rerank: ['top_n', 'return_documents'],
 };
 
-/** A model out of its entry in the file. Throws CatalogError (without the file name) for what does not fit together. */
+/** Builds a model from its entry in the file. Throws CatalogError (without the file name) for an inconsistent entry. */
 export function buildModel(entry: ModelEntry, path: string, known: KnownIds): Model {
   const isText = entry.endpoints.some((endpoint) => endpoint !== 'video' && endpoint !== 'image');
   requireChargeable(entry, isText ? TEXT_PRICES : MEDIA_PRICES, path);
@@ -121,7 +121,7 @@ type Part = Pick<Model, 'contextLength' | 'maxOutputTokens' | 'routes' | 'engine
 function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   if (entry.endpoints.some((endpoint) => endpoint === 'video' || endpoint === 'image')) {
     throw new CatalogError(
-      `${path}.endpoints: a model serves chat and messages, or embeddings, or rerank, or video, or image`,
+      `${path}.endpoints: text endpoints cannot be combined with video or image; split the entry into two models`,
     );
   }
   if (entry.media || entry.pricing.second > 0n) {
@@ -176,7 +176,7 @@ function engineRoutes(
     }
     const { engine, model, runs, extra, when = index === 0 ? 'first' : 'unavailable' } = route;
     if (index === 0 && when !== 'first') {
-      throw new CatalogError(`${place}.when: orders go to the first route; set it on a later one`);
+      throw new CatalogError(`${place}.when: orders always start on the first route; set it on a later one`);
     }
     if (routes.findIndex((one) => 'engine' in one && one.engine === engine) < index) {
       throw new CatalogError(`${place}.engine: "${engine}" is used twice`);
@@ -185,7 +185,7 @@ function engineRoutes(
   });
 }
 
-/** The interface says what is ordered at /v3/async/video-fast and /v3/async/image-turbo, and within which limits. */
+/** Protects the names that the interface reserves: /v3/async/video-fast and /v3/async/image-turbo have a fixed kind and fixed limits. */
 function requireOwnPath(entry: ModelEntry, kind: 'image' | 'video', path: string): void {
   for (const name of [entry.id, ...entry.aliases]) {
     const fixed = INTERFACE_MODELS.get(name);
@@ -220,8 +220,8 @@ function defaultParameters(endpoints: readonly ModelEndpoint[], media: MediaOpti
 }
 
 /**
- * The options of a model's entry at `path`. Members that its `media` leaves out: sizes as the interface has them for the kind; no steps,
- * one length. Throws CatalogError for what does not fit together.
+ * Returns the options of a model's entry at `path`. Defaults for what its `media` omits: the interface's sizes for the kind, no steps, one
+ * length. Throws CatalogError for an inconsistent entry.
  */
 function mediaOptions(
   kind: 'image' | 'video',

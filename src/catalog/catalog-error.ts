@@ -1,4 +1,4 @@
-/** A catalog that cannot be used. The message is one line and says where: file, path, what is wrong. */
+/** Thrown for a catalog that cannot be used. The message is one line: file, path, what is wrong. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError';
 }

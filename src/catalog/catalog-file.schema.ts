@@ -17,24 +17,25 @@ const price = z
     return parsed;
   });
 
-/** USD by what is counted, and what a price that is left out means. */
+/** Descriptions of the prices, which follow "USD": the unit that is counted and the default. */
 const PRICED: Readonly<Record<PriceName, string>> = {
   prompt: 'per input token',
   completion: 'per output token',
   request: 'per call or order',
   image: 'per image',
-  web_search: 'only "0": searches are not counted; a model that always searches has their price in `request`',
-  internal_reasoning: 'per reasoning token; left out, as `completion`',
-  input_cache_read: 'per input token from a cache; left out, as `prompt`',
-  input_cache_write: 'per input token written to a cache; left out, as `prompt`',
+  web_search:
+    'per search; must be "0", because searches are not counted: for a model that always searches, include them in `request`',
+  internal_reasoning: 'per reasoning token; defaults to `completion`',
+  input_cache_read: 'per input token from a cache; defaults to `prompt`',
+  input_cache_write: 'per input token written to a cache; defaults to `prompt`',
 };
-/** All eight members, zero where the file says nothing: for the prices of caches and reasoning that means "as the others". */
+/** All eight members, zero if the file omits them. For cache and reasoning prices zero means "same as prompt or completion". */
 const pricing = z.strictObject(
   Object.fromEntries(
     PRICE_NAMES.map((name) => [name, price.default(0n).describe(`USD ${PRICED[name]}`)]),
   ) as Record<PriceName, z.ZodDefault<typeof price>>,
 );
-/** What a model sells, besides by the second. */
+/** The prices of a model, including the one per second of video. */
 const modelPricing = pricing.extend({ second: price.default(0n).describe('USD per second of video') });
 
 const SIZE = /^(\d{2,4})[*x](\d{2,4})$/;
@@ -56,18 +57,18 @@ const size = z.string().transform((text, context) => {
 
 const step = z.int().min(1).max(1_000);
 
-/** What orders of an image or video model may ask for. */
+/** Options that orders of an image or video model may set. */
 const media = z.strictObject({
   sizes: z.array(size).min(1).max(100).optional().describe('sizes offered; the first is the default'),
   sides: z
     .strictObject({ min: side, max: side })
     .optional()
-    .describe('instead of `sizes`: any width and height within, in pixels'),
-  default_size: size.optional().describe('left out: the first of `sizes`, else 1024*1024'),
+    .describe('instead of `sizes`: any width and height in this range, in pixels'),
+  default_size: size.optional().describe('default: the first of `sizes`; with `sides`: 1024*1024'),
   steps: z
     .strictObject({ min: step, max: step, default: step })
     .optional()
-    .describe('left out: the model does not take steps'),
+    .describe('denoising steps; if omitted, the model does not take steps'),
   seconds: z
     .array(
       z
@@ -95,38 +96,38 @@ const media = z.strictObject({
       }),
     )
     .optional()
-    .describe('by size, e.g. `2048*2048`: prices that differ for it'),
+    .describe('different prices for a size, e.g. for `2048*2048`'),
 });
 
 const CONDITION = /^unavailable$|^waiting > ([1-9]\d{0,5})s$/;
 const condition = z
   .string()
-  .regex(CONDITION, 'must be unavailable, or like: waiting > 60s')
+  .regex(CONDITION, 'must be "unavailable" or of the form "waiting > 60s"')
   .transform((text) => {
     const seconds = CONDITION.exec(text)?.[1];
     return seconds === undefined ? ('unavailable' as const) : { waitingMs: Number(seconds) * 1_000 };
   });
 
-/** A route to a provider, and one to an engine. */
+/** The two kinds of routes: to a provider and to an engine. */
 export const modelRoutes = [
   z.strictObject({
     provider: z.string().describe('id of an entry of `providers`'),
-    model: z.string().min(1).describe("the provider's name of the model"),
+    model: z.string().min(1).describe("the provider's name for the model"),
     pricing: pricing
       .optional()
-      .describe('what the provider bills us, for the margin; customers pay the price of the model'),
+      .describe("what the provider charges you, to compute the margin; customers pay the model's price"),
     drop: z
       .array(z.enum(['temperature', 'top_p', 'top_k']))
       .optional()
-      .describe("settings that this model refuses, left out of requests; left out: by the model's name"),
+      .describe('settings removed from requests because this model rejects them; default: by its name'),
     thinking: z
       .enum(['budget', 'adaptive'])
       .optional()
-      .describe("how this model is asked to think; left out: by the model's name"),
+      .describe('how this model is asked to think; default: by its name'),
     tool_ids: z
       .enum(['any', 'openai', 'mistral'])
       .optional()
-      .describe("whose form ids of tool calls must have; left out: by the model's name"),
+      .describe('format that this model requires of tool call ids; default: by its name'),
   }),
   z.strictObject({
     engine: z.string().describe('id of an entry of `engines`'),
@@ -134,18 +135,18 @@ export const modelRoutes = [
       .string()
       .min(1)
       .default('default')
-      .describe("the engine's name of the model; `default` names none"),
+      .describe("the engine's name for the model; `default` names none"),
     when: condition
       .optional()
       .describe(
-        '`unavailable`: tasks go on to this route while no live worker serves those before it; `waiting > 60s`: those that have waited that long do. Not for the first route; left out of others: `unavailable`',
+        'when tasks move on to this route: `unavailable`, while no live worker serves an earlier one; `waiting > 60s`, once they have waited that long. Not allowed on the first route; defaults to `unavailable` on the others',
       ),
-    runs: runSettings.optional().describe("over the engine's"),
+    runs: runSettings.optional().describe('overrides the `runs` of the engine'),
     extra: z
       .record(z.string(), z.json())
       .optional()
       .describe(
-        'members added to the body of every order of this model, over the engine\'s `extra`; for `comfyui` values by place, e.g. `{ "3.inputs.cfg": 4 }`',
+        'members added to the body of every order of this model; they override the engine\'s `extra`. For `comfyui`: values by place, e.g. `{ "3.inputs.cfg": 4 }`',
       ),
   }),
 ] as const;
@@ -157,21 +158,21 @@ const modelId = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*(?:\/[A-Za-z0-9][A-Za-z0-9._:-]*)*$/, 'must be a name like acme/small');
 const tokens = z.int().min(1).max(100_000_000).optional();
 const itemTokens = (what: string) =>
-  tokens.describe(`maximum tokens that one ${what} can cost; left out: the rest of the context is held`);
+  tokens.describe(`maximum tokens that one ${what} can cost; if omitted, the rest of the context is held`);
 
 /** One entry of `models:`. */
 export const modelEntry = z.strictObject({
   id: modelId.describe('the id that callers use; unique among ids and aliases'),
   aliases: z.array(modelId).max(20).default([]).describe('other ids for it'),
-  name: z.string().min(1).max(200).optional().describe('for people; left out: the id'),
-  description: z.string().max(2000).default('').describe('for people'),
+  name: z.string().min(1).max(200).optional().describe('display name; defaults to the id'),
+  description: z.string().max(2000).default('').describe('description for people'),
   categories: z.array(z.string().min(1).max(50)).max(20).default([]).describe('for the filter `?category=`'),
   endpoints: z
     .array(z.enum(MODEL_ENDPOINTS))
     .min(1)
-    .describe('where it can be called; `image` and `video` models have one endpoint, and routes to engines'),
+    .describe('endpoints it is called through; `image` and `video` models have one, and routes to engines'),
   context_length: tokens.describe(
-    'tokens in and out; required for text models. Must not be lower than what the provider really accepts, because it bounds the hold',
+    'input and output tokens together; required for text models. Must not be lower than what the provider really accepts, because it bounds the hold',
   ),
   max_output_tokens: tokens.describe('required for text models; also bounds the hold'),
   image_tokens: itemTokens('image'),
@@ -180,9 +181,7 @@ export const modelEntry = z.strictObject({
     .min(1)
     .max(1_000_000)
     .optional()
-    .describe(
-      'for images billed by area: this many pixels are one token; `image_tokens` remains the maximum',
-    ),
+    .describe('for images billed by area: pixels per token; `image_tokens` remains the maximum'),
   file_tokens: itemTokens('file'),
   file_page_tokens: z
     .int()
@@ -190,7 +189,7 @@ export const modelEntry = z.strictObject({
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'maximum tokens that one page of a PDF can cost; a dense page of text has 3,000, its picture 1,600',
+      'maximum tokens that one page of a PDF can cost; a dense page has 3,000 tokens as text and 1,600 as an image',
     ),
   audio_tokens: itemTokens('audio input'),
   video_tokens: itemTokens('video'),
@@ -204,25 +203,25 @@ export const modelEntry = z.strictObject({
     .array(z.string())
     .max(50)
     .optional()
-    .describe('published by `/api/v1/models`; left out: what both dialects know'),
-  media: media.optional().describe('what orders may ask for; left out: as `image-turbo` or `video-fast`'),
-  pricing: modelPricing.prefault({}).describe('what the customer pays, quoted decimals of USD'),
+    .describe('published by `/api/v1/models`; defaults to the usual parameters of the endpoints'),
+  media: media.optional().describe('options of orders; default: those of `image-turbo` or `video-fast`'),
+  pricing: modelPricing.prefault({}).describe('what the customer pays, as quoted decimals of USD'),
   routes: z
     .array(route)
     .min(1)
-    .describe('who serves it; the second is asked when the first one fails, or as its `when` says'),
+    .describe('who serves it: later routes are used when earlier ones fail, or as their `when` says'),
 });
 
 const engine = z.looseObject({
   id: z
     .string()
     .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/)
-    .describe('names the pool; routes, queues and metrics use it'),
-  kind: z.string().min(1).describe('what it is; decides which settings it takes'),
-  runs: runSettings.optional().describe('how its runs are judged and repeated'),
+    .describe('name of the pool, used by routes, queues and metrics'),
+  kind: z.string().min(1).describe('kind of engine; determines its other settings'),
+  runs: runSettings.optional().describe('time limits and retries of its runs'),
   gpu_memory: gpuMemorySettings
     .optional()
-    .describe('what its server takes of a GPU that it shares with others'),
+    .describe('memory its server uses on a GPU that it shares with others'),
 });
 
 const limits = z
@@ -230,14 +229,14 @@ const limits = z
     requests_per_minute: z.int().min(1).max(10_000_000).default(600).describe('requests'),
     tokens_per_minute: z.int().min(1).max(10_000_000_000).default(1_000_000).describe('tokens in and out'),
     concurrency: z.int().min(1).max(100_000).default(50).describe('paid calls in flight at once'),
-    queued_tasks: z.int().min(1).max(1_000_000).default(1_000).describe('tasks that may wait for one pool'),
+    queued_tasks: z.int().min(1).max(1_000_000).default(1_000).describe('tasks waiting for one pool at once'),
   })
   .prefault({})
-  .describe('of an account, for all its keys together');
+  .describe('limits of an account, for all its keys together');
 
 const path = z
   .string()
-  .regex(/^\/(?:[A-Za-z0-9._~/-]*|(?:[A-Za-z0-9._~-]+\/)+\*)$/, 'must be a path, or one that ends in /*');
+  .regex(/^\/(?:[A-Za-z0-9._~/-]*|(?:[A-Za-z0-9._~-]+\/)+\*)$/, 'must be a path, which may end in /*');
 const header = z
   .string()
   .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
@@ -248,20 +247,20 @@ const aliases = z
     paths: z
       .record(path, path.nullable())
       .default({})
-      .describe('path → path of a route; both may end in `/*`; null turns a built-in one off'),
+      .describe('alias → path of a route; both may end in `/*`; null disables a built-in alias'),
     headers: z
       .record(header, header.nullable())
       .default({})
-      .describe('header of the request → header that is sent'),
+      .describe('alias → request header that it stands for; null disables a built-in alias'),
   })
   .prefault({})
-  .describe('other names for our paths and headers');
+  .describe("other names for Tollgate's paths and headers");
 
 const line = z.string().trim().min(1).max(100);
 const seller = z.strictObject({
-  name: line.describe('the seller named on statements and receipts'),
-  address: z.array(line).max(8).default([]).describe('its lines'),
-  tax_id: line.nullable().default(null).describe('of the seller'),
+  name: line.describe('name of the seller'),
+  address: z.array(line).max(8).default([]).describe('address lines'),
+  tax_id: line.nullable().default(null).describe('tax id of the seller'),
   tax: z
     .strictObject({
       name: line.describe('e.g. VAT'),
@@ -273,20 +272,20 @@ const seller = z.strictObject({
     .nullable()
     .default(null)
     .describe('tax included in the price of credits; without it receipts show no tax'),
-  notes: z.array(z.string().trim().min(1).max(300)).max(5).default([]).describe('sentences at the end'),
+  notes: z.array(z.string().trim().min(1).max(300)).max(5).default([]).describe('closing sentences'),
 });
 
-/** tollgate.yaml, after interpolation. */
+/** The schema of tollgate.yaml after interpolation. */
 export const catalogFile = z.strictObject({
-  providers: z.array(providerSettingsSchema).default([]).describe('who answers text models'),
+  providers: z.array(providerSettingsSchema).default([]).describe('servers that run text models'),
   models: z
     .array(modelEntry)
     .default([])
-    .describe('what is sold, at least one; only a worker with `WORKER_API` needs none'),
+    .describe('the models for sale, at least one; only a worker with `WORKER_API` needs none'),
   engines: z
     .array(engine)
     .default([])
-    .describe('who makes images and videos; each is a pool with a queue of its own'),
+    .describe('what generates images and videos; each is a pool with its own queue'),
   limits,
   aliases,
   seller: seller.optional().describe('the seller named on statements and receipts'),

@@ -31,7 +31,7 @@ const open = (prepare: () => Promise<void> = async () => undefined, files: reado
   });
 const price = (source: CatalogSource) => source.current.models.get('m')?.pricing.prompt;
 
-test('a changed file comes into force and listeners hear of it', async () => {
+test('a changed file takes effect and listeners are called', async () => {
   const source = await open();
   const heard: number[] = [];
   source.onChange((catalog) => heard.push(catalog.models.size));
@@ -51,7 +51,7 @@ test('a mistake keeps the old catalog in force', async () => {
   expect(price(source)).toBe(1_000_000_000_000n);
 });
 
-test('a catalog whose prices could not be stored does not come into force, and is tried again', async () => {
+test('a catalog whose prices could not be stored does not take effect, and is retried', async () => {
   let works = true;
   const source = await open(async () => {
     if (!works) {
@@ -66,7 +66,7 @@ test('a catalog whose prices could not be stored does not come into force, and i
   expect(await source.reload()).toBe(true);
 });
 
-test('the file is watched', async () => {
+test('watches the file', async () => {
   const source = await open();
   const changed = new Promise<void>((resolve) => source.onChange(() => resolve()));
   source.watch(20);
@@ -76,7 +76,7 @@ test('the file is watched', async () => {
   expect(price(source)).toBe(3_000_000_000_000n);
 });
 
-test('a change before the first look is seen', async () => {
+test('notices a change made before the first poll', async () => {
   const source = await open();
   await writeFile(file, text('3'));
   source.watch(20);
@@ -84,7 +84,7 @@ test('a change before the first look is seen', async () => {
   await source.close();
 });
 
-test('so are the files that its engines name, also one that was missing', async () => {
+test('watches the files that its engines refer to, even one that was missing', async () => {
   const workflow = join(folder, 'workflow.json');
   const source = await open(undefined, [workflow]);
   const digests: string[] = [];
@@ -99,7 +99,7 @@ test('so are the files that its engines name, also one that was missing', async 
   await source.close();
 });
 
-test('a missing file is one clear line', async () => {
+test('reports a missing file in one clear line', async () => {
   await rm(file);
   await expect(open()).rejects.toThrow(`${file}: cannot be read (ENOENT)`);
 });

@@ -12,31 +12,31 @@ const WATCH_INTERVAL_MS = 1_000;
 export interface CatalogSourceOptions {
   /** Path of tollgate.yaml. */
   readonly file: string;
-  /** What `${NAME}` in the file refers to. */
+  /** The variables that `${NAME}` in the file refers to. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Says what is wrong with a catalog beyond what the file alone shows. */
+  /** Finds mistakes that the file alone does not show. */
   readonly check: CatalogCheck;
-  /** Paths of further files that belong to a catalog: a change of one is a change of it. */
+  /** Returns the paths of further files that belong to a catalog: a change to one is a change to the catalog. */
   readonly filesOf: (catalog: Catalog) => readonly string[];
-  /** Runs before a catalog comes into force; when it rejects, the catalog does not. `name` tells its text from any other. */
+  /** Runs before a catalog takes effect. If it rejects, the catalog does not take effect. `name` identifies the catalog's text. */
   readonly prepare: (catalog: Catalog, name: string) => Promise<void>;
   readonly log: Logger;
 }
 
 type PerFile = Catalog['engineFiles'];
 
-/** Says in one line what is wrong with a catalog; undefined where nothing is. */
+/** Returns in one line what is wrong with a catalog; undefined if nothing is. */
 export type CatalogCheck = (catalog: Catalog) => string | undefined;
 
-/** The catalog in force, reloaded when the file changes. A catalog with a mistake never replaces a good one. */
+/** Holds the catalog in force and reloads it when the file changes. A catalog with a mistake never replaces a good one. */
 export class CatalogSource {
   readonly #options: CatalogSourceOptions;
   readonly #listeners: ((catalog: Catalog) => void)[] = [];
   readonly #checks: CatalogCheck[] = [];
-  /** How each watched file stood at the last look, which was before it was read. */
+  /** State of each watched file at the last poll, taken before the file was read. */
   #states: PerFile = {};
   #watch: Loop | undefined;
-  /** What belongs to the catalog beside its file: paths of files that its engines name, as of the last text that could be read. */
+  /** Paths of the files that the catalog's engines refer to, as of the last text that could be parsed. */
   #engineFiles: readonly string[];
   #current: Catalog;
   #text: string;
@@ -49,7 +49,7 @@ export class CatalogSource {
     this.#engineFiles = Object.keys(catalog.engineFiles);
   }
 
-  /** Reads the file for the first time. Throws CatalogError, and whatever `prepare` throws. */
+  /** Reads the file for the first time. Throws CatalogError, or whatever `prepare` throws. */
   static async open(options: CatalogSourceOptions): Promise<CatalogSource> {
     const text = await read(options.file);
     const catalog = await withFiles(parseCatalog(text, options.file, options.variables), options);
@@ -63,32 +63,35 @@ export class CatalogSource {
     return this.#current;
   }
 
-  /** Asks this of the catalog in force and of every later one. Throws CatalogError for the first; a later one does not come into force. */
+  /**
+   * Applies a check to the catalog in force and to every later one. Throws CatalogError if the current one fails it; a later one that fails
+   * does not take effect.
+   */
   addCheck(check: CatalogCheck): void {
     this.#pass(check, this.#current);
     this.#checks.push(check);
   }
 
-  /** Called with every catalog that comes into force later. */
+  /** Calls `listener` with every catalog that takes effect later. */
   onChange(listener: (catalog: Catalog) => void): void {
     this.#listeners.push(listener);
   }
 
   /**
-   * Looks every `everyMs` (ms; a second unless said otherwise) at the file and at those that its engines name. By polling: editors and
-   * orchestrators replace files rather than write them. The first look reads them all: they may have changed since the catalog was opened.
+   * Polls the file and those its engines refer to every `everyMs` ms (a second by default). Polls because editors and orchestrators replace
+   * files rather than write to them. The first poll reads them all: they may have changed since the catalog was opened.
    */
   watch(everyMs = WATCH_INTERVAL_MS): void {
     this.#watch = every(everyMs, () => this.#look());
   }
 
-  /** Reads the file again, one reload after the other. Resolves to whether another catalog is in force; never rejects. */
+  /** Reads the file again, one reload at a time. Resolves to whether a new catalog took effect. Never rejects. */
   reload(): Promise<boolean> {
     this.#reloading = this.#reloading.then(() => this.#load());
     return this.#reloading;
   }
 
-  /** Stops watching, and resolves when no look is in flight. */
+  /** Stops watching and resolves when no poll is in flight. */
   async close(): Promise<void> {
     await this.#watch?.close();
   }
@@ -98,7 +101,7 @@ export class CatalogSource {
     try {
       const text = await read(file);
       const catalog = await withFiles(parseCatalog(text, file, variables), this.#options);
-      // also where it has a mistake: what is mended next may be one of its files
+      // even if the catalog has a mistake: the fix may be in one of these files
       this.#engineFiles = Object.keys(catalog.engineFiles);
       if (text === this.#text && isSame(catalog.engineFiles, this.#current.engineFiles)) {
         return false;
@@ -137,7 +140,7 @@ export class CatalogSource {
   }
 }
 
-/** The file's name and the digest of its text, e.g. `tollgate.yaml@3b1c…`. */
+/** Returns the file's name and the digest of its text, e.g. `tollgate.yaml@3b1c…`. */
 function nameOf(file: string, text: string): string {
   return `${basename(file)}@${digestOf(text)}`;
 }
@@ -146,19 +149,19 @@ function digestOf(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** The catalog with what its files hold now. One that cannot be read is its engine's to complain of. */
+/** Returns the catalog with the digests of its files. A file that cannot be read is reported by its engine. */
 async function withFiles(catalog: Catalog, { filesOf }: CatalogSourceOptions): Promise<Catalog> {
   const engineFiles = await perFile(filesOf(catalog), async (path) => digestOf(await readFile(path)));
   return { ...catalog, engineFiles };
 }
 
-/** Another text once the file was written or replaced. Rejects as `stat` does. */
+/** Returns a text that changes whenever the file is written or replaced. Rejects as `stat` does. */
 async function stateOf(path: string): Promise<string> {
   const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   return [ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
-/** The text of each file, by its path; of one that has none, the code of its error. */
+/** Returns `textOf` each file, by its path; for one that fails, the error's code. */
 async function perFile(
   paths: readonly string[],
   textOf: (path: string) => Promise<string>,

@@ -14,7 +14,7 @@ const OUTPUT: Readonly<Record<ModelEndpoint, string>> = {
 
 const NOT_TOLD = 0;
 
-/** What OpenAI's clients read of a model. */
+/** Returns the members of a model that OpenAI's clients read. */
 export function presentOpenAiModel({ id }: Model): Pick<ModelJson, 'id' | 'object' | 'created' | 'owned_by'> {
   return {
     id,
@@ -24,7 +24,7 @@ export function presentOpenAiModel({ id }: Model): Pick<ModelJson, 'id' | 'objec
   };
 }
 
-/** What Anthropic's clients read of a model. */
+/** Returns a model in Anthropic's format. */
 export function presentAnthropicModel({ id, name }: Model): AnthropicModelJson {
   return { type: 'model', id, display_name: name, created_at: new Date(NOT_TOLD).toISOString() };
 }
@@ -62,7 +62,7 @@ export function presentModel(model: Model): ModelJson {
     },
     media: model.media ? presentMedia(model.media) : null,
     supported_parameters: [...model.supportedParameters],
-    // what OpenRouter's own client insists on
+    // members that OpenRouter's own client requires
     canonical_slug: model.id,
     per_request_limits: null,
     default_parameters: null,
@@ -88,7 +88,7 @@ function presentMedia(media: MediaOptions): ModelJson['media'] {
   };
 }
 
-/** An order's price: what it costs whole, and what each second adds. */
+/** Returns the price of an order and of each second on top of it. */
 function presentMediaPrices({ request, image, second }: MediaPrices) {
   return { request: formatPrice(request + image), second: formatPrice(second) };
 }

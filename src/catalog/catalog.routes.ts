@@ -14,7 +14,7 @@ import {
 import type { CatalogService } from './catalog.service.ts';
 import type { Model } from './catalog.types.ts';
 
-/** `/api/v1/models`. */
+/** Returns the routes of `/api/v1/models` and their vendor forms. */
 export function catalogRoutes(catalog: CatalogService): Route[] {
   return [
     defineRoute({
@@ -37,7 +37,7 @@ export function catalogRoutes(catalog: CatalogService): Route[] {
       method: 'get',
       path: '/api/v1/models/{model+}',
       operationId: 'getModel',
-      summary: 'Get a model; its id may contain slashes, plain or percent-encoded',
+      summary: 'Get a model; slashes in its id may be plain or percent-encoded',
       tag: 'Models',
       access: 'inference',
       envelope: 'data',
@@ -53,17 +53,17 @@ export function catalogRoutes(catalog: CatalogService): Route[] {
   ];
 }
 
-/** Sent by Anthropic's clients: they are answered in Anthropic's shape, all others in OpenAI's. */
+/** Sent by Anthropic's clients: they get responses in Anthropic's format, all others in OpenAI's. */
 const VERSION_HEADER = 'vendorx-version';
 
-/** `/vendorx/v1/models`, where the built-in aliases lead `/v1/models`. */
+/** Returns the routes of `/vendorx/v1/models`, the target of the built-in alias `/v1/models`. */
 function vendorRoutes(catalog: CatalogService): Route[] {
   return [
     defineRoute({
       method: 'get',
       path: '/vendorx/v1/models',
       operationId: 'listVendorModels',
-      summary: "List the models in Anthropic's shape (with its version header) or OpenAI's",
+      summary: "List the models in Anthropic's format (with its version header) or OpenAI's",
       tag: 'Models',
       access: 'inference',
       envelope: 'bare',
@@ -90,7 +90,7 @@ function vendorRoutes(catalog: CatalogService): Route[] {
       method: 'get',
       path: '/vendorx/v1/models/{model+}',
       operationId: 'getVendorModel',
-      summary: "Get a model in Anthropic's shape (with its version header) or OpenAI's",
+      summary: "Get a model in Anthropic's format (with its version header) or OpenAI's",
       tag: 'Models',
       access: 'inference',
       envelope: 'bare',
@@ -112,7 +112,7 @@ interface ModelPage {
   readonly hasMore: boolean;
 }
 
-/** Anthropic's paging: after an id, or the last ones before an id. An id that is not there starts at the beginning. */
+/** Pages like Anthropic: models after an id, or the last ones before an id. An unknown id starts at the beginning. */
 function cutModels(all: readonly Model[], query: z.output<typeof vendorModelsQuery>): ModelPage {
   const limit = query.limit ?? all.length;
   const place = (id: string) => all.findIndex((model) => model.id === id);

@@ -7,12 +7,12 @@ const price = z
   .string()
   .meta({ description: 'USD per token, request, image or search', examples: ['0.00000015'] });
 
-/** What is charged: a price that the catalog leaves out stands here as the one that takes its place. */
+/** The effective prices: one that the catalog omits is shown as the price that applies instead. */
 const pricing = z.object({
   prompt: price.meta({ description: 'USD per input token that was not read from a cache' }),
   completion: price.meta({ description: 'USD per output token' }),
   request: price.meta({ description: 'USD per call or order' }),
-  image: price.meta({ description: 'USD per image made' }),
+  image: price.meta({ description: 'USD per generated image' }),
   web_search: price.meta({ description: 'Always "0": searches are not supported' }),
   internal_reasoning: price.meta({ description: 'USD per reasoning token' }),
   input_cache_read: price.meta({ description: 'USD per input token read from a cache' }),
@@ -21,46 +21,49 @@ const pricing = z.object({
 
 const mediaPrice = z.object({
   request: price.meta({ description: 'USD per order' }),
-  second: price.meta({ description: 'USD per second of video, beside the price per order' }),
+  second: price.meta({ description: 'USD per second of video, on top of the price per order' }),
 });
 
-/** What an order of an image or video model may ask for. */
+/** Options that an order of an image or video model may set. */
 const media = z
   .object({
     sizes: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'width*height in pixels; null: any within sides', examples: [['1280*720']] }),
+      .meta({
+        description: 'Offered sizes, width*height in pixels; null: any size within sides',
+        examples: [['1280*720']],
+      }),
     sides: z
       .object({
         min: z.int().meta({ description: 'Minimum, in pixels' }),
         max: z.int().meta({ description: 'Maximum, in pixels' }),
       })
       .nullable()
-      .meta({ description: 'Pixels of either side; null: the sizes are listed' }),
+      .meta({ description: 'Range of width and height, in pixels; null: only the listed sizes are offered' }),
     default_size: z
       .string()
       .nullable()
-      .meta({ description: 'width*height used when the order names none; null: the order must name one' }),
+      .meta({ description: 'width*height used if the order sets no size; null: the order must set one' }),
     steps: z
       .object({
-        min: z.int().meta({ description: 'Least' }),
-        max: z.int().meta({ description: 'Most' }),
+        min: z.int().meta({ description: 'Minimum' }),
+        max: z.int().meta({ description: 'Maximum' }),
         default: z
           .int()
           .nullable()
-          .meta({ description: 'Used when the order names none; null: the order must name one' }),
+          .meta({ description: 'Used if the order sets no steps; null: the order must set them' }),
       })
       .nullable()
-      .meta({ description: 'null: the model does not take it' }),
+      .meta({ description: 'Denoising steps; null: the model does not take steps' }),
     seconds: z
       .array(z.int())
       .nullable()
-      .meta({ description: 'Lengths of a video, the default first; null: there is one' }),
-    price: mediaPrice.meta({ description: 'What an order costs, except for the sizes in price_by_size' }),
+      .meta({ description: 'Offered video lengths, the default first; null: the length is fixed' }),
+    price: mediaPrice.meta({ description: 'Price of an order, except for the sizes in price_by_size' }),
     price_by_size: z.record(z.string(), mediaPrice).meta({ description: 'Sizes with a different price' }),
   })
-  .meta({ id: 'MediaOptions', description: 'What an order of an image or video model may ask for' });
+  .meta({ id: 'MediaOptions', description: 'Options that an order of an image or video model may set' });
 
 const openAiModel = {
   id: z.string().meta({ description: 'The id that calls use for the model', examples: ['acme/small'] }),
@@ -76,36 +79,38 @@ export const modelJson = z
     name: z.string().meta({ description: 'Display name' }),
     description: z.string().meta({ description: 'Description for people; may be empty' }),
     context_length: z.number().meta({
-      description: 'Maximum tokens of prompt and answer together; 0 where the catalog names none',
+      description: 'Maximum tokens of prompt and answer together; 0 if the catalog does not set it',
     }),
     architecture: z
       .object({
-        modality: z.string().meta({ description: 'Both in one text, e.g. text+image->text' }),
+        modality: z.string().meta({ description: 'Both in one string, e.g. text+image->text' }),
         input_modalities: z
           .array(z.string())
-          .meta({ description: 'text, image, file, audio, video: other input is refused with 400' }),
+          .meta({ description: 'text, image, file, audio, video: other input is rejected with 400' }),
         output_modalities: z.array(z.string()).meta({ description: 'text, image, video or embeddings' }),
         tokenizer: z.string().meta({
           description:
-            "Family of the tokenizer that counts before a call; the charge goes by the provider's count",
+            "Tokenizer family used for counts before a call; the charge is based on the provider's count",
         }),
         instruct_type: z.string().nullable().meta({ description: 'Always null' }),
       })
-      .meta({ description: 'What goes in and what comes out' }),
+      .meta({ description: 'Input and output of the model' }),
     top_provider: z
       .object({
         context_length: z.number().meta({
-          description: 'Maximum tokens of prompt and answer together; 0 where the catalog names none',
+          description: 'Maximum tokens of prompt and answer together; 0 if the catalog does not set it',
         }),
         max_completion_tokens: z
           .number()
           .nullable()
-          .meta({ description: 'Tokens an answer may have; null: the model makes no text' }),
+          .meta({ description: 'Maximum tokens of an answer; null: the model does not generate text' }),
         is_moderated: z.boolean().meta({ description: 'Always false' }),
       })
       .meta({ description: 'Limits of one call' }),
-    pricing: pricing.meta({ description: 'What is charged' }),
-    media: media.nullable().meta({ description: 'Of image and video models; null for text models' }),
+    pricing: pricing.meta({ description: 'Prices that are charged' }),
+    media: media
+      .nullable()
+      .meta({ description: 'Options and prices of image and video models; null for text models' }),
     supported_parameters: z
       .array(z.string())
       .meta({ description: 'Request members that the model supports' }),
@@ -117,14 +122,14 @@ export const modelJson = z
     default_parameters: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: "Always null: the provider's own apply" }),
+      .meta({ description: "Always null: the provider's defaults apply" }),
     supported_voices: z.array(z.string()).nullable().meta({ description: 'Always null' }),
     links: z
       .object({ details: z.string().meta({ description: 'Path of this model' }) })
-      .meta({ description: 'Related addresses' }),
-    endpoints: z
-      .array(z.enum(MODEL_ENDPOINTS))
-      .meta({ description: 'Where it can be called: chat, messages, embeddings, image, video' }),
+      .meta({ description: 'Related URLs' }),
+    endpoints: z.array(z.enum(MODEL_ENDPOINTS)).meta({
+      description: 'Endpoints it can be called through: chat, messages, embeddings, rerank, video or image',
+    }),
     categories: z
       .array(z.string())
       .meta({ description: 'Categories set by the operator; listModels filters by them' }),
@@ -142,16 +147,18 @@ export const modelParams = z.object({
     .string()
     .min(1)
     .max(200)
-    .meta({ description: 'Public id of the model; a / in it may stand as it is' }),
+    .meta({ description: 'Public id of the model; slashes in it need no encoding' }),
 });
 
 export const modelListResponse = z.object({
   object: z.literal('list').meta({ description: 'Always list' }),
   data: z.array(modelJson).meta({ description: 'In the order of the catalog' }),
-  total_count: z.int().meta({ description: 'How many models there are' }),
+  total_count: z.int().meta({ description: 'Number of models' }),
   links: z
-    .object({ next: z.string().nullable().meta({ description: 'Always null: all models come at once' }) })
-    .meta({ description: 'Where the list continues' }),
+    .object({
+      next: z.string().nullable().meta({ description: 'Always null: all models are on one page' }),
+    })
+    .meta({ description: 'Links to further pages' }),
   request_id: requestId,
 });
 export const modelResponse = z.object({

@@ -16,24 +16,24 @@ export interface ModelFilter {
   readonly q?: string | undefined;
 }
 
-/** What a task of an image or video model needs to know of it. */
+/** The facts about an image or video model that its tasks need. */
 export interface MediaModel {
   readonly id: string;
   readonly kind: 'image' | 'video';
-  /** The engine that orders wait for first. */
+  /** The engine whose queue orders enter first. */
   readonly pool: string;
-  /** Every engine that they may go to, in the catalog's order. */
+  /** Every engine that orders may go to, in the catalog's order. */
   readonly pools: readonly string[];
   readonly upstreamModel: string;
-  /** Ms from the order after which its task fails, unrun or unfinished. */
+  /** Time from the order until its unfinished task fails, in ms, even if it has not run yet. */
   readonly deadlineMs: number;
   readonly priceVersion: string;
   readonly options: MediaOptions;
-  /** What one order of that size and length (seconds) costs. */
+  /** Returns what one order of that size and length (in seconds) costs. */
   charge(size: MediaSize, seconds: number | undefined): Charge;
 }
 
-/** How each kind of model is called. */
+/** The call for each endpoint, named in error messages. */
 const CALLS: Readonly<Record<ModelEndpoint, (id: string) => string>> = {
   chat: () => 'POST /api/v1/chat/completions',
   messages: () => 'POST /vendorx/v1/messages',
@@ -43,35 +43,35 @@ const CALLS: Readonly<Record<ModelEndpoint, (id: string) => string>> = {
   video: (id) => `POST /v3/async/video-fast with "model_name": "${id}"`,
 };
 
-/** The models for sale, as of the catalog in force. */
+/** Looks up the models for sale in the catalog in force. */
 export class CatalogService {
   readonly #current: () => Catalog;
-  /** By the models they belong to: made once for each reading of the file. */
+  /** Models by alias, built once per loaded catalog. */
   readonly #aliases = new WeakMap<Catalog['models'], ReadonlyMap<string, Model>>();
 
   constructor(current: () => Catalog) {
     this.#current = current;
   }
 
-  /** All of them, in the catalog's order. */
+  /** All models, in the catalog's order. */
   get models(): Iterable<Model> {
     return this.#current().models.values();
   }
 
-  /** Whether there is a text model that costs nothing whatever is sent. */
+  /** Whether there is a text model whose calls are always free. */
   get hasFreeModel(): boolean {
     return [...this.#current().models.values()].some(
       ({ pricing, routes }) => routes.length > 0 && Object.values(pricing).every((price) => price === 0n),
     );
   }
 
-  /** A model by its public id or one of its aliases, whoever asks. */
+  /** Returns a model by its public id or one of its aliases, without checking the caller's permissions. */
   find(id: string): Model | undefined {
     const { models } = this.#current();
     return models.get(id) ?? this.#aliased(models).get(id);
   }
 
-  /** The model a caller invokes. Throws AppError model_not_found (with the model that was probably meant), model_not_allowed. */
+  /** Returns the model a caller invokes. Throws AppError model_not_found (suggesting the model probably meant), model_not_allowed. */
   invocable(id: string, caller: Pick<Principal, 'allowedModels'>): Model {
     const model = this.find(id);
     if (!model) {
@@ -83,7 +83,7 @@ export class CatalogService {
     return model;
   }
 
-  /** Throws {@link FieldError} for a name that no model has, with the one that was probably meant of those the caller may use. */
+  /** Throws {@link FieldError} for a name that no model has, suggesting the model probably meant among those the caller may use. */
   requireModels(names: readonly string[], field: string, caller: Pick<Principal, 'allowedModels'>): void {
     for (const [index, name] of names.entries()) {
       if (!this.find(name)) {
@@ -93,8 +93,8 @@ export class CatalogService {
   }
 
   /**
-   * The image or video model that a caller orders from. Throws AppError model_not_found (with the model that was probably meant),
-   * model_not_allowed, and model_not_supported_on_endpoint for a model of another kind.
+   * Returns the image or video model that a caller orders from. Throws AppError model_not_found (suggesting the model probably meant),
+   * model_not_allowed, or model_not_supported_on_endpoint for a model of another kind.
    */
   orderable(id: string, kind: 'image' | 'video', caller: Pick<Principal, 'allowedModels'>): MediaModel {
     const model = this.invocable(id, caller);
@@ -128,7 +128,7 @@ export class CatalogService {
     };
   }
 
-  /** How the runs of a task are tried: by the route it is on, or as for any model of its kind where there is no such route any more. */
+  /** Returns the run policy of the route a task is on; the default for its kind if that route no longer exists. */
   runPolicyOf(task: {
     readonly model: string;
     readonly kind: 'image' | 'video';
@@ -137,12 +137,12 @@ export class CatalogService {
     return this.#engineRouteOf(task)?.runs ?? runPolicy(task.kind);
   }
 
-  /** What the route that a task is on adds to the body of its order. */
+  /** Returns the members that the task's route adds to the body of its order. */
   extraOf(task: { readonly model: string; readonly pool: string }): EngineRoute['extra'] {
     return this.#engineRouteOf(task)?.extra;
   }
 
-  /** A model that the caller may see. Throws AppError model_not_found. */
+  /** Returns a model that the caller may see. Throws AppError model_not_found. */
   get(principal: Principal, id: string): Model {
     const model = this.find(id);
     if (!model || !mayUse(principal, model)) {
@@ -151,7 +151,7 @@ export class CatalogService {
     return model;
   }
 
-  /** The models that the caller may see, in the catalog's order. */
+  /** Returns the models that the caller may see, in the catalog's order. */
   list(principal: Principal, filter: ModelFilter): Model[] {
     const category = filter.category?.toLowerCase();
     const text = filter.q?.toLowerCase();
@@ -173,11 +173,11 @@ export class CatalogService {
     return aliased;
   }
 
-  /** The id most like a wrong one among those the caller may use; undefined when none is like it. */
+  /** Returns the message for an unknown id, suggesting the most similar id among those the caller may use, if any is similar. */
   #unknown(id: string, caller: Pick<Principal, 'allowedModels'>): string {
     const meant = this.#nearest(id, caller);
     const hint =
-      meant === undefined ? 'GET /api/v1/models lists those there are.' : `Did you mean "${meant}"?`;
+      meant === undefined ? 'GET /api/v1/models lists the available models.' : `Did you mean "${meant}"?`;
     return `there is no model "${id.slice(0, 128)}". ${hint}`;
   }
 
@@ -194,7 +194,7 @@ export class CatalogService {
     return distance(asked, nearest.toLowerCase()) <= Math.max(2, asked.length / 4) ? nearest : undefined;
   }
 
-  /** The route that a task is on; undefined where there is no such route any more. */
+  /** Returns the route that a task is on; undefined if that route no longer exists. */
   #engineRouteOf({
     model,
     pool,

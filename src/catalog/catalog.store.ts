@@ -5,7 +5,7 @@ import type { Model } from './catalog.types.ts';
 import { morePrices } from './media-options.ts';
 import { formatPrice, PRICE_NAMES } from './pricing.ts';
 
-/** Keeps every price that was ever in force, so that a charge of long ago can be explained. */
+/** Stores every price that was ever in force, so that old charges can be explained. */
 export class CatalogStore {
   readonly #pool: pg.Pool;
 
@@ -13,7 +13,7 @@ export class CatalogStore {
     this.#pool = pool;
   }
 
-  /** Stores the prices of a catalog that comes into force, and since when each is. `actor`: whose catalog it is. */
+  /** Stores the prices of a catalog that takes effect, and when each did. `actor` names the catalog. */
   async savePrices(models: Iterable<Model>, actor: string): Promise<void> {
     const rows = [...models].map((model) => ({
       id: model.priceVersion,

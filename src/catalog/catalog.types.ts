@@ -6,35 +6,35 @@ import type { MediaOptions } from './media-options.ts';
 import type { Pricing } from './pricing.ts';
 import type { RunPolicy } from './run-policy.ts';
 
-/** What a model can be called through. */
+/** The endpoints a model can be called through. */
 export const MODEL_ENDPOINTS = ['chat', 'messages', 'embeddings', 'rerank', 'video', 'image'] as const;
 export type ModelEndpoint = (typeof MODEL_ENDPOINTS)[number];
 
-/** One way to serve a text model; the order in the catalog is the order of fallback. */
+/** One way to serve a text model. Routes are tried in the catalog's order. */
 export interface ProviderRoute {
   readonly provider: string;
-  /** The provider's own name of the model. */
+  /** The provider's own name for the model. */
   readonly model: string;
-  /** What the provider bills us; undefined when the operator did not say. */
+  /** What the provider charges the operator; undefined if not configured. */
   readonly pricing: Pricing | undefined;
-  /** Members that this model refuses; undefined: by its name. */
+  /** Request members that this model rejects; derived from its name if undefined. */
   readonly drop?: readonly string[] | undefined;
-  /** How this model is asked to think; undefined: by its name. */
+  /** How this model is asked to think; derived from its name if undefined. */
   readonly thinking?: 'budget' | 'adaptive' | undefined;
-  /** Whose form ids of tool calls have here; undefined: by its name. */
+  /** Required format of tool call ids; derived from the model's name if undefined. */
   readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
 }
 
-/** What makes the pictures of an image or video model. */
+/** One way to serve an image or video model. */
 export interface EngineRoute {
   readonly engine: string;
-  /** The engine's own name of the model. */
+  /** The engine's own name for the model. */
   readonly model: string;
-  /** When tasks go on to it: to the first never, but orders do. */
+  /** When tasks move on to this route. `first`: orders start here, and tasks never move here. */
   readonly when: 'first' | 'unavailable' | { readonly waitingMs: number };
-  /** How runs of this model are tried there. */
+  /** Timeouts and retries of this model's runs on the engine. */
   readonly runs: RunPolicy;
-  /** What is added to the body of its orders. */
+  /** Members added to the body of the model's orders. */
   readonly extra: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface EngineRoute {
 export interface Model {
   /** Public id, e.g. `acme/small`. */
   readonly id: string;
-  /** Other public ids, for clients that insist on names they know. */
+  /** Other public ids, for clients with hard-coded model names. */
   readonly aliases: readonly string[];
   readonly name: string;
   readonly description: string;
@@ -50,50 +50,50 @@ export interface Model {
   readonly endpoints: readonly ModelEndpoint[];
   /** Input and output together, in tokens; 0 for models without a text answer. */
   readonly contextLength: number;
-  /** The most tokens of one answer; 0 for models without a text answer. */
+  /** Maximum tokens of one answer; 0 for models without a text answer. */
   readonly maxOutputTokens: number;
-  /** The most tokens that one item of the input can be; undefined: it may fill the context. */
+  /** Maximum tokens of one input item; undefined if it may fill the context. */
   readonly itemTokens: Readonly<Record<'image' | 'file' | 'audio' | 'video', number | undefined>>;
-  /** Pixels of an image for one token of it; undefined: any image may cost the most. */
+  /** Pixels of an image per token; undefined if any image may cost the maximum. */
   readonly imagePixelsPerToken: number | undefined;
-  /** Most tokens one page of a PDF can be. */
+  /** Maximum tokens of one page of a PDF. */
   readonly filePageTokens: number;
   readonly inputModalities: readonly string[];
   readonly tokenizer: string;
   readonly supportedParameters: readonly string[];
   readonly pricing: Pricing;
-  /** Id of these prices; a changed price is another id. */
+  /** Id of these prices. Any changed price gives a different id. */
   readonly priceVersion: string;
-  /** Empty for image and video models. */
+  /** Routes to providers; empty for image and video models. */
   readonly routes: readonly ProviderRoute[];
-  /** The order is that of preference; empty for text models. */
+  /** Routes to engines, in order of preference; empty for text models. */
   readonly engines: readonly EngineRoute[];
-  /** What an order may ask for and costs; undefined for text models. */
+  /** Options and prices of an order; undefined for text models. */
   readonly media: MediaOptions | undefined;
 }
 
-/** Who sells, as statements and receipts say it. */
+/** The seller, as named on statements and receipts. */
 export interface Seller {
   readonly name: string;
   readonly address: readonly string[];
   readonly tax_id: string | null;
-  /** The tax that the price of credits includes; percent as decimal text. */
+  /** The tax included in the price of credits; percent as a decimal string. */
   readonly tax: { readonly name: string; readonly percent: string } | null;
   /** Lines at the end of a receipt, e.g. why there is no tax. */
   readonly notes: readonly string[];
 }
 
-/** One consistent reading of tollgate.yaml. Never changed: a reload makes another one. */
+/** One consistent reading of tollgate.yaml. Immutable: a reload creates a new one. */
 export interface Catalog {
   readonly models: ReadonlyMap<string, Model>;
   readonly providers: readonly ProviderSettings[];
   readonly engines: readonly EngineSettings[];
-  /** Digests of the files that the engines name, by path. */
+  /** Digests of the files that the engines refer to, by path. */
   readonly engineFiles: Readonly<Record<string, string>>;
   readonly limits: RateLimits;
-  /** Tasks of one account that may wait for one pool. */
+  /** Maximum tasks of one account waiting for one pool. */
   readonly queuedTasksMax: number;
   readonly aliases: Aliases;
-  /** Undefined: documents name no seller. */
+  /** Undefined if documents name no seller. */
   readonly seller: Seller | undefined;
 }

@@ -11,9 +11,9 @@ function mistakeOf(engine: string, model = 'z', kind = 'image'): string | undefi
 }
 
 test.each([
-  ['a kind that is none', 'kind: nosuch', 'engines[0].kind: nosuch is not one of builtin, comfyui, '],
+  ['an unknown kind', 'kind: nosuch', 'engines[0].kind: nosuch is not one of builtin, comfyui, '],
   [
-    'a setting that is none',
+    'an unknown setting',
     'kind: sdcpp, base_url: "http://a", speed: 1',
     'engines.e.speed: is no setting of kind sdcpp',
   ],
@@ -24,7 +24,7 @@ test.each([
     'the workflow has no 6.inputs.txt',
   ],
   ['a process', 'kind: sdcpp, process: { nothing: 1 }', 'engines.e.process'],
-])('refused before it comes into force: %s', (_, engine, message) => {
+])('rejected before it takes effect: %s', (_, engine, message) => {
   expect(mistakeOf(engine)).toContain(message);
   expect(mistakeOf(engine)).not.toContain('\n');
 });
@@ -34,12 +34,12 @@ const COMFY = `kind: comfyui, base_url: "http://a", workflows: { z: { kind: imag
 test.each([
   [COMFY, 'z', 'image', undefined],
   [COMFY, 'other', 'image', 'models.m.routes[0].model: engines.e.workflows has no other'],
-  [COMFY, 'z', 'video', 'models.m.routes[0].engine: e makes no videos'],
+  [COMFY, 'z', 'video', 'models.m.routes[0].engine: e does not make videos'],
   [
     'kind: fal, api_key: k, kinds: [image]',
     'fal-ai/flux',
     'video',
-    'models.m.routes[0].engine: e makes no videos',
+    'models.m.routes[0].engine: e does not make videos',
   ],
   ['kind: novita', '../account', 'image', 'models.m.routes[0].model: "../account" is no path'],
 ])('a route to %s with %s for %s', (engine, model, kind, message) => {
@@ -49,7 +49,7 @@ test.each([
 
 const CARD = { index: 0, name: 'NVIDIA L4', memoryMiB: 24_000 };
 
-test('what engines take of a GPU: those that are served here; ComfyUI gives it back, other servers keep it', () => {
+test('counts the GPU memory of engines served here; ComfyUI frees it, other servers keep it', () => {
   const catalog = parseCatalog(
     `
 engines:

@@ -22,15 +22,15 @@ import type { Catalog } from './catalog.types.ts';
 import type { CatalogSource } from './catalog-source.ts';
 
 export interface EngineSurroundings {
-  /** Path of tollgate.yaml: the files that it names are relative to its folder. */
+  /** Path of tollgate.yaml. Files that it refers to are relative to its folder. */
   readonly catalogFile: string;
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
 }
 
 /**
- * The engines of a catalog, `slots: auto` with one slot per GPU. None opens anything before it is used. Those with a `process` work where
- * `supervision` has started it; elsewhere they only tell what they can do. Throws EngineSettingsError.
+ * Creates the engines of a catalog; `slots: auto` means one slot per GPU. None opens anything before it is used. Engines with a `process`
+ * work only where `supervision` has started it; elsewhere they only report their capabilities. Throws EngineSettingsError.
  */
 export function composeEngines(
   surroundings: EngineSurroundings,
@@ -41,7 +41,7 @@ export function composeEngines(
   return buildEngines(supervision.resolve(engines), supervision.extend(engineKinds(surroundings)), gpus);
 }
 
-/** Paths of the files that the engines of a catalog name: they belong to its text. */
+/** Returns the paths of the files that a catalog's engines refer to. They count as part of the catalog. */
 export function engineFiles(
   surroundings: EngineSurroundings,
   { engines }: Pick<Catalog, 'engines'>,
@@ -51,7 +51,7 @@ export function engineFiles(
 }
 
 /**
- * What the engines that are served on this host take of its GPUs, where their entries say so. Throws EngineSettingsError for what can
+ * Returns the GPU memory that the engines served on this host use, for entries that declare it. Throws EngineSettingsError if they can
  * never fit.
  */
 export function gpuSharesOf(
@@ -70,7 +70,7 @@ export function gpuSharesOf(
   return planGpuMemory(needs, gpus);
 }
 
-/** Why those shares can never fit, in one line; undefined where they can. */
+/** Returns why those shares can never fit, in one line; undefined if they can. */
 export function gpuMistake(...plan: Parameters<typeof gpuSharesOf>): string | undefined {
   try {
     gpuSharesOf(...plan);
@@ -83,14 +83,14 @@ export function gpuMistake(...plan: Parameters<typeof gpuSharesOf>): string | un
   }
 }
 
-/** The engines of each catalog that comes into force, for a process that only asks what they can do. */
+/** Creates the engines of each catalog that takes effect, for a process that only needs their capabilities. */
 export function followEngines(surroundings: EngineSurroundings, source: CatalogSource): EngineRegistry {
   const engines = composeEngines(surroundings, source.current, 1);
   source.onChange((catalog) => void engines.replace(composeEngines(surroundings, catalog, 1)));
   return engines;
 }
 
-/** What is wrong with the engines of a catalog or with a model's route to one, in one line; undefined where nothing is. */
+/** Returns what is wrong with a catalog's engines or a model's route to one, in one line; undefined if nothing is. */
 export function engineMistake(surroundings: EngineSurroundings, catalog: Catalog): string | undefined {
   let engines: EngineRegistry;
   try {
@@ -119,7 +119,7 @@ function routeMistake(engines: EngineRegistry, { models }: Catalog): string | un
       const engine = engines.find(route.engine);
       const path = `models.${id}.routes[${index}]`;
       if (engine && !engine.capabilities.kinds.includes(kind)) {
-        return `${path}.engine: ${engine.id} makes no ${kind}s`;
+        return `${path}.engine: ${engine.id} does not make ${kind}s`;
       }
       const mistake = engine?.modelMistake?.(route.model, kind);
       if (mistake !== undefined) {

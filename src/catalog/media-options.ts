@@ -12,44 +12,44 @@ export interface IntegerRange {
   readonly max: number;
 }
 
-/** What an order is billed for: pico-USD per order, per output image and per second of video. */
+/** Prices of an order: pico-USD per order, per output image and per second of video. */
 export interface MediaPrices {
   readonly request: bigint;
   readonly image: bigint;
   readonly second: bigint;
 }
 
-/** What an order of an image or video model may ask for. */
+/** Options that an order of an image or video model may set, and their prices. */
 export interface MediaOptions {
-  /** Whether tollgate.yaml says them; else they are those that the interface fixes for the kind. */
+  /** Whether tollgate.yaml declares them; otherwise they are those the interface fixes for the kind. */
   readonly declared: boolean;
-  /** The sizes on offer, or the range of either side in pixels. */
+  /** The sizes on offer, or the range of width and height in pixels. */
   readonly sizes: readonly MediaSize[] | IntegerRange;
-  /** Undefined: an order must name its size. */
+  /** Undefined if an order must set its size. */
   readonly defaultSize: MediaSize | undefined;
-  /** Denoising steps; undefined: the model takes none. `default` undefined: an order must name them. */
+  /** Denoising steps; undefined if the model takes none. Their `default` is undefined if an order must set them. */
   readonly steps: (IntegerRange & { readonly default: number | undefined }) | undefined;
-  /** Lengths on offer in seconds, the default first; undefined: one length, the engine's own. */
+  /** Lengths on offer in seconds, the default first; undefined if the engine decides the length. */
   readonly seconds: readonly number[] | undefined;
-  /** Undefined: an order must name its seed; −1: one is drawn. */
+  /** Undefined if an order must set its seed; −1 if a random one is drawn. */
   readonly defaultSeed: -1 | undefined;
   readonly seedMax: number;
   readonly prices: MediaPrices;
-  /** Prices of sizes that cost something else, by {@link sizeText}. */
+  /** Prices of sizes that differ from `prices`, by {@link sizeText}. */
   readonly pricesBySize: ReadonlyMap<string, MediaPrices>;
 }
 
-/** `1024*1024`: how sizes are written on the wire and in tollgate.yaml. */
+/** Formats a size as on the wire and in tollgate.yaml, e.g. `1024*1024`. */
 export function sizeText({ width, height }: MediaSize): string {
   return `${width}*${height}`;
 }
 
-/** Whether the sizes are listed, or any within a range is on offer. */
+/** Returns whether the sizes are listed rather than given as a range. */
 export function areListed(sizes: MediaOptions['sizes']): sizes is readonly MediaSize[] {
   return Array.isArray(sizes);
 }
 
-/** Whether a size is on offer. */
+/** Returns whether a size is on offer. */
 export function offersSize({ sizes }: Pick<MediaOptions, 'sizes'>, size: MediaSize): boolean {
   const text = sizeText(size);
   return areListed(sizes)
@@ -57,12 +57,12 @@ export function offersSize({ sizes }: Pick<MediaOptions, 'sizes'>, size: MediaSi
     : [size.width, size.height].every((side) => side >= sizes.min && side <= sizes.max);
 }
 
-/** The prices of an order of that size. */
+/** Returns the prices of an order of that size. */
 export function pricesOf({ prices, pricesBySize }: MediaOptions, size: MediaSize): MediaPrices {
   return pricesBySize.get(sizeText(size)) ?? prices;
 }
 
-/** What a model's pricing has besides its public members, by name, in USD: by the second and by size. Empty for most models. */
+/** Returns the prices besides the public members, by name, in USD: per second and per size. Empty for most models. */
 export function morePrices({ prices, pricesBySize }: MediaOptions): Record<string, string> {
   const second = prices.second > 0n ? [['second', formatPrice(prices.second)]] : [];
   const sized = [...pricesBySize].flatMap(([size, { request, image, second: perSecond }]) => [

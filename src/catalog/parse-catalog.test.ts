@@ -21,7 +21,7 @@ aliases: { headers: { Anthropic-Version: vendorx-version } }
 const parse = (text: string, variables: Record<string, string> = { KEY: 'k' }) =>
   parseCatalog(text, 'tollgate.yaml', variables);
 
-test('a full file', () => {
+test('parses a full file', () => {
   const catalog = parse(VALID);
   const model = catalog.models.get('acme/small');
   expect(model).toMatchObject({
@@ -47,13 +47,13 @@ test('a value from the environment cannot change the structure of the file', () 
   expect(catalog.models.size).toBe(2);
 });
 
-test('the same prices have the same version, another price another one', () => {
+test('the same prices have the same version, different prices a different one', () => {
   const version = (text: string) => parse(text).models.get('acme/small')?.priceVersion;
   expect(version(VALID)).toBe(version(VALID.replace('"0.00000015"', '"0.000000150"')));
   expect(version(VALID)).not.toBe(version(VALID.replace('0.00000015', '0.00000016')));
 });
 
-test('the file that ships is valid with an empty environment', () => {
+test('the shipped file is valid with an empty environment', () => {
   const text = readFileSync(new URL('../../tollgate.yaml', import.meta.url), 'utf8');
   const catalog = parseCatalog(text, 'tollgate.yaml', {});
   expect([...catalog.models.keys()]).toEqual([
@@ -100,7 +100,7 @@ describe('a mistake is one line that names file, path and reason', () => {
       /models\[1\]\.routes\[0\]\.engine: must name one of engines/,
     ],
     [
-      'a model twice',
+      'a duplicate model',
       (text) => text.replace('id: picture', 'id: acme/small'),
       /models\[1\]\.id: "acme\/small" is used twice/,
     ],
@@ -110,26 +110,30 @@ describe('a mistake is one line that names file, path and reason', () => {
       /models\[0\]\.context_length: is required/,
     ],
     [
-      'output above context',
+      'more output than context',
       (text) => text.replace('max_output_tokens: 10', 'max_output_tokens: 101'),
       /models\[0\]\.max_output_tokens: must not be larger/,
     ],
     [
-      'chat and image in one',
+      'chat and image in one model',
       (text) => text.replace('[chat, messages]', '[chat, image]'),
       /models\[0\]\.endpoints: /,
     ],
     [
-      'a condition of the first route',
+      'a condition on the first route',
       (text) => text.replace('{ engine: e, model: m }', '{ engine: e, when: unavailable }'),
-      /models\[1\]\.routes\[0\]\.when: orders go to the first route/,
+      /models\[1\]\.routes\[0\]\.when: orders always start on the first route/,
     ],
     [
       'an engine that is used twice',
       (text) => text.replace('{ engine: e, model: m }', '{ engine: e }, { engine: e, when: waiting > 60s }'),
       /models\[1\]\.routes\[1\]\.engine: "e" is used twice/,
     ],
-    ['a route of no kind', (text) => text.replace('provider: p, ', ''), /models\[0\]\.routes\[0\]/],
+    [
+      'a route to neither provider nor engine',
+      (text) => text.replace('provider: p, ', ''),
+      /models\[0\]\.routes\[0\]/,
+    ],
     [
       'a limit of zero',
       (text) => text.replace('requests_per_minute: 5', 'requests_per_minute: 0'),
@@ -158,7 +162,7 @@ describe('a mistake is one line that names file, path and reason', () => {
   });
 });
 
-test('a route adds to the orders of its model, not to those of another on the same engine', () => {
+test('the `extra` of a route applies to its model, not to another model on the same engine', () => {
   const text = `
 models:
   - { id: a/plain, endpoints: [image], pricing: { request: "1" }, routes: [{ engine: gpu }] }

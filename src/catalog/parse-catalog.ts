@@ -13,7 +13,7 @@ import { ROUTE_PATHS } from './route-paths.gen.ts';
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * Reads the text of a tollgate.yaml. `variables` is what `${NAME}` refers to. Throws CatalogError with one line naming
+ * Parses the text of a tollgate.yaml. `variables` holds what `${NAME}` refers to. Throws CatalogError with one line that names
  * the file, the path inside it and what is wrong.
  */
 export function parseCatalog(
@@ -39,11 +39,11 @@ function parseYaml(text: string): unknown {
     throw new CatalogError(`line ${error.linePos?.[0].line ?? '?'}: ${error.message.split('\n')[0]}`);
   }
   try {
-    // anchors are expanded at most this often: a small file must not become a huge object
+    // bounds the expansion of anchors: a small file must not become a huge object
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     return value ?? {};
   } catch (cause) {
-    throw new CatalogError('too many aliases', { cause });
+    throw new CatalogError('too many YAML aliases (*name): write the values out', { cause });
   }
 }
 
@@ -86,7 +86,7 @@ function toAliases(overrides: CatalogFile['aliases']): Aliases {
   return new Aliases(names);
 }
 
-/** A name must say which model is meant, whether it is an id or another name of one. */
+/** Requires that each name, whether an id or an alias, identifies exactly one model. */
 function requireOneModelPerName(models: CatalogFile['models']): void {
   const seen = new Set(models.map(({ id }) => id));
   for (const [index, { aliases }] of models.entries()) {
@@ -110,9 +110,9 @@ function requireUnique(section: string, entries: readonly { readonly id: string 
 }
 
 /**
- * Replaces `${NAME}` and `${NAME:-default}` in every string of a parsed document, so that a value can't change the
- * document's structure. Where `NAME_FILE` is set, the value is what that file holds now. Throws CatalogError (without the file name) for a
- * variable that is not set.
+ * Replaces `${NAME}` and `${NAME:-default}` in every string of a parsed document. Works after parsing so that a value cannot change the
+ * document's structure. If `NAME_FILE` is set, the value is the current content of that file. Throws CatalogError (without the file name)
+ * for a variable that is not set.
  */
 export function interpolate(
   value: unknown,

@@ -38,7 +38,7 @@ const anyUsage: fc.Arbitrary<TokenUsage> = fc
     reasoningTokens: reasoning,
   }));
 
-test('the published algebra, line by line', () => {
+test('charges by the published formula, line by line', () => {
   const pricing = prices({
     prompt: '0.000003',
     completion: '0.000015',
@@ -67,13 +67,13 @@ test('the published algebra, line by line', () => {
   });
 });
 
-test('a cache or reasoning price of zero beside a token price means the token price', () => {
+test('a cache or reasoning price of zero falls back to the token price', () => {
   const pricing = prices({ prompt: '0.000003', completion: '0.000015' });
   const usage = { ...NO_USAGE, inputTokens: 10, cacheReadTokens: 10, outputTokens: 4, reasoningTokens: 4 };
   expect(chargeFor(usage, ONE_CALL, pricing).amount).toBe(30_000n + 60_000n);
 });
 
-test('one half of a nano-dollar is rounded up, once', () => {
+test('half a nano-dollar is rounded up, only once per charge', () => {
   const pricing = prices({ prompt: '0.0000000005', completion: '0.0000000005' });
   expect(chargeFor({ ...NO_USAGE, inputTokens: 1 }, ONE_CALL, pricing).amount).toBe(1n);
   expect(chargeFor({ ...NO_USAGE, inputTokens: 1, outputTokens: 1 }, ONE_CALL, pricing).amount).toBe(1n);
@@ -89,7 +89,7 @@ test('lines always sum to the charge, and none is negative', () => {
   );
 });
 
-test('the ceiling is never below the charge of anything within it', () => {
+test('the ceiling is never below the charge for usage within its limits', () => {
   fc.assert(
     fc.property(anyUsage, anyPricing, (usage, pricing) => {
       const ceiling = costCeiling(usage.inputTokens, usage.outputTokens, ONE_CALL, pricing);
@@ -113,7 +113,7 @@ test('the affordable output fits the budget, and one token more does not', () =>
   );
 });
 
-test('what a hold does not cover becomes shortfall, and the lines still sum', () => {
+test('the part a hold does not cover becomes shortfall, and the lines still sum', () => {
   fc.assert(
     fc.property(anyUsage, anyPricing, fc.bigInt({ min: 0n, max: 10n ** 13n }), (usage, pricing, limit) => {
       const full = chargeFor(usage, ONE_CALL, pricing);
@@ -125,7 +125,7 @@ test('what a hold does not cover becomes shortfall, and the lines still sum', ()
   );
 });
 
-test('prices are read and written as plain decimals of up to twelve places', () => {
+test('prices are parsed and formatted as plain decimals of up to twelve places', () => {
   expect(parsePrice('0.000000000001')).toBe(1n);
   expect(parsePrice('0.0000000000001')).toBeUndefined();
   expect(parsePrice('1e-6')).toBeUndefined();
@@ -134,7 +134,7 @@ test('prices are read and written as plain decimals of up to twelve places', () 
   fc.assert(fc.property(price, (pico) => parsePrice(formatPrice(pico)) === pico));
 });
 
-test('equal prices are one version, another price is another', () => {
+test('equal prices have the same version, different prices a different one', () => {
   const pricing = prices({ prompt: '0.000003' });
   expect(priceVersionId('a/b', pricing)).toBe(priceVersionId('a/b', { ...pricing }));
   expect(priceVersionId('a/b', pricing)).not.toBe(priceVersionId('a/b', { ...pricing, request: 1n }));

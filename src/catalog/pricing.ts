@@ -19,27 +19,27 @@ export type PriceName = (typeof PRICE_NAMES)[number];
 /** Prices in pico-USD (1e-12 USD) per token, request or image. Integers, so that sums are exact. */
 export type Pricing = Readonly<Record<PriceName, bigint>>;
 
-/** What is billed besides tokens. */
+/** Units that are billed besides tokens. */
 export interface BilledUnits {
   readonly requests: number;
   readonly images: number;
-  /** The line that the price per request is booked on: a video task's is its video. */
+  /** The line that the price per request is booked on; for a video task that is `video`. */
   readonly requestLine: 'request' | 'image' | 'video';
 }
 
-/** One synchronous call. */
+/** The units of one synchronous call. */
 export const ONE_CALL: BilledUnits = { requests: 1, images: 0, requestLine: 'request' };
 
 const PICO_PER_NANO = 1_000n;
 const PRICE_PATTERN = /^(\d{1,6})(?:\.(\d{1,12}))?$/;
 
-/** Parses a price such as "0.00000015" (USD, up to 12 decimals) into pico-USD; undefined when it is none. */
+/** Parses a price such as "0.00000015" (USD, up to 12 decimals) into pico-USD. Returns undefined if it is not a price. */
 export function parsePrice(text: string): bigint | undefined {
   const match = PRICE_PATTERN.exec(text);
   return match ? BigInt((match[1] ?? '') + (match[2] ?? '').padEnd(12, '0')) : undefined;
 }
 
-/** The public form of a price: a plain decimal string of USD, "0" when free. */
+/** Formats a price as a plain decimal string of USD, "0" if free. */
 export function formatPrice(pico: bigint): string {
   const digits = pico.toString().padStart(13, '0');
   const fraction = digits.slice(-12).replace(/0+$/, '');
@@ -47,8 +47,8 @@ export function formatPrice(pico: bigint): string {
 }
 
 /**
- * The prices that are published and charged: caches cost what the prompt does and reasoning what the completion does, unless priced
- * above zero themselves.
+ * Returns the prices that are published and charged: cached tokens cost as much as the prompt and reasoning as much as the completion,
+ * unless they have a price above zero themselves.
  */
 export function effectivePrices(pricing: Pricing): Pricing {
   return {
@@ -60,8 +60,8 @@ export function effectivePrices(pricing: Pricing): Pricing {
 }
 
 /**
- * What a generation costs at the effective prices: the exact sum of its lines, rounded half-up to a nano-USD once; the lines get the
- * rounding by largest remainder, so that they sum to the amount.
+ * Returns what a generation costs at the effective prices: the exact sum of its lines, rounded once, half up, to a nano-USD. The lines are
+ * rounded by largest remainder, so that they sum to the amount.
  */
 export function chargeFor(usage: TokenUsage, units: BilledUnits, pricing: Pricing): Charge {
   const pico = picoLines(usage, units, effectivePrices(pricing));
@@ -71,8 +71,8 @@ export function chargeFor(usage: TokenUsage, units: BilledUnits, pricing: Pricin
 }
 
 /**
- * The most that a call can cost, in nano-USD, when it reads at most `inputTokens` and writes at most `outputTokens`:
- * every token at the dearest price it could fall under, rounded up.
+ * Returns the maximum cost of a call, in nano-USD, that reads at most `inputTokens` and writes at most `outputTokens`:
+ * every token at the highest price that could apply, rounded up.
  */
 export function costCeiling(
   inputTokens: number,
@@ -87,7 +87,7 @@ export function costCeiling(
   return nanoUsd((pico + PICO_PER_NANO - 1n) / PICO_PER_NANO);
 }
 
-/** How many output tokens `budget` nano-USD pays for after the input and the units; never negative. */
+/** Returns how many output tokens `budget` nano-USD pays for after the input and the units. Never negative. */
 export function affordableOutputTokens(
   budget: NanoUsd,
   inputTokens: number,
@@ -104,7 +104,7 @@ export function affordableOutputTokens(
 }
 
 /**
- * A charge cut down to what its hold covers, and the rest as shortfall (nano-USD): what a hold did not cover is never
+ * Cuts a charge down to what its hold covers and returns the rest as shortfall (nano-USD): what a hold did not cover is never
  * charged. Lines shrink in proportion, so that they still sum to the amount.
  */
 export function capCharge(charge: Charge, limit: NanoUsd): { charge: Charge; shortfall: NanoUsd } {
@@ -125,8 +125,8 @@ export function capCharge(charge: Charge, limit: NanoUsd): { charge: Charge; sho
 }
 
 /**
- * Identifies a model's prices by their content: replicas that load the same catalog agree without talking. `more`: prices by the second
- * or by size, by name.
+ * Derives an id from a model's prices, so that replicas that load the same catalog agree without communicating. `more`: prices per second
+ * or per size, by name.
  */
 export function priceVersionId(
   model: string,
@@ -159,7 +159,7 @@ function picoLines(
   return lines;
 }
 
-/** Rounds pico lines to nano-USD so that they sum to `amount`: floors first, then one more for the largest remainders. */
+/** Rounds lines from pico-USD to nano-USD so that they sum to `amount`: rounds down first, then adds one to the largest remainders. */
 function apportion(pico: Partial<Record<LineItem, bigint>>, amount: bigint): Charge['lines'] {
   const lines: Partial<Record<LineItem, NanoUsd>> = {};
   let missing = amount;
@@ -198,7 +198,7 @@ function dearer(a: bigint, b: bigint): bigint {
   return a > b ? a : b;
 }
 
-/** A price of zero beside a price above it means "not set", not "free". */
+/** Returns the fallback for a price of zero: for these prices zero means "not set", not "free". */
 function orElse(price: bigint, fallback: bigint): bigint {
   return price === 0n ? fallback : price;
 }

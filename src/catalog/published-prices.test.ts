@@ -5,7 +5,7 @@ import { CatalogService } from './catalog.service.ts';
 import { parseCatalog } from './parse-catalog.ts';
 import { chargeFor, formatPrice, ONE_CALL, parsePrice } from './pricing.ts';
 
-/** A price, "0", or none at all. */
+/** A positive price, "0", or undefined. */
 const price = fc.option(fc.oneof(fc.constant('0'), fc.bigInt({ min: 1n, max: 10n ** 9n }).map(formatPrice)), {
   nil: undefined,
 });
@@ -31,12 +31,12 @@ function catalogOf(entry: string): CatalogService {
   return new CatalogService(() => catalog);
 }
 
-/** USD text into pico-USD, as a reader of the list would take it. */
+/** Parses USD text into pico-USD, as a reader of the list would. */
 const pico = (text: string): bigint => parsePrice(text) ?? -1n;
 const rounded = (sum: bigint): bigint => (sum + 500n) / 1_000n;
 
-describe('what /models publishes is what is charged', () => {
-  test('text: the sum over tokens and call, for every member given, zero or left out', () => {
+describe('the prices that /models publishes are the ones charged', () => {
+  test('text: the sum over tokens and call, for every member given, zero or omitted', () => {
     const prices = pricing(
       'prompt',
       'completion',
@@ -67,7 +67,7 @@ describe('what /models publishes is what is charged', () => {
     );
   });
 
-  test('media: the price of the size, and of each second', () => {
+  test('media: the price of the size plus that of each second', () => {
     const bySize = fc.constantFrom('64*64', '128*64');
     fc.assert(
       fc.property(
@@ -104,7 +104,7 @@ test.each([
   ['image', 'prompt', 'models[0].pricing.prompt: is never charged'],
   ['image', 'second', 'models[0].pricing.second: needs media.seconds'],
   ['video', 'image', 'models[0].pricing.image: a video has no price per image'],
-])('a price that a %s model never charges is refused: %s', (endpoint, name, message) => {
+])('rejects a price that a %s model never charges: %s', (endpoint, name, message) => {
   const route = endpoint === 'chat' ? '{ provider: p, model: x }' : '{ engine: e }';
   const entry = `{ id: m, endpoints: [${endpoint}], context_length: 9, max_output_tokens: 9, pricing: { ${name}: "0.1" }, routes: [${route}] }`;
   expect(() => catalogOf(entry)).toThrow(message);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const MS_PER_HOUR = 3_600_000;
 const DAYS_MAX_MS = 7 * 24 * MS_PER_HOUR;
 
-/** `runs` of an engine or of a route, in ms: how long its runs may take and how often they are tried. */
+/** The `runs` settings of an engine or a route, times in ms: how long runs may take and how often they are retried. */
 export const runSettings = z.strictObject({
   attempts: z
     .int()
@@ -11,40 +11,40 @@ export const runSettings = z.strictObject({
     .max(100)
     .optional()
     .describe(
-      'failed runs after which a task fails for good; runs that an engine broke off by going away do not count',
+      'number of failed runs after which a task fails for good; runs lost because the engine went away do not count',
     ),
   backoff_ms: z
     .int()
     .min(10)
     .max(600_000)
     .optional()
-    .describe('before the second run; doubled for each further one'),
-  backoff_max_ms: z.int().min(10).max(MS_PER_HOUR).optional().describe('the longest pause'),
+    .describe('wait before the second run; doubled for each further one'),
+  backoff_max_ms: z.int().min(10).max(MS_PER_HOUR).optional().describe('maximum wait between runs'),
   timeout_ms: z
     .int()
     .min(1_000)
     .max(24 * MS_PER_HOUR)
     .optional()
-    .describe('one run on the engine'),
+    .describe('maximum duration of one run on the engine'),
   deadline_ms: z
     .int()
     .min(1_000)
     .max(DAYS_MAX_MS)
     .optional()
-    .describe('from the order to its end, whatever happens meanwhile'),
+    .describe('maximum time from the order to its end, including queueing and retries'),
 });
 
 export type RunSettings = z.output<typeof runSettings>;
 
-/** How the runs of a model on an engine are tried. */
+/** Timeouts and retries of a model's runs on an engine. */
 export interface RunPolicy {
-  /** Failed runs after which a task fails for good. */
+  /** Number of failed runs after which a task fails for good. */
   readonly attempts: number;
   readonly backoffMs: number;
   readonly backoffMaxMs: number;
-  /** Ms one run may take. */
+  /** Maximum duration of one run, in ms. */
   readonly timeoutMs: number;
-  /** Ms from the order after which its task fails, unrun or unfinished. */
+  /** Time from the order until its unfinished task fails, in ms, even if it has not run yet. */
   readonly deadlineMs: number;
 }
 
@@ -54,7 +54,7 @@ const BACKOFF_MAX_MS = 60_000;
 const TIMEOUT_MS = { image: 600_000, video: MS_PER_HOUR };
 const DEADLINE_MS = { image: MS_PER_HOUR, video: 6 * MS_PER_HOUR };
 
-/** What holds for a kind of model; settings that come later win. */
+/** Returns the run policy for a kind of model. Later settings override earlier ones. */
 export function runPolicy(kind: 'image' | 'video', ...settings: (RunSettings | undefined)[]): RunPolicy {
   const set: RunSettings = Object.assign({}, ...settings);
   return {
