@@ -10,7 +10,7 @@ const SOUND = {
   ADMIN_TOKEN: 'y'.repeat(24),
 };
 
-test('a sound environment gives a configuration with the documented defaults', () => {
+test('a valid environment gives a configuration with the documented defaults', () => {
   expect(loadConfig(SOUND)).toMatchObject({
     port: 8080,
     host: '127.0.0.1',
@@ -45,13 +45,13 @@ test.each([
   ['LEDGER_PLANS', 'none'],
   ['TOLLGATE_CELLS', '2'],
   ['STRIPE_WEBHOOK_SECRET', 'weak'],
-])('%s=%s stops the start with one line that names it', (name, value) => {
+])('%s=%s prevents the start with one line that names the setting', (name, value) => {
   const load = () => loadConfig({ ...SOUND, [name]: value });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(new RegExp(`^${name} [^\\n]+$`));
 });
 
-test('secrets come from files, and one that cannot be read stops the start', () => {
+test('reads secrets from files, and an ambiguous one prevents the start', () => {
   const folder = temporaryFolder('config');
   const path = join(folder, 'secret');
   writeFileSync(path, `${'z'.repeat(32)}\n`);
@@ -59,7 +59,7 @@ test('secrets come from files, and one that cannot be read stops the start', () 
   expect(loadConfig({ ...others, TOLLGATE_SECRET_FILE: path }).secret).toBe('z'.repeat(32));
   const both = () => loadConfig({ ...SOUND, TOLLGATE_SECRET_FILE: path });
   expect(both).toThrow(ConfigError);
-  expect(both).toThrow(/^TOLLGATE_SECRET_FILE is set beside TOLLGATE_SECRET/);
+  expect(both).toThrow(/^TOLLGATE_SECRET_FILE and TOLLGATE_SECRET are both set/);
 });
 
 test.each([
@@ -67,11 +67,11 @@ test.each([
   [{ METRICS_HOST: '10.0.0.5' }, '10.0.0.5'],
   [{ METRICS_HOST: '127.0.0.1' }, null],
   [{ METRICS_HOST: '10.0.0.5', HOST: '0.0.0.0' }, null],
-])('monitoring has an address of its own where HOST does not cover it: %j', (given, expected) => {
+])('monitoring has its own address unless HOST covers it: %j', (given, expected) => {
   expect(loadConfig({ ...SOUND, ...given }).metricsHost).toBe(expected);
 });
 
-test('operators are ADMIN_TOKEN and whoever has a token of their own', () => {
+test('operators are the bearer of ADMIN_TOKEN and everyone in ADMIN_TOKENS', () => {
   const [alice, bob] = ['a'.repeat(24), `${'b'.repeat(24)}:with-a-colon`];
   expect(loadConfig({ ...SOUND, ADMIN_TOKENS: `alice:${alice}, bob:${bob}` }).operators).toEqual([
     { name: 'operator', token: SOUND.ADMIN_TOKEN },
@@ -80,7 +80,7 @@ test('operators are ADMIN_TOKEN and whoever has a token of their own', () => {
   ]);
 });
 
-test('a Stripe key without a webhook secret does not start', () => {
+test('a Stripe key without a webhook secret prevents the start', () => {
   expect(() => loadConfig({ ...SOUND, STRIPE_SECRET_KEY: 'sk_test_0123456789abcdef' })).toThrow(
     'STRIPE_WEBHOOK_SECRET',
   );

@@ -10,98 +10,98 @@ import { processorCores } from './processor-cores.ts';
 import { SETTINGS } from './settings.ts';
 import { type StorageChoice, storageChoice } from './storage-settings.ts';
 
-/** What decides whether somebody other than the person at this machine can reach the payment page. */
+/** The settings that decide whether anyone beyond this machine can reach the payment page. */
 interface Reachability {
   readonly host: string;
-  /** As given or made of host and port. */
+  /** As given, or built from host and port. */
   readonly publicUrl: string;
   readonly listenSocket: string | null;
-  /** Proxies in front. */
+  /** Number of trusted proxies in front. */
   readonly trustedProxies: number;
   readonly production: boolean;
 }
 
 export { ConfigError };
 
-/** Everything a process of Tollgate is told from outside, checked and frozen. */
+/** The complete configuration of a Tollgate process, validated and frozen. */
 export interface Config {
   readonly port: number;
   readonly host: string;
-  /** Path of a socket that the API also listens on, for a proxy on the same host; null: none. */
+  /** Path of a Unix socket that the API also listens on, for a proxy on the same host; null if none. */
   readonly listenSocket: string | null;
-  /** A second address, which answers only who monitors; null: none. */
+  /** A second address that serves monitoring only; null if none. */
   readonly metricsHost: string | null;
-  /** API processes that share the port. */
+  /** Number of API processes that share the port. */
   readonly apiProcesses: number;
-  /** Base of the URLs we hand out, without a trailing slash. */
+  /** Base of the URLs given to clients, without a trailing slash. */
   readonly publicUrl: string;
   readonly databaseUrl: string;
-  /** Connections this process may open, over both pools. */
+  /** Maximum connections of this process, over both pools. */
   readonly databaseConnections: number;
-  /** Whether small batches of the ledger are planned once per connection, or each time. */
+  /** Whether small ledger batches are planned once per connection or every time. */
   readonly ledgerPlans: 'kept' | 'fresh';
   readonly redisUrl: string;
-  /** What every name in Redis begins with. */
+  /** Prefix of every name in Redis. */
   readonly redisPrefix: string;
   readonly dataFolder: string;
-  /** Folder of the files that say what the books were at the end of each day; null: none are written. */
+  /** Folder for the files that record the state of the books at the end of each day; null if none are written. */
   readonly bookRootsFolder: string | null;
   /** Bucket that gets a copy of each file in that folder. */
   readonly bookRootsBucket: string | null;
-  /** Address that each of them is posted to. */
+  /** URL that each of these files is posted to. */
   readonly bookRootsWebhook: string | null;
   readonly catalogFile: string;
   /** Root of the keys that sign media URLs and encrypt stored answers. */
   readonly secret: string;
-  /** Roots of before: what was made under them is still accepted and read, nothing new is made. */
+  /** Former roots: what was signed or encrypted under them is still accepted, but they are not used for anything new. */
   readonly previousSecrets: readonly string[];
   /** The token of the operator named `operator`. */
   readonly adminToken: string;
-  /** Everybody who may operate, {@link adminToken} first. The audit log names them. */
+  /** All operators, {@link adminToken} first. The audit log names them. */
   readonly operators: readonly Operator[];
   readonly logLevel: string;
-  /** Proxies in front of the API whose word about the client's address is believed. */
+  /** Number of proxies in front of the API that are trusted to report the client's address. */
   readonly trustedProxies: number;
-  /** Idle connections that one address may keep before a right key was shown on them. */
+  /** Maximum idle connections of one address that have not presented a valid key. */
   readonly strangerConnections: number;
-  /** Origins whose scripts may call the API from a browser; `*`: any. */
+  /** Origins whose scripts may call the API from a browser; `*` for any. */
   readonly corsOrigins: readonly string[];
-  /** Whether images and files of a request may be named by URLs that begin with http://, too. */
+  /** Whether http:// URLs are also allowed for images and files in requests. */
   readonly httpMediaUrls: boolean;
-  /** Milliseconds that running calls and jobs get to finish when the process is asked to stop. */
+  /** Time that running calls and jobs get to finish when the process is asked to stop, in ms. */
   readonly drainMs: number;
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
-  /** Port of a worker's health and metrics page; 0: any free one. */
+  /** Port of a worker's health and metrics page; 0 for any free one. */
   readonly workerPort: number;
-  /** The host, as workers name themselves after it: what failed on one is tried on another. */
+  /** Name of the worker's host: work that failed on one host is retried on another. */
   readonly workerName: string;
-  /** Where a worker looks whether its host is about to be taken away. */
+  /** Where a worker checks whether its host is about to be taken away. */
   readonly preemption: { readonly file: string | null; readonly url: string | null };
-  /** Collector of traces; null: none are made. */
+  /** URL of the trace collector; null disables tracing. */
   readonly otlpEndpoint: string | null;
-  /** Which traces are kept: of those that begin here so many (0 to 1), and whether a caller's `traceparent` decides for its own. */
+  /** The share of traces started here that is kept (0 to 1), and whether a caller's `traceparent` decides for its own trace. */
   readonly traceSampling: { readonly ratio: number; readonly followsParent: boolean };
-  /** Where the dashboards are; null: nobody said. */
+  /** URL of the dashboards; null if not configured. */
   readonly grafanaUrl: string | null;
-  /** Whether what a task was ordered with outlives it, up to the end of its row: only then can an operator retry it. */
+  /** Whether a task's order is kept after the task has ended, at most as long as its row. Only then can an operator retry it. */
   readonly keepPrompts: boolean;
-  /** Webhooks to private addresses: only for development, never for a service others can reach. */
+  /** Whether webhooks may go to private addresses: only for development, never for a service that others can reach. */
   readonly webhookPrivateTargets: boolean;
   readonly stripe: { readonly secretKey: string; readonly webhookSecret: string } | null;
-  /** Whether, without Stripe, credits may be had on a page that takes no money. */
+  /** Whether, without Stripe, a page grants credits without payment. */
   readonly testPayments: boolean;
-  /** The OpenID provider that people sign in by; null: with keys only. */
+  /** The OpenID provider for signing in; null if people sign in with keys only. */
   readonly oidc: OidcSettings | null;
   readonly storage: StorageChoice;
-  /** What workers without storage of their own show to the API; undefined: derived from the secret. */
+  /** Token that workers with remote storage send to the API; derived from the secret if undefined. */
   readonly storageToken: string | undefined;
   readonly production: boolean;
-  /** The variables that tollgate.yaml may name as ${NAME}. */
+  /** The variables that tollgate.yaml may refer to as ${NAME}. */
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-/** Reads and checks the environment, once. Throws {@link ConfigError}. */
+/** Reads and validates the environment. Throws {@link ConfigError}. */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   const present: Record<string, string | undefined> = readEnvironment(environment);
   const parsed = SETTINGS.safeParse(present);
@@ -169,13 +169,13 @@ function traceSampling(sampler: string, ratio: number): Config['traceSampling'] 
   return { ratio: parts[root], followsParent: sampler.startsWith('parentbased_') };
 }
 
-/** Throws ConfigError for a URL that no connection could use. */
+/** Returns the URL. Throws ConfigError if no connection could use it. */
 function checkedDatabaseUrl(text: string): string {
   databaseAddresses(text);
   return text;
 }
 
-/** Throws ConfigError for a URL that no connection could use. */
+/** Returns the URL. Throws ConfigError if no connection could use it. */
 function checkedRedisUrl(text: string): string {
   try {
     redisAddress(text);
@@ -185,7 +185,7 @@ function checkedRedisUrl(text: string): string {
   }
 }
 
-/** Forged payment events are free credits: a Stripe key without a webhook secret must not start. */
+/** Requires both Stripe settings or neither: without the webhook secret, forged payment events would grant free credits. */
 function stripeSettings(secretKey: string | undefined, webhookSecret: string | undefined): Config['stripe'] {
   if (secretKey === undefined && webhookSecret === undefined) {
     return null;
@@ -197,7 +197,7 @@ function stripeSettings(secretKey: string | undefined, webhookSecret: string | u
   return { secretKey, webhookSecret };
 }
 
-/** An address to listen on beside the first one; null where that covers it. */
+/** Returns a second address to listen on; null if the first one covers it. */
 function secondHost(host: string | undefined, first: string): string | null {
   return host === undefined || host === first || ANY_HOST.has(first) ? null : host;
 }
@@ -212,8 +212,8 @@ function urlHost(host: string): string {
 }
 
 /**
- * Whether credits may be had on the test page, which takes no money: by default where only this machine can reach it, elsewhere when
- * TEST_PAYMENTS says `allow`. Throws ConfigError for `allow` in production, where credits are worth money.
+ * Returns whether the test page may grant credits without payment: by default only if nobody beyond this machine can reach it, otherwise
+ * if TEST_PAYMENTS is `allow`. Throws ConfigError for `allow` in production, where credits are worth money.
  */
 function allowsTestPayments(choice: 'allow' | 'refuse' | undefined, where: Reachability): boolean {
   if (where.production) {

@@ -49,7 +49,7 @@ test.each<[string, string]>([
   ['postgres://u:secret@a,b,c/d?port=1,2', 'must name one port for each host'],
   ['postgres://u:secret@h/d?sslrootcert=/nowhere/ca.pem', 'names a certificate that cannot be read'],
   ['postgres://u:secret@h:port/d', 'cannot be parsed'],
-])('%s is refused in words, without the password', (url, words) => {
+])('%s is rejected with a message that says why, without the password', (url, words) => {
   const message = (() => {
     try {
       databaseAddresses(url);
@@ -63,7 +63,7 @@ test.each<[string, string]>([
   expect(message).not.toContain('secret');
 });
 
-test('what can be overheard is known', () => {
+test('recognizes connections that cannot be overheard', () => {
   const isPrivate = (url: string) => databaseAddresses(url).every(isPrivateWay);
   expect(isPrivate('postgres://u:p@db/d')).toBe(false);
   expect(isPrivate('postgres://u:p@db/d?sslmode=require')).toBe(true);

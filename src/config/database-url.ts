@@ -3,10 +3,10 @@ import { ConfigError } from './config-error.ts';
 
 type ClientConfig = ReturnType<typeof parseIntoClientConfig>;
 
-/** How one server of Postgres is reached: the same object for every pool and connection. */
+/** Connection options of one Postgres server. Every pool and connection uses the same object. */
 export type DatabaseAddress = Readonly<ClientConfig> & { readonly host: string };
 
-/** `require`, `prefer` and `verify-ca` are verified in full, too: an unverified server could be anybody. */
+/** The effective mode for each `sslmode`. `require`, `prefer` and `verify-ca` are verified in full: anyone could pose as the server. */
 const TLS_MODES: Readonly<Record<string, string>> = {
   ...{ disable: 'disable', 'no-verify': 'no-verify', 'verify-full': 'verify-full' },
   ...{ require: 'verify-full', prefer: 'verify-full', 'verify-ca': 'verify-full' },
@@ -14,9 +14,9 @@ const TLS_MODES: Readonly<Record<string, string>> = {
 const PRIMARY = ['read-write', 'primary'];
 
 /**
- * The servers that a URL of Postgres names, in its order: one, or several of which one is the primary
- * (postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS). Every way to the database goes through here, so that no two
- * of them read the same URL differently. Throws ConfigError with the reason in words; the message never holds the password.
+ * Returns the servers that a Postgres URL names, in order: one, or several of which one is the primary
+ * (postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS). Every database connection uses this function, so that no two
+ * parts of the code read the same URL differently. Throws ConfigError with the reason; the message never contains the password.
  */
 export function databaseAddresses(text: string, variable = 'DATABASE_URL'): readonly DatabaseAddress[] {
   const refuse = (problem: string) => new ConfigError(`${variable} ${problem}`);
@@ -46,13 +46,13 @@ export function databaseAddresses(text: string, variable = 'DATABASE_URL'): read
   });
 }
 
-/** Whether nobody on the way can listen: TLS, a socket, or the same machine. */
+/** Returns whether nobody on the network path can listen: TLS, a Unix socket, or the same machine. */
 export function isPrivateWay({ host, ssl }: DatabaseAddress): boolean {
   const isLocal = host.startsWith('/') || /^(localhost|127\.[\d.]+|::1)$/.test(host);
   return isLocal || (ssl !== undefined && ssl !== false);
 }
 
-/** Checks the parameters that mean something else here than in libpq, and takes out those that are ours to keep. */
+/** Checks the parameters whose meaning differs from libpq's, and removes those that the client must not see. */
 function settle(parameters: URLSearchParams, refuse: (problem: string) => ConfigError): void {
   const mode = parameters.get('sslmode');
   if (mode !== null) {

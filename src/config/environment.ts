@@ -1,7 +1,7 @@
 import { SecretFileError, withSecretFiles } from '../lib/secret-files.ts';
 import { ConfigError } from './config-error.ts';
 
-/** The variables that are set, secrets read from their files; an empty one counts as not set. Throws {@link ConfigError}. */
+/** Returns the variables that are set, with secrets read from their files. An empty one counts as unset. Throws {@link ConfigError}. */
 export function readEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
   try {
     const entries = Object.entries(withSecretFiles(environment));

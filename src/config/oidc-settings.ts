@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 
-/** The OpenID provider that people sign in by. */
+/** The OpenID provider that people sign in with. */
 export interface OidcSettings {
-  /** As its discovery document names itself. */
+  /** The issuer, as in its discovery document. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** What the button calls it. */
+  /** The provider's name on the sign-in button. */
   readonly name: string;
   readonly scopes: string;
-  /** The claim that makes operators, and its value; null: tokens alone do. */
+  /** The claim and value that make somebody an operator; null if only tokens do. */
   readonly operators: { readonly claim: string; readonly value: string } | null;
-  /** Whether an e-mail address counts that the provider does not call verified. */
+  /** Whether to accept e-mail addresses that the provider does not report as verified. */
   readonly trustEmail: boolean;
 }
 
@@ -43,7 +43,7 @@ export const oidcVariables = {
     .string()
     .regex(
       /^openid( [\x21\x23-\x5b\x5d-\x7e]{1,100}){0,20}$/,
-      'must begin with openid and be separated by spaces',
+      'must be scopes separated by spaces, starting with openid',
     )
     .default('openid email profile')
     .meta({ allowed: '`openid` and others, separated by spaces' })
@@ -66,7 +66,7 @@ export const oidcVariables = {
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')
     .describe(
-      '`yes`: accept addresses that the provider does not report as verified; only if nobody can claim the address of another there',
+      "`yes`: accept e-mail addresses that the provider does not report as verified; safe only if nobody can claim another person's address there",
     ),
 };
 
@@ -74,20 +74,23 @@ type OidcVariables = z.output<z.ZodObject<typeof oidcVariables>>;
 
 const REQUIRED = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
 
-/** The provider that is configured; null: people sign in with keys only. Throws ConfigError for half of one, and for one without TLS in production. */
+/**
+ * Returns the configured provider; null if people sign in with keys only. Throws ConfigError for an incomplete configuration, or for one
+ * without TLS in production.
+ */
 export function oidcSettings(variables: OidcVariables, production: boolean): OidcSettings | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = variables;
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
     const given = REQUIRED.filter((name) => variables[name] !== undefined);
     const missing = REQUIRED.find((name) => variables[name] === undefined);
     if (given.length > 0) {
-      throw new ConfigError(`${missing} is not set: ${REQUIRED.join(', ')} go together`);
+      throw new ConfigError(`${missing} is not set: ${REQUIRED.join(', ')} must be set together`);
     }
     return null;
   }
   const { OIDC_OPERATOR_CLAIM: claim, OIDC_OPERATOR_VALUE: value } = variables;
   if ((claim === undefined) !== (value === undefined)) {
-    throw new ConfigError('OIDC_OPERATOR_CLAIM and OIDC_OPERATOR_VALUE go together');
+    throw new ConfigError('OIDC_OPERATOR_CLAIM and OIDC_OPERATOR_VALUE must be set together');
   }
   if (production && !issuer.startsWith('https:')) {
     throw new ConfigError('OIDC_ISSUER must start with https://, because it decides who signs in');

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Somebody who may operate the service. */
+/** A person or program that may operate the service. */
 export interface Operator {
-  /** What the audit log calls them. */
+  /** Name in the audit log. */
   readonly name: string;
   readonly token: string;
 }
 
-/** Who the bearer of ADMIN_TOKEN is. */
+/** Name of the operator who uses ADMIN_TOKEN. */
 export const DEFAULT_OPERATOR = 'operator';
 
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
@@ -16,7 +16,7 @@ export const adminToken = z
   .string()
   .min(24, 'must have at least 24 characters; make one with: openssl rand -hex 24');
 
-/** Reads `alice:token,bob:token`. What is wrong is told to zod's context, and nobody is let in. */
+/** Parses `alice:token,bob:token`. Reports a mistake to zod's context and then accepts no operator at all. */
 export function namedOperators(text: string, context: z.RefinementCtx): Operator[] {
   const operators = text.split(',').map((entry) => {
     const [name = '', ...rest] = entry.trim().split(':');
@@ -37,9 +37,9 @@ function problemOf(operators: readonly Operator[]): string | undefined {
     return 'must be name:token pairs separated by commas; a name has letters, digits, - and _';
   }
   if (names.size <= operators.length || tokens.size < operators.length) {
-    return `must not name anybody twice, nor ${DEFAULT_OPERATOR}, nor give two the same token`;
+    return `must not contain a name or a token twice, nor the reserved name ${DEFAULT_OPERATOR}`;
   }
   return operators.every(({ token }) => adminToken.safeParse(token).success)
     ? undefined
-    : 'has a token of less than 24 characters; make one with: openssl rand -hex 24';
+    : 'has a token of fewer than 24 characters; make one with: openssl rand -hex 24';
 }

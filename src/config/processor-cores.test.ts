@@ -8,6 +8,6 @@ test.each([
   [8, '50000 100000', 1],
   [2, '1600000 100000', 2],
   [4, '', 4],
-])('%d cores under the limit "%s" are %d', (cores, limit, usable) => {
+])('of %d cores the limit "%s" leaves %d', (cores, limit, usable) => {
   expect(coresWithin(cores, limit)).toBe(usable);
 });

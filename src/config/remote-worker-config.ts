@@ -4,12 +4,12 @@ import { ConfigError } from './config-error.ts';
 import { readEnvironment } from './environment.ts';
 import { SETTINGS } from './settings.ts';
 
-/** What a worker without a database is told from outside, checked and frozen. */
+/** The configuration of a worker without a database, validated and frozen. */
 export interface RemoteWorkerConfig {
-  /** Base of the API's addresses, without a trailing slash. */
+  /** Base URL of the API, without a trailing slash. */
   readonly api: string;
   readonly token: string;
-  /** Where its page is. */
+  /** Address that its health and metrics page listens on. */
   readonly host: string;
   readonly workerPort: number;
   readonly workerName: string;
@@ -18,10 +18,10 @@ export interface RemoteWorkerConfig {
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
   readonly logLevel: string;
-  /** Ms that runs get to finish when the process is asked to stop. */
+  /** Time that runs get to finish when the process is asked to stop, in ms. */
   readonly drainMs: number;
   readonly preemption: { readonly file: string | null; readonly url: string | null };
-  /** The variables that tollgate.yaml may name as ${NAME}. */
+  /** The variables that tollgate.yaml may refer to as ${NAME}. */
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
@@ -42,12 +42,12 @@ const OWN = SETTINGS.pick({
   PREEMPTION_URL: true,
 }).required({ WORKER_API: true, WORKER_TOKEN: true });
 
-/** Whether a process is to be a worker without a database. */
+/** Returns whether the environment asks for a worker without a database. */
 export function isRemoteWorker(environment: NodeJS.ProcessEnv): boolean {
   return (environment.WORKER_API ?? '') !== '';
 }
 
-/** Reads and checks the environment, once. Throws {@link ConfigError}. */
+/** Reads and validates the environment. Throws {@link ConfigError}. */
 export function loadRemoteWorkerConfig(environment: NodeJS.ProcessEnv): RemoteWorkerConfig {
   const present: Record<string, string | undefined> = readEnvironment(environment);
   const stray = ['DATABASE_URL', 'REDIS_URL'].find((name) => present[name] !== undefined);
@@ -64,7 +64,7 @@ export function loadRemoteWorkerConfig(environment: NodeJS.ProcessEnv): RemoteWo
     throw new ConfigError(`${name} ${problem}`);
   }
   const settings = parsed.data;
-  // the token is for the API alone: no file may put it into an address
+  // the token is only for the API: tollgate.yaml must not be able to put it into a URL
   const { WORKER_TOKEN: token, ...variables } = present;
   return Object.freeze({
     api: settings.WORKER_API.replace(/\/+$/, ''),

@@ -21,7 +21,10 @@ const secret = z.string().min(32, 'must have at least 32 characters; make one wi
 const previousSecrets = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
-  .refine((parts) => parts.every((part) => part.length >= 32), 'each must have at least 32 characters');
+  .refine(
+    (parts) => parts.every((part) => part.length >= 32),
+    'must be secrets of at least 32 characters each, separated by commas',
+  );
 
 const corsOrigins = z
   .string()
@@ -31,23 +34,23 @@ const corsOrigins = z
     'must be origins such as https://app.example.com, separated by commas, or *',
   );
 
-/** Scheme, host and port as a browser sends them in Origin: no path, no trailing slash. */
+/** Returns whether a text has the form of a browser's Origin header: scheme, host and port, no path, no trailing slash. */
 function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
 }
 
-/** The environment of a process. The descriptions are what `docs/reference/settings.md` says. */
+/** The environment variables of a process. `docs/reference/settings.md` is generated from the descriptions. */
 export const SETTINGS = z.object({
   PORT: integer(0, 65_535)
     .default(8080)
-    .describe('where the API listens; 0: any free one (not with `npm start`)'),
-  HOST: z.string().min(1).default('127.0.0.1').describe('the address that the API listens on'),
+    .describe('port that the API listens on; 0: any free one (not with `npm start`)'),
+  HOST: z.string().min(1).default('127.0.0.1').describe('address that the API listens on'),
   METRICS_HOST: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'a private address for monitoring, where Prometheus cannot reach `HOST`: the API also listens there, on the same port, and answers only `/healthz`, `/readyz` and `/metrics`; a worker has its page there',
+      'private address for monitoring, if Prometheus cannot reach `HOST`: the API also listens there, on the same port, and serves only `/healthz`, `/readyz` and `/metrics`; a worker serves its page there',
     ),
   LISTEN_SOCKET: z
     .string()
@@ -55,15 +58,15 @@ export const SETTINGS = z.object({
     .max(100, 'must have at most 100 characters')
     .optional()
     .meta({ allowed: 'an absolute path, at most 100 characters' })
-    .describe('a socket that the API also listens on, for a proxy on the same host'),
+    .describe('Unix socket that the API also listens on, for a proxy on the same host'),
   API_PROCESSES: integer(1, 256)
     .optional()
     .describe(
-      'API processes behind one port and socket that one command runs; each has its own `DATABASE_CONNECTIONS`, memory and admission ([sizing](../sizing.md)); default: one less than there are cores, at least 1',
+      'number of API processes that one command runs behind one port and socket; each has its own `DATABASE_CONNECTIONS`, memory and admission ([sizing](../sizing.md)); default: one less than the number of cores, at least 1',
     ),
   PUBLIC_URL: url(['http:', 'https:'])
     .optional()
-    .describe('base of the links that clients get; default: made of `HOST` and `PORT`'),
+    .describe('base of the links that clients get; default: built from `HOST` and `PORT`'),
   DATABASE_URL: z.string().min(1).describe('Postgres 14 or newer, as the application role'),
   REDIS_URL: z.string().min(1).describe('Redis 6.2 or newer, or Valkey, with `maxmemory-policy noeviction`'),
   REDIS_PREFIX: z
@@ -96,19 +99,19 @@ export const SETTINGS = z.object({
     ),
   BOOKS_ROOTS_WEBHOOK: url(['http:', 'https:'])
     .optional()
-    .describe('with `BOOKS_ROOTS_DIR`: an address that each file is posted to'),
+    .describe('with `BOOKS_ROOTS_DIR`: URL that each file is posted to'),
   TOLLGATE_CONFIG: z
     .string()
     .min(1)
     .default('./tollgate.yaml')
-    .describe('the [catalog](tollgate-yaml.md); read again when it changes and on SIGHUP'),
+    .describe('the [catalog](tollgate-yaml.md); reloaded when it changes and on SIGHUP'),
   TOLLGATE_SECRET: secret
     .meta({ allowed: '32 characters or more' })
     .describe('root of the keys that sign media links and encrypt stored answers and webhook secrets'),
   TOLLGATE_SECRET_PREVIOUS: previousSecrets
     .default([])
     .meta({ allowed: '32 characters or more each, separated by commas' })
-    .describe('former secrets; what was made under them is still accepted'),
+    .describe('former secrets; what was signed or encrypted under them is still accepted'),
   ADMIN_TOKEN: adminToken
     .meta({ allowed: '24 characters or more' })
     .describe('bearer token of the operator that the audit log calls `operator`'),
@@ -117,7 +120,7 @@ export const SETTINGS = z.object({
     .transform(namedOperators)
     .default([])
     .meta({ allowed: '`name:token`, separated by commas; names of up to 64 letters, digits, `-`, `_`' })
-    .describe('a token for each person; the audit log names them'),
+    .describe('one token per person; the audit log names them'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
@@ -125,25 +128,25 @@ export const SETTINGS = z.object({
   DATABASE_CONNECTIONS: integer(4, 500)
     .default(20)
     .describe(
-      'per process; a worker, and an API that workers without a database use, takes one more to listen',
+      'maximum connections per process; a worker, and an API that workers without a database use, opens one more to listen',
     ),
   LEDGER_PLANS: z
     .enum(['kept', 'fresh'], 'must be kept or fresh')
     .default('kept')
     .describe(
-      '`fresh`: plans small batches of calls every time, for a database that cannot use kept plans ([Citus](../scaling.md)); a single hold takes two thirds longer',
+      '`fresh`: plans small batches of calls every time, for a database that cannot reuse plans ([Citus](../scaling.md)); a single hold then takes two thirds longer',
     ),
   TOLLGATE_CELLS: z
     .literal('1', 'must be 1: several cells are not supported yet, see docs/scaling.md')
     .default('1')
-    .describe('[cells](../scaling.md) that accounts are spread over'),
+    .describe('number of [cells](../scaling.md) that accounts are spread over'),
   TRUSTED_PROXIES: integer(0, 10)
     .default(0)
     .describe('number of proxies in front whose `X-Forwarded-For` is trusted'),
   STRANGER_CONNECTIONS: integer(1, 10_000)
     .default(200)
     .describe(
-      'idle connections that one address may keep without having shown a valid key on them; not counted behind a trusted proxy, which has limits of its own',
+      'maximum idle connections from one address that have not presented a valid key; not counted behind a trusted proxy, which has its own limits',
     ),
   CORS_ORIGINS: corsOrigins
     .default([])
@@ -162,8 +165,8 @@ export const SETTINGS = z.object({
     .string()
     .min(1)
     .default('ffmpeg')
-    .describe('ffmpeg; `npm start` falls back to a packaged one'),
-  FFPROBE_PATH: z.string().min(1).default('ffprobe').describe('ffprobe; as ffmpeg'),
+    .describe('path of ffmpeg; `npm start` falls back to a packaged one'),
+  FFPROBE_PATH: z.string().min(1).default('ffprobe').describe('path of ffprobe, with the same fallback'),
   WORKER_PORT: integer(0, 65_535)
     .default(0)
     .describe("a worker's page with `/healthz`, `/readyz` and `/metrics`; 0: any free port"),
@@ -173,12 +176,12 @@ export const SETTINGS = z.object({
     .optional()
     .meta({ allowed: '1 to 63 letters, digits, dots, dashes' })
     .describe(
-      "name of a worker's host: what failed on one host is tried on another; default: the host's name",
+      "name of a worker's host: what failed on one host is retried on another; default: the hostname",
     ),
   WORKER_API: url(['http:', 'https:'])
     .optional()
     .describe(
-      'address of the API: with it a worker needs neither database nor Redis nor any secret but `WORKER_TOKEN`, and runs engines only ([GPU hosts](../gpu-hosts.md))',
+      'URL of the API: with it a worker needs no database, no Redis and no secret but `WORKER_TOKEN`, and only runs engines ([GPU hosts](../gpu-hosts.md))',
     ),
   WORKER_TOKEN: z
     .string()
@@ -197,11 +200,11 @@ export const SETTINGS = z.object({
   PREEMPTION_URL: url(['http:', 'https:'])
     .optional()
     .describe(
-      "the same while this address (a cloud's metadata server) answers 200 with anything but FALSE or NONE",
+      "the same while this URL (a cloud's metadata server) returns 200 with anything but FALSE or NONE",
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http:', 'https:'])
     .optional()
-    .describe('where traces are sent; without it there are none'),
+    .describe('URL that traces are sent to; no traces if unset'),
   OTEL_TRACES_SAMPLER: z
     .enum(
       [
@@ -225,10 +228,10 @@ export const SETTINGS = z.object({
     .transform(Number)
     .default(1)
     .meta({ allowed: '0 to 1' })
-    .describe('with a `traceidratio` sampler: the share that is kept'),
+    .describe('with a `traceidratio` sampler: the share of traces that is kept'),
   GRAFANA_URL: url(['http:', 'https:'])
     .optional()
-    .describe("where operators see the service's dashboards; the operators' console links to it"),
+    .describe("URL of the service's dashboards; the operators' console links to it"),
   KEEP_PROMPTS: z
     .enum(['no', 'yes'], 'must be no or yes')
     .default('no')
@@ -238,7 +241,7 @@ export const SETTINGS = z.object({
   WEBHOOK_PRIVATE_TARGETS: z
     .enum(['allow', 'refuse'])
     .default('refuse')
-    .describe('webhooks to private addresses; `allow` only for development'),
+    .describe('whether webhooks may go to private addresses; `allow` only for development'),
   TEST_PAYMENTS: z
     .enum(['allow', 'refuse'], 'must be allow or refuse')
     .optional()
@@ -250,19 +253,19 @@ export const SETTINGS = z.object({
     .min(16)
     .optional()
     .meta({ allowed: '16 characters or more' })
-    .describe('[takes payments](../payments.md); both Stripe settings or neither'),
+    .describe('[takes payments](../payments.md); set both Stripe settings or neither'),
   STRIPE_WEBHOOK_SECRET: z
     .string()
     .min(16, 'must have at least 16 characters')
     .optional()
     .meta({ allowed: '16 characters or more' })
-    .describe('proves that payment events come from Stripe'),
+    .describe('verifies that payment events come from Stripe'),
   ...oidcVariables,
   ...storageVariables,
   NODE_ENV: z
     .string()
     .default('development')
     .describe(
-      '`production`: without Stripe nothing can be bought, and a process that stops first waits for its load balancer',
+      '`production`: without Stripe nothing can be bought, and a stopping process first waits for its load balancer to notice',
     ),
 });

@@ -38,7 +38,7 @@ test('S3 is chosen by its settings', () => {
   });
 });
 
-test.each(Object.keys(S3))('%s alone may not be missing', (name) => {
+test.each(Object.keys(S3))('S3 storage requires %s', (name) => {
   const { [name as keyof typeof S3]: _left, ...rest } = S3;
   expect(() => load(rest)).toThrow(
     `${name} is not set: S3 storage needs S3_ENDPOINT, S3_REGION, S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY`,
@@ -62,7 +62,7 @@ describe('a mistake is one line that names the setting', () => {
   });
 });
 
-test('a remote storage has an address', () => {
+test('remote storage has a URL', () => {
   expect(load({ STORAGE: 'remote', STORAGE_URL: 'https://api.example/base/' }).storage).toEqual({
     kind: 'remote',
     url: 'https://api.example/base',

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { ConfigError } from './config-error.ts';
 
-/** Where an S3 bucket is and how to sign for it. */
+/** Location and credentials of an S3 bucket. */
 export interface S3Settings {
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
+  /** Whether URLs are `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
   readonly forcePathStyle: boolean;
-  /** Put before every key: empty, or ends with a slash. */
+  /** Prefix of every key: empty, or ends with a slash. */
   readonly prefix: string;
 }
 
-/** Which storage a process uses. */
+/** The storage a process uses. */
 export type StorageChoice =
   | { readonly kind: 'fs' }
   | { readonly kind: 's3'; readonly s3: S3Settings }
-  /** Through the API of the installation, for workers on hosts without the folder or the bucket's credentials. */
+  /** Through the installation's API, for workers on hosts without the folder or the bucket's credentials. */
   | { readonly kind: 'remote'; readonly url: string };
 
 const httpUrl = z.url({
@@ -31,7 +31,7 @@ export const storageVariables = {
   STORAGE: z
     .enum(['fs', 's3', 'remote'], 'must be fs, s3 or remote')
     .optional()
-    .describe('where [media](../storage.md) is kept; default: `s3` where `S3_*` is set, else `fs`'),
+    .describe('where [media](../storage.md) is stored; default: `s3` if `S3_*` is set, otherwise `fs`'),
   STORAGE_URL: httpUrl.optional().describe('with `STORAGE=remote`: the API of the installation'),
   STORAGE_TOKEN: z
     .string()
@@ -42,7 +42,7 @@ export const storageVariables = {
     .describe(
       'authenticates workers with remote storage to the API; default: derived from `TOLLGATE_SECRET`',
     ),
-  S3_ENDPOINT: httpUrl.optional().describe('address of the store; set this and the next four together'),
+  S3_ENDPOINT: httpUrl.optional().describe('URL of the store; set this and the next four together'),
   S3_REGION: z.string().min(1).optional().describe('region of the bucket'),
   S3_BUCKET: z
     .string()
@@ -73,8 +73,8 @@ const S3_REQUIRED = [
 ] as const;
 
 /**
- * The storage that the environment asks for: what STORAGE says, else S3 where it is configured, else the local folder.
- * Throws ConfigError for an S3 or remote storage that is not configured as a whole.
+ * Returns the storage selected by the environment: STORAGE if set, otherwise S3 if it is configured, otherwise the local folder.
+ * Throws ConfigError for an incomplete configuration of S3 or remote storage.
  */
 export function storageChoice(variables: StorageVariables): StorageChoice {
   const given = [...S3_REQUIRED, 'S3_PREFIX' as const].filter((name) => variables[name] !== undefined);

@@ -13,7 +13,7 @@ test.each<[boolean, Record<string, string>]>([
   [true, { HOST: '::1' }],
   [true, { HOST: '127.0.0.2', PUBLIC_URL: 'http://127.0.0.2:8080' }],
   [false, { TEST_PAYMENTS: 'refuse' }],
-  // somebody else can reach the page, or could after the next change of a proxy
+  // others can reach the page, or could after a change to the proxy
   [false, { HOST: '0.0.0.0' }],
   [false, { HOST: '::' }],
   [false, { HOST: '10.0.0.5' }],
@@ -23,15 +23,15 @@ test.each<[boolean, Record<string, string>]>([
   [false, { TRUSTED_PROXIES: '1' }],
   [false, { LISTEN_SOCKET: '/run/tollgate.sock' }],
   [true, { TEST_PAYMENTS: 'allow', HOST: '0.0.0.0', PUBLIC_URL: 'https://trial.example.com' }],
-  // in production nothing but money buys credits
+  // in production credits must be paid for
   [false, { NODE_ENV: 'production' }],
   [false, { NODE_ENV: 'production', TEST_PAYMENTS: 'refuse' }],
-])('credits are given away: %s with %j', (expected, environment) => {
+])('test payments: %s with %j', (expected, environment) => {
   expect(loadConfig({ ...SOUND, ...environment }).testPayments).toBe(expected);
 });
 
 test.each([{ TEST_PAYMENTS: 'yes' }, { TEST_PAYMENTS: 'allow', NODE_ENV: 'production' }])(
-  '%j stops the start with one line that names it',
+  '%j prevents the start with one line that names the setting',
   (environment) => {
     const load = () => loadConfig({ ...SOUND, ...environment });
     expect(load).toThrow(ConfigError);

@@ -20,7 +20,11 @@ test('reads a secret from its file, without the trailing line break', () => {
 });
 
 test.each([
-  ['both are set', () => ({ ANY_KEY: 'value', ANY_KEY_FILE: file('x') }), 'ANY_KEY_FILE is set beside'],
+  [
+    'both are set',
+    () => ({ ANY_KEY: 'value', ANY_KEY_FILE: file('x') }),
+    'ANY_KEY_FILE and ANY_KEY are both set',
+  ],
   ['the file is empty', () => ({ ANY_KEY_FILE: file('\n') }), 'ANY_KEY_FILE names an empty file'],
   ['there is no file', () => ({ ANY_KEY_FILE: join(folder, 'none') }), 'cannot be read (ENOENT)'],
 ])('%s: the error is one line that names the variable', (_, variables, message) => {

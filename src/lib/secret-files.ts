@@ -35,7 +35,7 @@ export function secretOf(variables: Variables, name: string): string | undefined
     return variables[name];
   }
   if (variables[name]) {
-    throw new SecretFileError(`${name}_FILE is set beside ${name}: unset one of them`);
+    throw new SecretFileError(`${name}_FILE and ${name} are both set: unset one of them`);
   }
   const content = readSecret(name, path).replace(/\r?\n$/, '');
   if (content === '') {
