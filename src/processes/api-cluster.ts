@@ -10,23 +10,23 @@ import { type Askable, MetricsCollector } from './metrics-collector.ts';
 import { ProcessKeeper, type StartProcess } from './process-keeper.ts';
 
 export interface ClusterOptions {
-  /** Processes, at least two. */
+  /** Number of processes, at least two. */
   readonly processes: number;
-  /** Ms until those that were told to leave are ended. */
+  /** Time until processes that were asked to stop are killed, in ms. */
   readonly leaveMs: number;
-  /** Path of the socket that they listen on; null: none. */
+  /** Path of the Unix socket that they listen on; null if none. */
   readonly listenSocket: string | null;
   readonly log: Logger;
 }
 
 /**
- * Runs this program so many times behind one port and keeps the processes running. This one accepts connections and hands each to the next
- * in turn: left to the kernel, connections that proxies keep open gather at few of them (38, 26, 0 and 0 of 64 in a run with four).
- * Signals reach the processes through here, once.
+ * Runs several processes of this program behind one port and keeps them running. This process accepts connections and distributes them
+ * round-robin: left to the kernel, keep-alive connections of proxies pile up at a few processes (38, 26, 0 and 0 of 64 in a run with four).
+ * Forwards each signal to the processes once.
  */
 export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: ClusterOptions): void {
   if (listenSocket !== null) {
-    // left over from a run that was killed; a process that is started again must not remove what the others serve
+    // may be left over from a killed run; removed here because a restarted process must not remove the socket the others serve
     rmSync(listenSocket, { force: true });
   }
   cluster.schedulingPolicy = cluster.SCHED_RR;
@@ -36,7 +36,7 @@ export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: Clus
   const start = starter(serving, new MetricsCollector(() => registry.metrics()));
   const keeper = new ProcessKeeper(processes, start, {
     onReady: (address) => {
-      log.info({ processes, address }, 'all API processes serve');
+      log.info({ processes, address }, 'all API processes are serving');
       process.send?.({ type: 'ready', address } satisfies ProcessReport);
     },
     onCrash: ({ slot, how, pauseMs }) => {
@@ -44,7 +44,7 @@ export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: Clus
       log.error({ slot, pauseMs }, `API process ${slot} ${how}; starting it again`);
     },
     onFailure: ({ slot, how, code }) => {
-      log.error({ slot }, `API process ${slot} ${how}; the command ends`);
+      log.error({ slot }, `API process ${slot} ${how}; the command exits`);
       process.exit(code);
     },
   });
@@ -89,7 +89,7 @@ function starter(serving: Set<Askable>, collector: MetricsCollector): StartProce
   };
 }
 
-/** One that is about to end hears nothing any more; its end is told apart. */
+/** Returns the channel to a process. Messages to a process that is about to end are dropped; its exit is reported separately. */
 function askable(worker: Worker): Askable {
   return {
     tell: (order) => {
@@ -105,8 +105,9 @@ interface Closable {
 }
 
 /**
- * Node loses the connection that it has sent to a process which dies before it took it, and its client would wait for ever. Remembers the
- * last one sent of each address, which is the only one not taken yet; the function returned closes them, which is nothing for those taken.
+ * Works around a gap in Node: a connection sent to a process that dies before accepting it is lost, and its client would wait forever.
+ * Remembers the last connection sent per address, the only one that may not have been accepted yet. The returned function closes them,
+ * which has no effect on accepted ones.
  */
 function rememberConnections({ process }: Worker): () => void {
   const last = new Map<unknown, Closable>();

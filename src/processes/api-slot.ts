@@ -5,16 +5,16 @@ import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { mergeMetrics } from './merge-metrics.ts';
 import type { Order, ProcessReport } from './messages.ts';
 
-/** Tells a process which of several it is, from 1. Set for it, by nobody else. */
+/** Environment variable with the number of an API process, from 1. Set only by the primary process. */
 export const SLOT_VARIABLE = 'TOLLGATE_API_SLOT';
 
-/** What writes metrics in Prometheus' form. */
+/** Source of metrics in Prometheus' text format. */
 export type MetricsSource = Pick<Registry, 'contentType' | 'metrics'>;
 
-/** Until then the process that keeps the others has answered, in ms: it waits a second for each. */
+/** Timeout of the primary process's answer, in ms. It waits a second for the other processes. */
 const ANSWER_WITHIN_MS = 3_000;
 
-/** The place of this process among several behind one port, and the way to whoever keeps them. */
+/** The slot of this process among several behind one port, and its channel to the primary process. */
 export class ApiSlot {
   readonly number: number;
   readonly #orders = new EventEmitter<{ [Type in Order['type']]: [Extract<Order, { type: Type }>] }>();
@@ -27,8 +27,8 @@ export class ApiSlot {
   }
 
   /**
-   * From now on orders are followed, signals are not (a terminal and systemd send them to everybody, and the keeper passes them on once),
-   * and this process ends in order when its keeper is gone: Node would end it at once.
+   * Starts following messages of the primary process and ignoring signals: a terminal and systemd send those to every process, and the
+   * primary forwards them once. Also makes this process shut down cleanly when the primary is gone; Node would end it at once.
    */
   follow(acts: { leave(): void; reload(): void }): void {
     this.#orders.on('leave', acts.leave);
@@ -41,14 +41,14 @@ export class ApiSlot {
     }
   }
 
-  /** Says that this process serves. */
+  /** Reports that this process is serving. */
   ready(address: string): void {
     tell({ type: 'ready', address });
   }
 
   /**
-   * The metrics of all processes, each line with the label `process`. They are not summed: a process that is started again begins at 0, and
-   * Prometheus would take a smaller sum for a new beginning of the whole; and a gauge of one process says nothing about two.
+   * Returns the metrics of all processes, each line with the label `process`. They are not summed: a restarted process begins at 0, and
+   * Prometheus would take a smaller sum for a reset of the whole; and gauges of single processes cannot be added up in general.
    */
   metricsOfAll(registry: Registry): MetricsSource {
     registry.setDefaultLabels({ process: String(this.number) });
@@ -61,7 +61,7 @@ export class ApiSlot {
     };
   }
 
-  /** One question at a time: all who ask meanwhile get its answer. */
+  /** Asks for the metrics of all processes, one question at a time. Concurrent callers share the answer. */
   #askAll(): Promise<readonly string[] | undefined> {
     this.#asked ??= inTimeOrUndefined(this.#ask(), ANSWER_WITHIN_MS).finally(() => {
       this.#asked = undefined;
@@ -84,7 +84,7 @@ export class ApiSlot {
   }
 }
 
-/** Who is gone hears nothing. */
+/** Sends a report to the primary process, unless that is gone. */
 function tell(report: ProcessReport): void {
   if (process.connected) {
     process.send?.(report, undefined, undefined, () => undefined);

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What the process that keeps the others measures: of how many that serve, and the count of those that ended unasked, which it returns. */
+/** Creates the metrics of the primary process: a gauge of serving processes, and the counter of crashes, which it returns. */
 export function createClusterMetrics(registry: Registry, serving: () => number): Counter {
   new Gauge({
     name: 'tollgate_api_processes_serving',
-    help: 'API processes behind this port that serve, of `API_PROCESSES`',
+    help: 'API processes behind this port that are serving, out of `API_PROCESSES`',
     registers: [registry],
     collect() {
       this.set(serving());

@@ -1,9 +1,9 @@
-/** Time a balancer gets to notice that `/readyz` says no, before connections are refused. Not waited for on a desktop. */
+/** Time a load balancer gets to notice that `/readyz` fails before connections are refused, in ms. Skipped outside production. */
 export const BALANCER_NOTICE_MS = 5_000;
-/** Ms to end calls at what was metered and to close everything, beside the time to drain. */
+/** Time to settle unfinished calls at their metered usage and to close everything, after the drain, in ms. */
 const CLOSE_MS = 10_000;
 
-/** Ms that a process of the API gets to end after it was asked to; `drainMs` of them for its calls. */
+/** Returns how long an API process may take to shut down, in ms; `drainMs` of that is for its calls. */
 export function leaveMs(drainMs: number): number {
   return drainMs + BALANCER_NOTICE_MS + CLOSE_MS;
 }

@@ -12,7 +12,7 @@ function registryOf(process: string, count: number): Registry {
   return registry;
 }
 
-test('the lines of a metric stand together, told apart by their process', async () => {
+test('groups the lines of a metric, distinguished by their process', async () => {
   const keeper = new Registry();
   new Gauge({ name: 'serving', help: 'Serving', registers: [keeper] }).set(2);
   const registries = [keeper, registryOf('1', 3), registryOf('2', 4)];
@@ -39,6 +39,6 @@ seconds_count{process="2"} 1
 `);
 });
 
-test('registries without a metric leave no trace', () => {
+test('skips registries without metrics', () => {
   expect(mergeMetrics(['\n', ''])).toBe('\n');
 });

@@ -1,6 +1,6 @@
 /**
- * Puts what several registries say into one text in Prometheus' form, in which the lines of a metric must stand together. Nothing is
- * summed: each process marks its lines with a label of its own, as those of several hosts are told apart.
+ * Merges the output of several registries into one text in Prometheus' format, in which the lines of a metric must be grouped. Nothing is
+ * summed: a label per process distinguishes the lines, as it does for several hosts.
  */
 export function mergeMetrics(texts: readonly string[]): string {
   const families = new Map<string, { readonly head: string; readonly samples: string[] }>();

@@ -1,4 +1,4 @@
-/** What the process that keeps the others says to one of them. */
+/** Messages from the primary process to an API process. */
 export type Order =
   | { readonly type: 'leave' }
   | { readonly type: 'reload' }
@@ -7,10 +7,10 @@ export type Order =
   /** Answers `all-metrics`. */
   | { readonly type: 'all-metrics'; readonly question: number; readonly texts: readonly string[] };
 
-/** What one of them says to it. */
+/** Messages from an API process to the primary process. */
 export type ProcessReport =
   | { readonly type: 'ready'; readonly address: string }
   /** Answers `metrics`. */
   | { readonly type: 'metrics'; readonly question: number; readonly text: string }
-  /** Asks for the metrics of all. */
+  /** Asks for the metrics of all processes. */
   | { readonly type: 'all-metrics'; readonly question: number };

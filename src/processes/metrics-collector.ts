@@ -1,6 +1,6 @@
 import type { Order, ProcessReport } from './messages.ts';
 
-/** A process that can be asked. */
+/** A process that can be sent messages. */
 export interface Askable {
   tell(order: Order): void;
 }
@@ -11,21 +11,21 @@ interface Question {
   answer(): void;
 }
 
-/** Whose event loop is busy for longer is left out of this answer, in ms: Prometheus sees a gap instead of a failed scrape. */
+/** Timeout per answer, in ms. A process whose event loop is busy for longer is left out: Prometheus sees a gap, not a failed scrape. */
 const PATIENCE_MS = 1_000;
 
-/** A scrape arrives at one of the processes behind the port; here it gets what all of them have to say. */
+/** Collects the metrics of all processes. A scrape arrives at only one of those behind the port, which asks here for the others. */
 export class MetricsCollector {
   readonly #own: () => Promise<string>;
   readonly #questions = new Map<number, Question>();
   #last = 0;
 
-  /** `own`: the metrics of the process that keeps the others. */
+  /** `own` returns the metrics of the primary process. */
   constructor(own: () => Promise<string>) {
     this.#own = own;
   }
 
-  /** `others`: all that serve, with the one that says this. */
+  /** Handles a report. `others`: all serving processes, including the sender. */
   receive(
     from: Askable,
     report: Exclude<ProcessReport, { type: 'ready' }>,

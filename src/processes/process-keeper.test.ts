@@ -25,7 +25,7 @@ function keeperOf(count: number) {
   return { keeper, started, heard };
 }
 
-/** All of them serve. */
+/** A keeper whose processes are all serving. */
 function runningKeeper(count: number) {
   const all = keeperOf(count);
   for (const { events } of all.started) {
@@ -42,7 +42,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('all are ready when the last one is', () => {
+test('reports ready when the last process is', () => {
   const { started, heard } = keeperOf(2);
   started[1]!.events.onReady('here');
   expect(heard).toEqual([]);
@@ -50,7 +50,7 @@ test('all are ready when the last one is', () => {
   expect(heard).toEqual(['ready here']);
 });
 
-test('one that ends before all were ready ends the start, with its own code', () => {
+test('a process that ends before all were ready fails the start, with its own code', () => {
   const { started, heard } = keeperOf(2);
   started[0]!.events.onReady('here');
   started[1]!.events.onEnd('ended with code 2', 2);
@@ -59,7 +59,7 @@ test('one that ends before all were ready ends the start, with its own code', ()
   expect(started).toHaveLength(2);
 });
 
-test('one that ends unasked is started again, after longer and longer pauses', () => {
+test('a crashed process is restarted after increasing pauses', () => {
   const { started, heard } = runningKeeper(2);
   for (const pauseMs of [500, 1_000, 2_000]) {
     started.at(-1)!.events.onEnd('died', 1);
@@ -72,7 +72,7 @@ test('one that ends unasked is started again, after longer and longer pauses', (
   }
 });
 
-test('a process that has worked a while is started again soon', () => {
+test('a process that has served for a while is restarted soon', () => {
   const { started, heard } = runningKeeper(2);
   started[1]!.events.onEnd('died', 1);
   jest.advanceTimersByTime(500);
@@ -82,7 +82,7 @@ test('a process that has worked a while is started again soon', () => {
   expect(heard.at(-1)).toBe('2 died, again in 500');
 });
 
-test('the pause is half a minute at most', () => {
+test('the pause is at most half a minute', () => {
   const { started, heard } = runningKeeper(2);
   for (let time = 0; time < 9; time += 1) {
     started.at(-1)!.events.onEnd('died', 1);
@@ -91,14 +91,14 @@ test('the pause is half a minute at most', () => {
   expect(heard.at(-1)).toBe('2 died, again in 30000');
 });
 
-test('with nobody left all is over, never with code 0', () => {
+test('fails when no process is left, never with code 0', () => {
   const { started, heard } = runningKeeper(2);
   started[0]!.events.onEnd('was ended by SIGKILL', 1);
   started[1]!.events.onEnd('ended with code 0', 0);
   expect(heard.at(-1)).toBe('2 ended with code 0, over with 1');
 });
 
-test('one that is being started again counts as somebody', () => {
+test('a process that is being restarted counts as left', () => {
   const { started, heard } = runningKeeper(2);
   started[0]!.events.onEnd('died', 1);
   jest.advanceTimersByTime(500);
@@ -106,14 +106,14 @@ test('one that is being started again counts as somebody', () => {
   expect(heard.at(-1)).toBe('2 died, again in 500');
 });
 
-test('one that does not get ready is ended', () => {
+test('a process that does not become ready is killed', () => {
   const { started } = keeperOf(2);
   started[0]!.events.onReady('here');
   jest.advanceTimersByTime(60_000);
   expect(started.map(({ signals }) => signals)).toEqual([[], ['SIGKILL']]);
 });
 
-test('leaving waits for all and starts none', async () => {
+test('leaving waits for all processes and starts none', async () => {
   const { keeper, started, heard } = runningKeeper(3);
   started[0]!.events.onEnd('died', 1);
   let left = false;
@@ -130,7 +130,7 @@ test('leaving waits for all and starts none', async () => {
   expect(heard).toHaveLength(2);
 });
 
-test('leaving ends at once who does not serve yet, which is no bad end', async () => {
+test('leaving ends processes that are not serving yet at once, which is not a failure', async () => {
   const { keeper, started } = keeperOf(2);
   started[0]!.events.onReady('here');
   const leaving = keeper.leave();
@@ -140,7 +140,7 @@ test('leaving ends at once who does not serve yet, which is no bad end', async (
   await leaving;
 });
 
-test('a process that ends badly on leaving is told of', async () => {
+test('leaving rejects when a process ends with an error', async () => {
   const { keeper, started } = runningKeeper(2);
   const leaving = keeper.leave();
   started[0]!.events.onEnd('ended with code 1', 1);
@@ -148,7 +148,7 @@ test('a process that ends badly on leaving is told of', async () => {
   await expect(leaving).rejects.toThrow('API process 1 ended with code 1');
 });
 
-test('who still runs when time is up is killed; nobody is before', () => {
+test('endRest kills running processes, but only while leaving', () => {
   const { keeper, started } = runningKeeper(2);
   keeper.endRest();
   expect(started.map(({ signals }) => signals)).toEqual([[], []]);

@@ -1,18 +1,18 @@
-/** One process as its keeper sees it. */
+/** The keeper's handle on a process. */
 export interface KeptProcess {
   end(signal: 'SIGTERM' | 'SIGKILL'): void;
 }
 
 export interface KeeperEvents {
-  /** Every process has said for the first time that it serves. */
+  /** Called once every process has reported that it is serving. */
   readonly onReady: (address: string) => void;
-  /** One ended unasked and is started again after `pauseMs`. */
+  /** Called when a process ended unexpectedly; it is restarted after `pauseMs`. */
   readonly onCrash: (crash: {
     readonly slot: number;
     readonly how: string;
     readonly pauseMs: number;
   }) => void;
-  /** One ended before all had been ready, or none is left. `code`: what to exit with, not 0. */
+  /** Called when a process ended before all had been ready, or when none is left. `code`: the exit code to use, not 0. */
   readonly onFailure: (failure: {
     readonly slot: number;
     readonly how: string;
@@ -20,7 +20,7 @@ export interface KeeperEvents {
   }) => void;
 }
 
-/** Starts the process of a slot (from 1) and tells how it fares. */
+/** Starts the process of a slot (from 1) and reports its events. */
 export type StartProcess = (
   slot: number,
   events: { onReady(address: string): void; onEnd(how: string, code: number): void },
@@ -28,24 +28,24 @@ export type StartProcess = (
 
 const PAUSE_FIRST_MS = 500;
 const PAUSE_MAX_MS = 30_000;
-/** A process that was ready this long has worked: the next pause is short again. */
+/** After serving for this long, in ms, a process counts as healthy: the next pause is short again. */
 const WORKED_MS = 10_000;
-/** A process that does not get ready within this is ended, in ms. */
+/** A process that is not ready within this time, in ms, is killed. */
 const READY_WITHIN_MS = 60_000;
 
 interface Slot {
   readonly number: number;
   process: KeptProcess | undefined;
-  /** Of the monotonic clock; undefined: it does not serve yet. */
+  /** When it became ready, on the monotonic clock; undefined while it is not serving. */
   readyAtMs: number | undefined;
-  /** Ends in a row. */
+  /** Number of consecutive unexpected ends. */
   failures: number;
   timer: NodeJS.Timeout | undefined;
 }
 
 /**
- * Keeps several processes of one kind running: one that ends unasked is started again after growing pauses, as long as another one is
- * there. Without any, or before all have been ready once, the end of one is the end of all: whoever started them knows what to do then.
+ * Keeps several processes of one kind running: one that ends unexpectedly is restarted after growing pauses, as long as another one is
+ * left. If none is left, or before all have been ready once, it reports a failure and leaves the reaction to whatever started the command.
  */
 export class ProcessKeeper {
   readonly #start: StartProcess;
@@ -70,8 +70,8 @@ export class ProcessKeeper {
   }
 
   /**
-   * Starts none any more and ends those that do not serve yet. Resolves when all have ended; whoever calls this has told those that serve
-   * to. Rejects when one of them ended badly.
+   * Stops starting processes and ends those that are not serving yet. Resolves when all have ended; the caller must have asked the serving
+   * ones to stop. Rejects if one of them ended with an error.
    */
   async leave(): Promise<void> {
     this.#phase = 'leaving';
@@ -90,7 +90,7 @@ export class ProcessKeeper {
     }
   }
 
-  /** Ends at once what still runs although it was to leave. */
+  /** Kills processes that are still running while leaving. */
   endRest(): void {
     if (this.#phase === 'leaving') {
       for (const { process } of this.#slots) {
