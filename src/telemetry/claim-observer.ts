@@ -4,7 +4,7 @@ import type { ModelMemory } from './model-memory.ts';
 
 const WAIT_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600];
 
-/** How long tasks waited for an engine, from submit to their first claim. */
+/** Creates the histogram of how long tasks waited for an engine, from submit to their first claim. */
 export function createQueueWaitHistogram(registry: Registry): Histogram<'pool'> {
   return new Histogram({
     name: 'tollgate_task_queue_wait_seconds',
@@ -15,7 +15,7 @@ export function createQueueWaitHistogram(registry: Registry): Histogram<'pool'> 
   });
 }
 
-/** To be called for every claimed task. */
+/** Creates the observer, which must be called for every claimed task. */
 export function createClaimObserver(
   wait: Histogram<'pool'>,
   models: ModelMemory,

@@ -6,12 +6,12 @@ import { createRunMetrics, registerEngineGauges, registerGpuGauge } from './engi
 const linesOf = async (registry: Registry): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
-test('every engine that is served is told from the start, its memory where it says so', async () => {
+test('reports every served engine from the start, and the memory of those that report it', async () => {
   const registry = new Registry();
   const engines: Record<string, Partial<Engine>> = {
     comfy: { readMemory: async () => [{ device: 'cuda:0', totalBytes: 24e9, freeBytes: 4e9 }] },
     mute: { readMemory: () => Promise.reject(new Error('no such route')) },
-    away: { readMemory: () => Promise.reject(new Error('is not asked')) },
+    away: { readMemory: () => Promise.reject(new Error('must not be called')) },
   };
   registerEngineGauges(
     registry,
@@ -27,7 +27,7 @@ test('every engine that is served is told from the start, its memory where it sa
   ]);
 });
 
-test('a GPU that is listed no more has no sample', async () => {
+test('a GPU that is no longer listed has no sample', async () => {
   const registry = new Registry();
   const gpus = [0, 1].map((index) => ({ index, usedMiB: 1, totalMiB: 2 }));
   registerGpuGauge(registry, async () => gpus);
@@ -39,7 +39,7 @@ test('a GPU that is listed no more has no sample', async () => {
   ]);
 });
 
-test('runs are timed whether they go well or not, and failures counted by why', async () => {
+test('times successful and failed runs, and counts failures by reason', async () => {
   const registry = new Registry();
   const observe = createRunMetrics(registry);
   observe('sd', 'ok', 1_500);

@@ -5,24 +5,24 @@ import type { EngineSupervision } from '../engines/supervision/supervise-engines
 import type { EngineRests } from '../tasks/engine-rests.ts';
 
 const RUN_SECONDS = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200];
-/** Ms an engine has to say how full its memory is: a scrape waits for it. */
+/** Timeout of an engine's memory report, in ms: a scrape waits for it. */
 const MEMORY_MS = 2_000;
 const MIB = 1_048_576;
 
-/** Called after each run on an engine: `ok`, or why it failed. */
+/** Called after each run on an engine. `outcome`: `ok`, or the code of the failure. */
 type RunObserver = (pool: string, outcome: string, durationMs: number) => void;
 
-/** Times the runs on this host's engines, and counts those that failed by why. */
+/** Creates the metrics of runs on this host's engines: their duration, and failures by code. */
 export function createRunMetrics(registry: Registry): RunObserver {
   const failures = new Counter({
     name: 'tollgate_engine_run_failures_total',
-    help: 'Runs that failed or never began, by engine pool and code; a task may have several',
+    help: 'Runs that failed or never started, by engine pool and code; a task may have several',
     labelNames: ['pool', 'code'],
     registers: [registry],
   });
   const seconds = new Histogram({
     name: 'tollgate_engine_run_seconds',
-    help: 'Time of a run on an engine of this worker, from the claim to its files or its failure',
+    help: 'Duration of a run on an engine of this worker, from the claim to its files or its failure',
     labelNames: ['pool', 'outcome'],
     buckets: RUN_SECONDS,
     registers: [registry],
@@ -36,27 +36,27 @@ export function createRunMetrics(registry: Registry): RunObserver {
   };
 }
 
-/** Counts starts of the servers that this worker runs itself, the first of each among them. `gpu`: its index, or `none`. */
+/** Counts starts of the servers that this worker runs itself, including the first of each. Label `gpu`: the GPU's index, or `none`. */
 export function createServerStartCounter(
   registry: Registry,
 ): (pool: string, gpu: number | undefined) => void {
   const starts = new Counter({
     name: 'tollgate_engine_server_starts_total',
-    help: 'Starts of engine servers by this worker, the first ones and those after a crash',
+    help: 'Starts of engine servers by this worker, including restarts after a crash',
     labelNames: ['pool', 'gpu'],
     registers: [registry],
   });
   return (pool, gpu) => starts.inc({ pool, gpu: gpu ?? 'none' });
 }
 
-/** The servers that this worker runs itself: how many there are, and how many can take work. */
+/** Registers the gauge of servers that this worker runs itself: how many can take work, and how many are still starting. */
 export function registerServerGauge(
   registry: Registry,
   supervision: Pick<EngineSupervision, 'pools' | 'status'>,
 ): void {
   new Gauge({
     name: 'tollgate_engine_servers',
-    help: 'Engine servers that this worker runs, by whether they can take work',
+    help: 'Engine servers that this worker runs: ready for work, or starting',
     labelNames: ['pool', 'state'],
     registers: [registry],
     collect() {
@@ -70,7 +70,7 @@ export function registerServerGauge(
   });
 }
 
-/** Whether this worker takes tasks for each pool that it serves, and how full the memory behind it is where the engine says so. */
+/** Registers the gauges of each pool this worker serves: whether it takes tasks, and the memory that its engine reports. */
 export function registerEngineGauges(
   registry: Registry,
   engines: EnginePools,
@@ -78,7 +78,7 @@ export function registerEngineGauges(
 ): void {
   new Gauge({
     name: 'tollgate_engine_ready',
-    help: 'Whether this worker takes tasks for a pool: 0 while its engine does not answer, or refuses everything',
+    help: 'Whether this worker takes tasks for a pool: 0 while its engine does not answer or rejects everything',
     labelNames: ['pool'],
     registers: [registry],
     collect() {
@@ -90,7 +90,7 @@ export function registerEngineGauges(
   });
   new Gauge({
     name: 'tollgate_engine_memory_bytes',
-    help: 'Memory of the devices behind an engine, as the engine reports it: used by anybody, and in total',
+    help: 'Memory of the devices behind an engine, as the engine reports it: used by any process, and in total',
     labelNames: ['pool', 'device', 'state'],
     registers: [registry],
     async collect() {
@@ -109,11 +109,11 @@ export function registerEngineGauges(
   });
 }
 
-/** How full the GPUs of this host are, where a driver's program says so. */
+/** Registers the gauge of GPU memory on this host, as the driver's tool reports it. */
 export function registerGpuGauge(registry: Registry, readMemory: () => Promise<readonly GpuMemory[]>): void {
   new Gauge({
     name: 'tollgate_gpu_memory_bytes',
-    help: 'Memory of the GPUs of this host: used by anybody, and in total',
+    help: 'Memory of the GPUs of this host: used by any process, and in total',
     labelNames: ['gpu', 'state'],
     registers: [registry],
     async collect() {
@@ -128,7 +128,7 @@ export function registerGpuGauge(registry: Registry, readMemory: () => Promise<r
 }
 
 async function memoryOf(engines: EnginePools, pool: string) {
-  // one that does not say has no sample; that it does not answer is told by tollgate_engine_ready
+  // an engine that does not report its memory has no sample; tollgate_engine_ready shows one that does not answer
   return (
     (await engines
       .find(pool)

@@ -11,11 +11,11 @@ export interface LedgerObservation {
   readonly settlements: SettlementObserver;
   readonly models: ModelMemory;
   readonly tracing: Tracing;
-  /** Told of every batch. */
+  /** Observes every batch. */
   readonly batches: LaneObserver;
 }
 
-/** Counts every settlement once, and leaves the trace of a request with the task it orders. */
+/** Creates the observer that counts every settlement once and stores a request's trace with the task it submits. */
 export function createLedgerObserver(observation: LedgerObservation): LedgerObserver {
   const { settlements, models, tracing, batches } = observation;
   return {
@@ -54,7 +54,7 @@ function factsOfHold({ accountId, model, amount }: HoldRequest): SpanFacts {
   };
 }
 
-/** What was booked, by OpenTelemetry's names where it has one. */
+/** Returns the span attributes of a settlement, under OpenTelemetry's names where they exist. */
 function factsOf({ accountId, usage, provider }: Settlement): SpanFacts {
   return {
     'tollgate.account_id': publicId('account', accountId),
@@ -64,7 +64,7 @@ function factsOf({ accountId, usage, provider }: Settlement): SpanFacts {
   };
 }
 
-/** Ids and flags only, beside the engine's input; it goes when that goes. */
+/** Stores the traceparent, which holds only ids and flags, with the engine's input. It is deleted together with that. */
 function withTrace(request: HoldRequest, traceparent: string | undefined): HoldRequest {
   const { task } = request;
   return task && traceparent !== undefined

@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { HiddenOverhead } from '../invocation/hidden-overhead.ts';
 
-/** What providers were seen to add to inputs, as the bounds of calls have it, read at scrape time. */
+/** Registers the gauges of the tokens that providers add to inputs, as assumed by holds, read at scrape time. */
 export function registerMarginGauges(registry: Registry, overhead: Pick<HiddenOverhead, 'learnt'>): void {
   new Gauge({
     name: 'tollgate_input_margin_ratio',
-    help: 'Provider tokens that a hold assumes for one token of our count, by model; learnt from its reports',
+    help: "Provider tokens that a hold assumes per token counted by Tollgate, by model; learned from the provider's reports",
     labelNames: ['provider', 'model'],
     registers: [registry],
     collect() {
@@ -17,7 +17,7 @@ export function registerMarginGauges(registry: Registry, overhead: Pick<HiddenOv
   });
   new Gauge({
     name: 'tollgate_input_margin_tokens',
-    help: 'Tokens that a hold assumes the provider adds to every call, by model; learnt from its reports',
+    help: "Tokens that a hold assumes the provider adds to every call, by model; learned from the provider's reports",
     labelNames: ['provider', 'model'],
     registers: [registry],
     collect() {

@@ -2,7 +2,7 @@ import { LruMap } from '../lib/lru-map.ts';
 
 const ENTRIES_MAX = 20_000;
 
-/** Which model a hold is for, between its reservation and its settlement, which does not say. */
+/** Remembers the model of a hold from its reservation to its settlement, which does not name it. */
 export class ModelMemory {
   readonly #models = new LruMap<string, string>(ENTRIES_MAX);
 
@@ -10,7 +10,7 @@ export class ModelMemory {
     this.#models.set(holdId, model);
   }
 
-  /** The model's public id, which is forgotten then; `unknown` for a hold of another process. */
+  /** Returns the model's public id and forgets it; `unknown` for a hold of another process. */
   recall(holdId: string): string {
     const model = this.#models.get(holdId) ?? 'unknown';
     this.#models.delete(holdId);

@@ -10,7 +10,7 @@ function finishing(state: Finishing['state'], aborted = false): Finishing {
   return { task: { id: newUuid(), kind: 'video' }, state, lease: { signal } } as unknown as Finishing;
 }
 
-test('every try counts, by where it was made and how it ended; what was thrown is thrown on', async () => {
+test('counts every attempt by place and outcome, and rethrows errors', async () => {
   const registry = new Registry();
   const broken = new Error('no');
   let answer: () => Promise<'settled' | 'fenced'> = async () => 'settled';

@@ -8,13 +8,13 @@ type Finisher = Pick<TaskFinisher, 'finish'>;
 const FINISH_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1_800];
 
 /**
- * The finisher, watched: one time and one span for each try, whether the process that generated the task finishes it (`in_place`) or
- * a job does (`queue`). The outcome is the ending's; `stopped` where the lease told it to stop, `failed` where anything else threw.
+ * Wraps a finisher with a timer and a span per attempt. Place: `in_place` if the process that generated the task finishes it, `queue` if a
+ * job does. Outcome: that of the ending, `stopped` if the lease was aborted, `failed` for any other error.
  */
 export function observedFinisher(finisher: Finisher, registry: Registry, tracing: Tracing): Finisher {
   const times = new Histogram({
     name: 'tollgate_task_finish_seconds',
-    help: 'Time from what an engine made to the settled task: files made, stored, booked',
+    help: "Time from an engine's output to the settled task: processing files, storing them, settling",
     labelNames: ['kind', 'place', 'outcome'],
     buckets: FINISH_SECONDS,
     registers: [registry],

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createOtelTracing } from './otel-tracing.ts';
 
-test('a collector that never answers does not hold a stop up', async () => {
+test('a collector that never answers does not delay shutdown', async () => {
   let asked = 0;
   const collector = createServer(() => {
     asked += 1;

@@ -8,31 +8,31 @@ import type { SpanFacts, SpanOptions, Tracing } from '../lib/tracing.ts';
 import { VERSION } from '../lib/version.ts';
 
 export interface OtelTracingOptions {
-  /** Base address of an OTLP/HTTP collector. */
+  /** Base URL of an OTLP/HTTP collector. */
   readonly endpoint: string;
-  /** Name of this kind of process, e.g. `tollgate-api`; `OTEL_SERVICE_NAME` wins over it. */
+  /** Name of this kind of process, e.g. `tollgate-api`; `OTEL_SERVICE_NAME` overrides it. */
   readonly service: string;
   readonly sampling: TraceSampling;
 }
 
 /** Which traces are kept. */
 export interface TraceSampling {
-  /** Of those that begin here: 0 to 1. */
+  /** Share of the traces started here, 0 to 1. */
   readonly ratio: number;
-  /** A caller who sent a `traceparent` has decided for its trace. */
+  /** Whether a caller's `traceparent` decides for its own trace. */
   readonly followsParent: boolean;
 }
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const EXPORT_TIMEOUT_MS = 5_000;
-/** Spans kept while the collector is slow; more are dropped. */
+/** Maximum spans buffered while the collector is slow; more are dropped. */
 const SPANS_WAITING_MAX = 4_096;
-/** A collector that answers takes a fraction of it; one that hangs must not hold a stop up. */
+/** Timeout of the final export, in ms. A working collector needs a fraction of it; one that hangs must not delay shutdown. */
 const CLOSE_WITHIN_MS = 1_000;
 
 /**
- * Traces by OpenTelemetry, sent as OTLP over HTTP. Its packages are loaded in this file and nowhere else, so an installation without
- * a collector pays neither memory nor time for them.
+ * Creates tracing with OpenTelemetry, exported as OTLP over HTTP. Its packages are loaded only in this file, so an installation without a
+ * collector spends neither memory nor time on them.
  */
 export async function createOtelTracing(options: OtelTracingOptions): Promise<Tracing> {
   const { trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = await import('@opentelemetry/api');
@@ -99,7 +99,7 @@ async function createProvider({ endpoint, service, sampling }: OtelTracingOption
     'service.version': VERSION,
     'service.instance.id': `${hostname()}:${process.pid}`,
   });
-  // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, as its own SDK reads them
+  // reads OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, as OpenTelemetry's own SDK does
   const given = resources.detectResources({ detectors: [resources.envDetector] });
   const root = new sdk.TraceIdRatioBasedSampler(sampling.ratio);
   return new sdk.TracerProvider({
@@ -121,7 +121,7 @@ function toTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** A name only: an error's text may quote what it failed on. */
+/** Returns only the error's code or name: its message may quote customer data. */
 function codeOf(error: unknown): string {
   if (error instanceof AppError) {
     return error.code;

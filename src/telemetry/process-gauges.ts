@@ -5,7 +5,7 @@ import type { Database } from '../store/database.ts';
 import type { DatabaseWatch } from '../store/database-watch.ts';
 import { poolCounts } from '../store/pool-counts.ts';
 
-/** Which version runs, on which Node: always 1. */
+/** Registers the gauge that names the running version and its Node version; its value is always 1. */
 export function registerBuildInfo(registry: Registry): void {
   new Gauge({
     name: 'tollgate_build_info',
@@ -15,7 +15,7 @@ export function registerBuildInfo(registry: Registry): void {
   }).set({ version: VERSION, node: process.version }, 1);
 }
 
-/** Connections of this process's pools, read at scrape time. */
+/** Registers the gauges of this process's connection pools, read at scrape time. */
 export function registerPoolGauges(registry: Registry, database: Database): void {
   new Gauge({
     name: 'tollgate_database_connections',
@@ -32,11 +32,11 @@ export function registerPoolGauges(registry: Registry, database: Database): void
   });
 }
 
-/** What the last look at the database showed, read at scrape time. */
+/** Registers the gauges of the last database check, read at scrape time. */
 export function registerDatabaseGauges(registry: Registry, watch: Pick<DatabaseWatch, 'state'>): void {
   new Gauge({
     name: 'tollgate_database_writable',
-    help: 'Whether the database was a primary that takes writes, and both pools were connected to it, within 15 seconds',
+    help: 'Whether the database was a writable primary, and both pools were connected to it, within the last 15 seconds',
     registers: [registry],
     collect() {
       const { writable, pools } = watch.state;
@@ -58,11 +58,11 @@ export function registerDatabaseGauges(registry: Registry, watch: Pick<DatabaseW
   });
 }
 
-/** Whether Redis took everything that is done there, read at scrape time. */
+/** Registers the gauge of whether Redis accepts everything it is used for, read at scrape time. */
 export function registerRedisGauge(registry: Registry, watch: { readonly isUsable: boolean }): void {
   new Gauge({
     name: 'tollgate_redis_usable',
-    help: 'Whether Redis took a write, a script and a message within the last 15 seconds',
+    help: 'Whether Redis accepted a write, a script and a message within the last 15 seconds',
     registers: [registry],
     collect() {
       this.set(watch.isUsable ? 1 : 0);
@@ -70,11 +70,11 @@ export function registerRedisGauge(registry: Registry, watch: { readonly isUsabl
   });
 }
 
-/** Attempts whose files wait for the storage, read at scrape time. */
+/** Registers the gauge of attempts whose files wait for the storage, read at scrape time. */
 export function registerStorageGauge(registry: Registry, patience: { readonly waiting: number }): void {
   new Gauge({
     name: 'tollgate_storage_waiting',
-    help: 'Files of finished work that wait in scratch because the storage is away',
+    help: 'Files of finished work that wait in the scratch folder because the storage is unavailable',
     registers: [registry],
     collect() {
       this.set(patience.waiting);
@@ -84,11 +84,11 @@ export function registerStorageGauge(registry: Registry, patience: { readonly wa
 
 export type RateDecisionObserver = (store: 'shared' | 'local', refused: RateDimension | null) => void;
 
-/** Counts what the rate limiter decided, and whether Redis or the process by itself did. */
+/** Counts the rate limiter's decisions, and whether they were made in Redis or in this process. */
 export function createRateMetrics(registry: Registry): RateDecisionObserver {
   const decisions = new Counter({
     name: 'tollgate_rate_limit_decisions_total',
-    help: 'Decisions of the rate limiter: `allowed`, or the exhausted dimension; `local` while Redis is away',
+    help: 'Decisions of the rate limiter: `allowed`, or the exhausted dimension; `local` while Redis is unavailable',
     labelNames: ['decision', 'store'],
     registers: [registry],
   });

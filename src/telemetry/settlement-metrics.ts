@@ -2,7 +2,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ProviderAttempt, Settlement, SettleResult } from '../ledger/ledger.types.ts';
 import type { NanoUsd } from '../lib/money.ts';
 
-/** Called once for every hold that this process has settled. */
+/** Called once for every hold that this process settles. */
 export interface SettlementObserver {
   settled(model: string, settlement: Settlement, result: SettleResult): void;
 }
@@ -11,7 +11,7 @@ const ATTEMPT_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const FIRST_TOKEN_SECONDS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const RUN_SECONDS = [0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1_800, 3_600];
 
-/** Provider calls, tokens, money and ended tasks, read off the settlements: what is counted is what was booked. */
+/** Creates the metrics of provider calls, tokens, money and ended tasks. They come from settlements, so they match the ledger. */
 export function createSettlementMetrics(registry: Registry): SettlementObserver {
   const calls = createCallMetrics(registry);
   const money = createMoneyMetrics(registry);
@@ -34,13 +34,13 @@ function createCallMetrics(registry: Registry): Observe {
   const registers = [registry];
   const attempts = new Counter({
     name: 'tollgate_provider_attempts_total',
-    help: 'Calls to providers by how they went; `ok` or the reason',
+    help: 'Calls to providers by outcome: `ok` or the reason of the failure',
     labelNames: ['provider', 'outcome'],
     registers,
   });
   const duration = new Histogram({
     name: 'tollgate_provider_attempt_duration_seconds',
-    help: 'Time of one call to a provider: to the whole answer, or to the first event of a stream',
+    help: 'Duration of one call to a provider: to the whole answer, or to the first event of a stream',
     labelNames: ['provider', 'outcome'],
     buckets: ATTEMPT_SECONDS,
     registers,
@@ -98,19 +98,19 @@ function createMoneyMetrics(registry: Registry): SettlementObserver['settled'] {
   });
   const cost = new Counter({
     name: 'tollgate_provider_cost_usd_total',
-    help: 'Billed to us by providers and engines for ended calls and runs, where they report it; repeated runs are in the margins only',
+    help: 'Billed to the operator by providers and engines for ended calls and runs, if they report it; repeated runs are in the margins only',
     labelNames: ['provider'],
     registers,
   });
   const shortfall = new Counter({
     name: 'tollgate_shortfall_usd_total',
-    help: 'Cost that neither the hold nor free money covered, or beyond what the caller allowed: our loss',
+    help: "Cost not covered by the hold or by free money, or beyond the caller's maximum: the operator's loss",
     labelNames: ['model', 'reason'],
     registers,
   });
   const waived = new Counter({
     name: 'tollgate_waived_usd_total',
-    help: 'Not charged to customers because a provider broke off its answer',
+    help: 'Not charged to customers because a provider did not complete its answer',
     labelNames: ['model', 'provider'],
     registers,
   });
@@ -136,7 +136,7 @@ function createTaskMetrics(registry: Registry): (settlement: Settlement) => void
   const registers = [registry];
   const ended = new Counter({
     name: 'tollgate_tasks_ended_total',
-    help: 'Ended tasks by engine (`none`: before one was asked) and outcome',
+    help: 'Ended tasks by engine (`none`: before one was used) and outcome',
     labelNames: ['engine', 'outcome'],
     registers,
   });
@@ -157,7 +157,7 @@ function createTaskMetrics(registry: Registry): (settlement: Settlement) => void
   };
 }
 
-/** Exact to a cent, which is all that a graph shows; the books are in Postgres. */
+/** Converts to USD as a float. Exact to a cent, which is enough for a graph; the books are in Postgres. */
 function usd(amount: NanoUsd): number {
   return Number(amount) / 1e9;
 }

@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { cachedReading } from '../lib/cached-reading.ts';
 import type { InstallationState, StateReadModel } from './state.read-model.ts';
 
-/** A scrape of ten replicas by two Prometheus servers must not become a load. */
+/** Limits of the database reading, in ms: scrapes of ten replicas by two Prometheus servers must not load the database. */
 const LIMITS = { freshMs: 10_000, timeoutMs: 2_000 };
 const NANO = 1e9;
 
@@ -10,8 +10,8 @@ type Fill = (gauge: Gauge, state: InstallationState) => void;
 type AddGauge = (name: string, help: string, labelNames: string[], fill: Fill) => void;
 
 /**
- * Gauges of what stands in the database, the same from every API process. While it cannot be read they have no value, so
- * that nobody looks at an old one, and `tollgate_state_readable` is 0.
+ * Registers the gauges of the installation's state in the database, the same from every API process. While it cannot be read they have no
+ * value, so that nobody sees a stale one, and `tollgate_state_readable` is 0.
  */
 export function registerStateGauges(registry: Registry, readModel: Pick<StateReadModel, 'read'>): void {
   const read = cachedReading(() => readModel.read(), LIMITS);
@@ -37,7 +37,7 @@ export function registerStateGauges(registry: Registry, readModel: Pick<StateRea
   addDeliveryGauges(add);
   new Gauge({
     name: 'tollgate_state_readable',
-    help: 'Whether the gauges of the database could be read within two seconds',
+    help: 'Whether the gauges of the installation could be read from the database within two seconds',
     registers: [registry],
     async collect() {
       this.set((await read()) === undefined ? 0 : 1);
@@ -61,14 +61,14 @@ function addMoneyGauges(add: AddGauge): void {
       own.set({ kind: row.kind }, row.oldest_seconds);
     }
   });
-  add('tollgate_write_offs_usd', 'Written off so far', ['reason'], (own, { writeOffs }) => {
+  add('tollgate_write_offs_usd', 'Total written off', ['reason'], (own, { writeOffs }) => {
     for (const row of writeOffs) {
       own.set({ reason: row.reason }, Number(row.amount) / NANO);
     }
   });
   add(
     'tollgate_payment_reversals_unbooked_usd',
-    'Taken by payment providers beyond what was paid, and so from no account',
+    'Taken back by payment providers beyond what was paid, and therefore booked to no account',
     [],
     (own, { unbookedReversals }) => own.set(Number(unbookedReversals.amount) / NANO),
   );
@@ -95,7 +95,7 @@ function addTaskGauges(add: AddGauge): void {
   });
   add(
     'tollgate_oldest_waiting_task_seconds',
-    'Age of the oldest task that waits for a worker',
+    'Age of the oldest task waiting for a worker',
     ['pool', 'state'],
     (own, { tasks }) => {
       for (const { pool, state, oldest_seconds } of tasks) {
@@ -107,7 +107,7 @@ function addTaskGauges(add: AddGauge): void {
   );
   add(
     'tollgate_relay_lag_seconds',
-    'Longest wait of a task that has not been handed to its queue: a full queue, or a stalled relay',
+    'Longest wait of a task that has not been put into its queue: the queue is full, or the relay is stalled',
     ['pool', 'state'],
     (own, { tasks }) => {
       for (const { pool, state, relay_seconds } of tasks) {
@@ -119,7 +119,7 @@ function addTaskGauges(add: AddGauge): void {
   );
   add(
     'tollgate_unserved_tasks',
-    'Tasks that wait for an engine of a pool that no live worker serves',
+    'Tasks waiting for an engine of a pool that no live worker serves',
     ['pool'],
     (own, { tasks, slots }) => {
       const served = new Set(slots.map(({ queue }) => queue));
@@ -136,10 +136,10 @@ function addTaskGauges(add: AddGauge): void {
 }
 
 function addDeliveryGauges(add: AddGauge): void {
-  add('tollgate_webhooks_pending', 'Webhooks that wait for a try', [], (own, { deliveries }) =>
+  add('tollgate_webhooks_pending', 'Webhooks waiting for an attempt', [], (own, { deliveries }) =>
     own.set(deliveries.deliveries),
   );
-  add('tollgate_webhook_overdue_seconds', 'How late the most overdue try is', [], (own, { deliveries }) =>
+  add('tollgate_webhook_overdue_seconds', 'Delay of the most overdue attempt', [], (own, { deliveries }) =>
     own.set(deliveries.overdue_seconds),
   );
   add('tollgate_payment_events_pending', 'Payment events not booked yet', [], (own, { paymentEvents }) =>

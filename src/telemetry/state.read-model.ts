@@ -15,7 +15,7 @@ import {
   writeOffTotals,
 } from './state.sql.ts';
 
-/** What the database says of the installation as a whole. Amounts are nano-USD as decimal text, ages in seconds. */
+/** The state of the whole installation, from the database. Amounts are nano-USD as decimal text, ages in seconds. */
 export interface InstallationState {
   readonly holds: readonly {
     readonly kind: 'call' | 'task';
@@ -35,12 +35,15 @@ export interface InstallationState {
   readonly paymentEvents: { readonly events: number; readonly oldest_seconds: number };
   readonly unbookedReversals: { readonly amount: string };
   readonly statementsDue: { readonly accounts: number };
-  /** Null: none was ever recorded. */
+  /** `age_seconds` is null if no backup was ever recorded. */
   readonly backup: { readonly age_seconds: number | null };
   readonly slots: readonly { readonly queue: string; readonly slots: number }[];
 }
 
-/** What stands in the database of an installation, for gauges: holds, write-offs, statements, tasks, deliveries. Throws when the database is away. */
+/**
+ * Reads the state of an installation for gauges: holds, write-offs, statements, tasks, deliveries. Rejects while the database is
+ * unavailable.
+ */
 export class StateReadModel {
   readonly #cells: Cells;
 
@@ -78,7 +81,7 @@ export class StateReadModel {
     };
   }
 
-  /** The trace that a task belongs to; undefined when its request was not traced. */
+  /** Returns the trace that a task belongs to; undefined if its request was not traced. */
   async traceparentOf(taskId: string): Promise<string | undefined> {
     const [row] = await readRows<{ traceparent: string | null }>(
       this.#cells.ofOwned(taskId).sequelize,

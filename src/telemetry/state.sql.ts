@@ -1,12 +1,12 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 task. The trace of the request that submitted it, while what was ordered is known. */
+/** $1: task. → the trace of the request that submitted it, while its parameters are kept */
 export const taskTraceparent: SqlStatement = {
   name: 'telemetry_task_traceparent',
   text: `SELECT parameters->>'traceparent' AS traceparent FROM tasks WHERE id = $1`,
 };
 
-/** Open holds: how many, how much, how old. */
+/** Open holds: count, amount and age of the oldest. */
 export const openHolds: SqlStatement = {
   name: 'telemetry_open_holds',
   text: `SELECT CASE WHEN is_task THEN 'task' ELSE 'call' END AS kind, count(*)::integer AS holds, sum(amount) AS amount,
@@ -14,7 +14,7 @@ export const openHolds: SqlStatement = {
            FROM holds GROUP BY 1`,
 };
 
-/** The totals and the rows that are not in them yet. */
+/** Write-offs by reason: the stored totals plus the rows not yet included in them. */
 export const writeOffTotals: SqlStatement = {
   name: 'telemetry_write_offs',
   text: `SELECT reason, sum(amount) AS amount
@@ -50,28 +50,28 @@ export const pendingPaymentEvents: SqlStatement = {
            FROM webhook_inbox WHERE processed_at IS NULL`,
 };
 
-/** What payment providers took of payments beyond what was paid. */
+/** What payment providers took back beyond what was paid. */
 export const unbookedReversals: SqlStatement = {
   name: 'telemetry_unbooked_reversals',
   text: 'SELECT coalesce(sum(unbooked), 0)::text AS amount FROM payment_standings WHERE unbooked > 0',
 };
 
-/** $1: workers not heard of for this many ms do not count. */
+/** $1: workers that have been silent for this many ms do not count. */
 export const workerSlots: SqlStatement = {
   name: 'telemetry_worker_slots',
   text: `SELECT queue, sum(slots)::integer AS slots FROM worker_slots
           WHERE seen_at > statement_timestamp() - $1 * interval '1 ms' GROUP BY 1`,
 };
 
-/** How old the newest backup is; NULL: none was ever recorded. */
+/** Age of the newest backup; NULL if none was ever recorded. */
 export const newestBackup: SqlStatement = {
   name: 'telemetry_newest_backup',
   text: 'SELECT extract(epoch FROM statement_timestamp() - max(at))::double precision AS age_seconds FROM backups',
 };
 
 /**
- * Accounts that were there last month and whose statement of it is not final. Months are closed in order, so an older one that is not
- * final keeps this one from being it.
+ * Accounts that existed last month and whose statement for it is not final. Months are closed in order, so this also covers accounts with
+ * an older month still open.
  */
 export const statementsDue: SqlStatement = {
   name: 'telemetry_statements_due',

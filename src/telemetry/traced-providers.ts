@@ -2,7 +2,7 @@ import type { ProviderSource } from '../invocation/route-runner.ts';
 import type { Tracing } from '../lib/tracing.ts';
 import type { Provider } from '../providers/provider.types.ts';
 
-/** The providers with a span around each call: until the whole answer, or the first event of a stream. */
+/** Wraps providers with a span around each call, which ends with the whole answer or with the first event of a stream. */
 export function tracedProviders(source: ProviderSource, tracing: Tracing): ProviderSource {
   if (!tracing.enabled) {
     return source;
@@ -22,7 +22,7 @@ export function tracedProviders(source: ProviderSource, tracing: Tracing): Provi
 }
 
 function tracedProvider(provider: Provider, tracing: Tracing): Provider {
-  // the names of OpenTelemetry's conventions for generative AI
+  // names from OpenTelemetry's conventions for generative AI
   const options = (operation: 'chat' | 'embeddings' | 'rerank', model: string) =>
     ({
       kind: 'client',

@@ -3,7 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Tracing } from '../lib/tracing.ts';
 
-/** The route with a span around its handler. The caller's `traceparent` is taken over. */
+/** Wraps a route's handler with a span that continues the caller's `traceparent`. */
 export function tracedRoute(route: Route, tracing: Tracing): Route {
   if (!tracing.enabled) {
     return route;

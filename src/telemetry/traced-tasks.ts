@@ -13,7 +13,7 @@ export interface TracedTasks<Work> {
   readonly parentOf: (taskId: string) => Promise<string | undefined>;
 }
 
-/** A step of a task with a span that belongs to the request that submitted the task. */
+/** Wraps a step of a task with a span that belongs to the trace of the request that submitted the task. */
 export function tracedTaskRuns<Work>(
   name: string,
   runner: TaskRunner<Work>,
@@ -37,7 +37,7 @@ export function tracedTaskRuns<Work>(
   };
 }
 
-/** The engines with a span around what begins and what ends a run; polls are not worth one each. */
+/** Wraps engines with spans around submitting and collecting a run; polls are not worth a span each. */
 export function tracedEngines(pools: EnginePools, tracing: Tracing): EnginePools {
   if (!tracing.enabled) {
     return pools;
