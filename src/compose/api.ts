@@ -45,15 +45,15 @@ import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
 const REAP_EVERY_MS = 5_000;
 
 export interface Api {
-  /** The application. Nobody is turned away for want of time: enough for tests, which share a process and a busy machine with it. */
+  /** The application without admission control: it never rejects calls for lack of capacity. For tests on a busy machine. */
   readonly app: ReturnType<typeof createApp>;
-  /** Stands before the application and lets calls begin in turns while more come than the process can do. */
+  /** The application behind admission control: when more calls come than the process can handle, they start in turns. */
   readonly listener: RequestListener;
-  /** Makes `/readyz` say no, so that a balancer sends nothing more. */
+  /** Makes `/readyz` fail so that a load balancer sends no more requests. */
   announceShutdown(): void;
-  /** To be told of every connection that a server accepts. */
+  /** Must be called for every connection that a server accepts. */
   connectionOpened(connection: Socket): void;
-  /** Lets running calls finish for up to `deadlineMs`, then ends them at what was metered. */
+  /** Lets running calls finish for up to `deadlineMs`, then ends and settles them at their metered usage. */
   drain(deadlineMs: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -67,13 +67,13 @@ interface Identity {
 }
 
 export interface ApiSurroundings {
-  /** Where the built web console is. */
+  /** Folder of the built web console. */
   readonly consoleFolder?: string | undefined;
-  /** What `/metrics` answers; this process's own registry unless given. */
+  /** Source of `/metrics`; this process's own registry by default. */
   readonly metrics?: MetricsSource | undefined;
 }
 
-/** Puts the API together on its foundation. */
+/** Assembles the API on its foundation. */
 export async function composeApi(
   foundation: Foundation,
   { consoleFolder = builtConsoleFolder(), metrics = foundation.registry }: ApiSurroundings = {},
@@ -134,7 +134,7 @@ export async function composeApi(
   };
 }
 
-/** What was taken of the limits: in Redis, or here while that is away. */
+/** Creates the store of rate limit counters: in Redis, or in this process while Redis is unavailable. */
 function composeRates({ config, clock, registry }: Foundation, redis: Redis): FallbackRateStore {
   const metrics = createRateMetrics(registry);
   const shared = new RedisRateStore(redis, config.redisPrefix);
@@ -193,7 +193,7 @@ function composeKernel(
   };
 }
 
-/** Balancers send nothing more, pages follow their account elsewhere, and workers wait for tasks elsewhere. */
+/** Returns the function that announces shutdown: load balancers, event streams and waiting workers then move to other processes. */
 function leaving(
   readiness: { shutDown(): void },
   console: { endStreams(): void },
@@ -234,14 +234,14 @@ async function closeApi(parts: {
   await parts.redis.close();
 }
 
-/** The connection for rate limits and cancels, and who looks whether it is of use: it fails at once and says nothing. */
+/** Opens the connection for rate limits and cancels. It fails fast and logs only at debug level, so a watch reports whether Redis works. */
 function composeRedis({ config, log, registry }: Foundation): {
   readonly connection: Redis;
   readonly watch: RedisWatch;
   close(): Promise<void>;
 } {
   const connection = createProducerConnection(config.redisUrl, (error) =>
-    log.debug({ error }, 'redis is away'),
+    log.debug({ error }, 'Redis is unavailable'),
   );
   const watch = watchRedis(config.redisUrl, config.redisPrefix, log);
   registerRedisGauge(registry, watch);

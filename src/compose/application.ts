@@ -28,7 +28,7 @@ interface Identity {
   readonly keysStore: KeysStore;
 }
 
-/** Every route and page that the parts bring, on one application. */
+/** Builds the application with the routes and pages of all parts. */
 export function composeApplication(
   foundation: Foundation,
   kernel: Kernel,
@@ -80,7 +80,7 @@ function composeAccount(foundation: Foundation, identity: Identity): AccountRout
   };
 }
 
-/** The storage of this API for workers on hosts without one. */
+/** Returns the pages through which workers on hosts without storage use that of this API. */
 function composeWorkerStorage({
   config,
   clock,

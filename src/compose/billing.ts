@@ -35,7 +35,7 @@ import { usageRoutes } from '../usage/usage.routes.ts';
 import { UsageService } from '../usage/usage.service.ts';
 import type { Foundation } from './foundation.ts';
 
-/** How credits are paid: by Stripe, by a button (never where credits are worth anything), or not at all. */
+/** How credits are paid for: with Stripe, with a test button (never where credits are worth money), or not at all. */
 export type PaymentChoice =
   | { readonly kind: 'stripe'; readonly options: StripeOptions }
   | { readonly kind: 'test' }
@@ -47,23 +47,23 @@ export interface BillingParts {
   readonly keysStore: KeysStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Without a trailing slash. */
+  /** Base of links, without a trailing slash. */
   readonly publicUrl: string;
   readonly payment: PaymentChoice;
-  /** Who documents are from, as it stands in tollgate.yaml now. */
+  /** Returns the seller named on documents, as tollgate.yaml has it now. */
   readonly seller: () => Seller | undefined;
 }
 
 export interface BillingSurface {
-  /** Usage, activity, costs, transactions, invoices, checkout and what the payment provider needs. */
+  /** Routes for usage, activity, costs, transactions, invoices, checkout and the payment provider's callbacks. */
   readonly routes: readonly Route[];
-  /** Follows payment events that wait and sessions without news; to be run every minute. Returns how many it looked at. */
+  /** Processes waiting payment events and checks stale checkout sessions. Run it every minute. Returns how many it handled. */
   sweep(limit: number): Promise<number>;
-  /** Reads what payments moved at their provider; to be run every hour. Returns how many moves it kept. */
+  /** Reads the money movements of payments from their provider. Run it every hour. Returns how many it stored. */
   followMoves(): Promise<number>;
 }
 
-/** Stripe where it is configured; a page of our own that takes no money only where its credits are worth none. */
+/** Returns Stripe if it is configured; otherwise the test page, which takes no money, only if test payments are allowed. */
 export function paymentOf(config: Config): PaymentChoice {
   if (config.stripe !== null) {
     return { kind: 'stripe', options: config.stripe };
@@ -71,7 +71,7 @@ export function paymentOf(config: Config): PaymentChoice {
   return { kind: config.testPayments ? 'test' : 'none' };
 }
 
-/** Puts reports and billing together. */
+/** Assembles reports and billing. */
 export function createBillingSurface(parts: BillingParts): BillingSurface {
   const { cells, keysStore, clock } = parts;
   const payment = createPayment(parts);
@@ -95,7 +95,7 @@ export function createBillingSurface(parts: BillingParts): BillingSurface {
   };
 }
 
-/** The statements of accounts, and what puts them on paper. */
+/** Creates the services for account statements and for their documents. */
 export function createStatements(parts: Pick<BillingParts, 'cells' | 'publicUrl' | 'seller'>) {
   const { cells, publicUrl, seller } = parts;
   const readModel = new InvoicesReadModel((accountId) => reportReads(cells.of(accountId).sequelize));
@@ -151,7 +151,7 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
   return { checkout, inbox, moves, routes: paymentEventRoutes({ verify, inbox, log }) };
 }
 
-/** Reports and billing on a process's foundation. */
+/** Assembles reports and billing on a process's foundation. */
 export function composeBilling(foundation: Foundation, keysStore: KeysStore): BillingSurface {
   const { config, cells, movements, clock, log, catalogSource } = foundation;
   const payment = paymentOf(config);

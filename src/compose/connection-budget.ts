@@ -2,10 +2,10 @@ import { run } from '../store/statement.ts';
 import { connectionsAllowed } from './connections.sql.ts';
 import type { Foundation } from './foundation.ts';
 
-/** Warns when the API processes behind this port may open more connections together than the database takes. Never rejects. */
+/** Warns when the API processes behind this port may together open more connections than the database accepts. Never rejects. */
 export async function warnOfConnections({ config, cells, log }: Foundation): Promise<void> {
   const { apiProcesses: processes, databaseConnections } = config;
-  // one of each listens
+  // plus one listening connection per process
   const wanted = processes * (databaseConnections + 1);
   try {
     const [{ most } = { most: 0 }] = await run<{ most: number }>(cells.home.money, connectionsAllowed, []);
@@ -16,6 +16,6 @@ export async function warnOfConnections({ config, cells, log }: Foundation): Pro
       );
     }
   } catch (error) {
-    log.debug({ error }, 'connections not compared');
+    log.debug({ error }, 'could not check the connection limit');
   }
 }

@@ -15,7 +15,7 @@ import { paymentOf } from './billing.ts';
 import type { Foundation } from './foundation.ts';
 import type { MemberParts } from './members.ts';
 
-/** Signing in and out. The kernel knows the sessions, and they know its authenticator: so one of them is asked for late. */
+/** Creates the service for signing in and out. `kernel` is resolved lazily: it needs the sessions, and they need its authenticator. */
 export function composeSessions(
   { cells, clock, config }: Pick<Foundation, 'cells' | 'clock' | 'config'>,
   kernel: () => Kernel,
@@ -28,7 +28,7 @@ export function composeSessions(
   });
 }
 
-/** The operations that the web console has beyond everybody's. `endStreams`: pages that follow their account connect elsewhere. */
+/** Returns the operations that only the web console uses. `endStreams` ends event streams so that pages reconnect to another process. */
 export function composeConsole(
   { cells, config, catalogSource }: Pick<Foundation, 'cells' | 'config' | 'catalogSource'>,
   sessions: SessionsService,
@@ -53,7 +53,7 @@ export function composeConsole(
   return { routes, endStreams: () => events.close() };
 }
 
-/** The web console itself, and the way to it from the bare address. */
+/** Returns the pages of the web console, and the redirect to it from `/`. */
 export function composeConsolePages(
   config: Config,
   folder: string,

@@ -8,14 +8,14 @@ import type { Route } from '../http/route.ts';
 import { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { Foundation } from './foundation.ts';
 
-/** What stands before the application and what it is told of. */
+/** The parts in front of the application that limit work and connections. */
 export interface Entrance {
   readonly loopQueue: EventLoopQueue;
   readonly strangers: StrangerConnections;
 }
 
 export function composeEntrance({ config, registry }: Foundation): Entrance {
-  // a proxy's connections are shared by all who come through it
+  // behind a proxy, one address carries the connections of all its clients
   const perAddress = config.trustedProxies > 0 ? Number.POSITIVE_INFINITY : config.strangerConnections;
   return {
     loopQueue: new EventLoopQueue(),
@@ -23,7 +23,7 @@ export function composeEntrance({ config, registry }: Foundation): Entrance {
   };
 }
 
-/** The application, whose paid calls take turns while more of them come than this process can do. */
+/** Wraps the application so that paid calls take turns when more of them come than this process can handle. */
 export function takeTurns(
   { catalogSource, ledger, registry, log }: Foundation,
   app: RequestListener,

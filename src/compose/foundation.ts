@@ -33,15 +33,15 @@ import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
 import { rootCopies } from './root-copies.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 
-/** What the API and the workers stand on. */
+/** The parts that the API and the workers share. */
 export interface Foundation extends StorageParts {
   readonly config: Config;
   readonly log: Logger;
-  /** The same time on every host: the database's. */
+  /** The database's time, so that every host has the same. */
   readonly clock: Clock;
   readonly registry: Registry;
   readonly tracing: Tracing;
-  /** Which model a hold is for, for the metrics of its settlement. */
+  /** Remembers the model of each hold, for the metrics of its settlement. */
   readonly models: ModelMemory;
   readonly cells: Cells;
   readonly databaseWatch: DatabaseWatch;
@@ -51,15 +51,15 @@ export interface Foundation extends StorageParts {
   readonly ledger: PostgresLedger;
   readonly movements: Movements;
   readonly verifier: LedgerVerifier;
-  /** Undefined: none are kept. */
+  /** Writer of the daily roots of the books; undefined if none are written. */
   readonly bookRoots: BookRoots | undefined;
   /** Lets settlements finish, then closes everything opened here. */
   close(): Promise<void>;
 }
 
 /**
- * Builds the shared parts of a process. Throws ConfigError (storage, roots of the books), CatalogError and what the database throws when it cannot be
- * reached.
+ * Builds the shared parts of a process. Throws ConfigError (storage, roots of the books), CatalogError, or the database's error if it
+ * cannot be reached.
  */
 export async function composeFoundation(
   config: Config,
@@ -118,7 +118,7 @@ function openCells(config: Config, process: 'api' | 'worker', log: Logger) {
   return { database, cells: oneCell(database) };
 }
 
-/** Opens the catalog of a database that this release can work with. Throws CatalogError and what {@link inspectDatabase} throws. */
+/** Checks that this release can work with the database, then opens the catalog. Throws CatalogError, or as {@link inspectDatabase} does. */
 async function openCatalog(
   config: Config,
   process: 'api' | 'worker',
@@ -135,7 +135,7 @@ async function openCatalog(
   });
 }
 
-/** The ledger and what watches it: an API mostly admits calls, a worker mostly ends them. */
+/** Creates the ledger and its observers. Its lanes fit the process: an API mostly admits calls, a worker mostly ends them. */
 function composeLedger(
   { ledgerPlans }: Config,
   process: 'api' | 'worker',
@@ -155,7 +155,7 @@ function composeLedger(
   return { ledgerStore, ledger, models };
 }
 
-/** A catalog without models is a mistake, too: there would be nothing to sell. */
+/** Returns what is wrong with a catalog. Having no models is a mistake too: there would be nothing to sell. */
 function mistakeOf(config: Config, catalog: Catalog): string | undefined {
   return catalog.models.size === 0 ? 'models: is required' : engineMistake(config, catalog);
 }
@@ -171,7 +171,7 @@ function composeBookRoots(config: Config, { sole }: Cells): BookRoots | undefine
   return bookRootsFolder === null ? undefined : new BookRoots(sole.money, bookRootsFolder, copies);
 }
 
-/** Made by us, it would be an empty folder wherever the right one is not mounted. */
+/** Requires that the folder exists. It is not created: that would hide a missing mount behind an empty folder. */
 async function checkRootsFolder({ bookRootsFolder }: Config): Promise<void> {
   const isThere =
     bookRootsFolder === null ||
@@ -184,7 +184,7 @@ async function checkRootsFolder({ bookRootsFolder }: Config): Promise<void> {
   }
 }
 
-/** Keeps the prices of a catalog before it is in force: where charges are made. The role of a worker may not write them. */
+/** Returns the hook that stores a catalog's prices before it takes effect. Only in the API: a worker's database role may not write them. */
 function pricesKeeper(process: 'api' | 'worker', { home }: Cells): CatalogSourceOptions['prepare'] {
   const store = new CatalogStore(home.money);
   return async (catalog, name) => {
@@ -195,8 +195,8 @@ function pricesKeeper(process: 'api' | 'worker', { home }: Cells): CatalogSource
 }
 
 /**
- * Looks for the first time where the database's address leads and what time it is there, and goes on; says so once when what is said
- * to it can be overheard.
+ * Checks for the first time which server the database URL leads to and what time it is there, and keeps checking. Warns once if the
+ * connection is not encrypted.
  */
 async function watchDatabase(
   { databaseUrl, production }: Config,
@@ -219,7 +219,7 @@ async function watchDatabase(
   return watch;
 }
 
-/** Traces where a collector is named. */
+/** Creates tracing if a collector is configured. */
 async function composeTracing(
   { otlpEndpoint, traceSampling }: Config,
   process: 'api' | 'worker',

@@ -22,9 +22,9 @@ import { registerMarginGauges } from '../telemetry/margin-gauges.ts';
 import { tracedProviders } from '../telemetry/traced-providers.ts';
 import type { Foundation } from './foundation.ts';
 
-/** Base64 images make chat bodies large. */
+/** Maximum size of a request body, in bytes. Base64 images make chat bodies large. */
 const BODY_BYTES_MAX = 32 * 2 ** 20;
-/** A process knows within this time, in ms, what another one has learnt of a provider. */
+/** Within this time, in ms, a process learns what another has learned about a provider. */
 const EXCHANGE_EVERY_MS = 10_000;
 
 export interface InvocationParts {
@@ -34,7 +34,7 @@ export interface InvocationParts {
   close(): Promise<void>;
 }
 
-/** Chat, messages, responses, embeddings and rerank, with the providers of the catalog in force. */
+/** Assembles chat, messages, responses, embeddings and rerank with the providers of the catalog in force. */
 export function composeInvocation(
   foundation: Foundation,
   loopQueue: EventLoopQueue,
@@ -84,7 +84,7 @@ export function composeInvocation(
   };
 }
 
-/** What this process learns of providers' inputs, shared with the others. */
+/** Creates the record of tokens that providers add to inputs, shared with other processes. */
 function composeOverhead({ cells, log, registry }: Foundation): HiddenOverhead {
   const overhead = new HiddenOverhead(new HiddenOverheadStore(cells.home.money), log);
   registerMarginGauges(registry, overhead);

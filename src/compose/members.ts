@@ -14,7 +14,7 @@ import { publicId } from '../lib/ids.ts';
 import { AuditStore } from '../operators/audit.store.ts';
 import type { Foundation } from './foundation.ts';
 
-/** People who sign in as themselves. */
+/** The parts for people who sign in with an identity of their own. */
 export interface MemberParts {
   readonly members: MembersService;
   readonly routes: readonly Route[];
@@ -22,7 +22,7 @@ export interface MemberParts {
   close(): Promise<void>;
 }
 
-/** Undefined where no OpenID provider is configured: then nothing of this exists. */
+/** Assembles the parts for members. Returns undefined if no OpenID provider is configured. */
 export function composeMembers(
   { config, clock, cells, log }: Pick<Foundation, 'config' | 'clock' | 'cells' | 'log'>,
   sessions: SessionsService,
@@ -55,7 +55,7 @@ export function composeMembers(
   };
 }
 
-/** Writes what members do into the audit log, under their own names. */
+/** Returns the function that records members' actions in the audit log, under their own names. */
 export function memberActs({ cells }: Pick<Foundation, 'cells'>): Kernel['recordMemberAct'] {
   const audit = new AuditStore(cells.home.sequelize);
   return ({ member, accountId, operationId, path, requestId, address }) =>

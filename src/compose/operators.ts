@@ -56,7 +56,7 @@ import { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts'
 import { createStatements } from './billing.ts';
 import type { Foundation } from './foundation.ts';
 
-/** What the operators' part shares with the rest of the API. */
+/** The parts that operator services share with the rest of the API. */
 export interface OperatorNeeds {
   readonly keys: KeysService;
   readonly keysStore: KeysStore;
@@ -64,13 +64,13 @@ export interface OperatorNeeds {
   readonly authenticator: Authenticator;
   readonly operatorSessions: OperatorSessions;
   readonly ledger: Pick<Ledger, 'reserve'>;
-  /** What each process of the API lets rest. */
+  /** The paused routes of each API process. */
   readonly circuits: Pick<CircuitExchange, 'read'>;
 }
 
 export type OperatorParts = ReturnType<typeof composeOperators>;
 
-/** Operators who signed in in a browser, for the pages at `/admin` and the console. */
+/** Creates the browser sessions of operators, for the pages at `/admin` and the console. */
 export function composeOperatorSessions({
   config,
   clock,
@@ -86,11 +86,13 @@ export function composeOperatorSessions({
   });
 }
 
-/** The operator API and the pages at `/admin`. Their Redis connection is their own: a big listing delays nobody's call. */
+/** Assembles the operator API and the pages at `/admin`. They have their own Redis connection so that large listings do not delay calls. */
 export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   const { config, log, cells, catalogSource } = foundation;
   const { operatorSessions: sessions } = needs;
-  const redis = createProducerConnection(config.redisUrl, (error) => log.debug({ error }, 'redis is away'));
+  const redis = createProducerConnection(config.redisUrl, (error) =>
+    log.debug({ error }, 'Redis is unavailable'),
+  );
   const producer = new Producer(redis, { prefix: config.redisPrefix });
   const pools = () => catalogSource.current.engines.map(({ id }) => id);
   const queueNames = () => queuesOf(pools());
@@ -139,22 +141,22 @@ export function composeOperators(foundation: Foundation, needs: OperatorNeeds) {
   };
 }
 
-/** The queues of an installation with these engine pools. */
+/** Returns the names of all queues of an installation with these engine pools. */
 function queuesOf(pools: readonly string[]): string[] {
   const engines = pools.map((pool) => queueName('generate', pool));
   return [...engines, queueName('postprocess'), queueName('webhooks'), queueName('maintenance')];
 }
 
-/** What the operators' services read of the foundation, and what is made for them alone. */
+/** The parts of the foundation that operator services use, and parts created only for them. */
 type OperatorFoundation = Pick<Foundation, 'cells' | 'movements' | 'verifier' | 'catalog' | 'clock'> & {
   readonly months: MonthClose;
-  /** Engine pools of the catalog. */
+  /** Returns the engine pools of the catalog. */
   readonly pools: () => readonly string[];
-  /** Where the dashboards are; null: nobody said. */
+  /** URL of the dashboards; null if not configured. */
   readonly grafanaUrl: string | null;
 };
 
-/** What the routes of the operator API call. */
+/** Creates the services behind the routes of the operator API. */
 export function composeOperatorServices(
   foundation: OperatorFoundation,
   needs: Omit<OperatorNeeds, 'authenticator'>,
@@ -189,7 +191,7 @@ export function composeOperatorServices(
   };
 }
 
-/** Accounts, their keys, corrections of their books and their statements. */
+/** Creates the services for accounts, their keys, corrections of their books and their statements. */
 function composeAccountServices(
   { cells, movements, months }: OperatorFoundation,
   { keys, keysStore, keyCache }: Pick<OperatorNeeds, 'keys' | 'keysStore' | 'keyCache'>,
@@ -219,7 +221,7 @@ function composeAccountServices(
   };
 }
 
-/** Tasks, their retries, and the webhooks that tell of them. */
+/** Creates the services for tasks, their retries and their webhooks. */
 function composeTaskServices(
   { cells, catalog }: OperatorFoundation,
   ledger: OperatorNeeds['ledger'],

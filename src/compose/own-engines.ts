@@ -13,10 +13,10 @@ import {
 } from '../telemetry/engine-metrics.ts';
 import type { Foundation } from './foundation.ts';
 
-/** What the engines of a host are told from outside. */
+/** The configuration that the engines of a host need. */
 export type EngineHostConfig = EngineSurroundings & Pick<Config, 'dataFolder' | 'variables'>;
 
-/** The engines of this process, and the servers of those that it starts itself. Throws EngineSettingsError. */
+/** Creates the engines of this process and starts the servers it supervises. Throws EngineSettingsError. */
 export async function composeOwnEngines(
   {
     config,
@@ -28,7 +28,7 @@ export async function composeOwnEngines(
 ) {
   const gpus = await discoverGpus(visibleGpus(config.variables));
   const sharesOf = (catalog: Pick<Catalog, 'engines'>) => gpuSharesOf(config, catalog, gpus, serves);
-  // before servers are started that could not work together
+  // checked before any server starts: together they might not fit into the GPU memory
   const shares = sharesOf(catalogSource.current);
   const supervision = await superviseEngines(catalogSource.current.engines, {
     gpus,
@@ -55,8 +55,8 @@ export async function composeOwnEngines(
     engines,
     rooms,
     /**
-     * Builds the engines of the catalog in force in the place of those before, on which nothing may run any more; servers whose settings
-     * are the same go on. Those before stay where the new ones cannot be had.
+     * Replaces the engines with those of the catalog in force. Nothing may be running on the old ones. Servers whose settings did not
+     * change keep running. If the new engines cannot be created, the old ones stay.
      */
     renew: async () => {
       try {
@@ -67,7 +67,7 @@ export async function composeOwnEngines(
         if (!(error instanceof EngineSettingsError)) {
           throw error;
         }
-        log.error({ error: error.message }, 'the engines stay unchanged');
+        log.error({ error: error.message }, 'engines not replaced, the old ones stay in use');
       }
     },
     close: async () => {

@@ -1,13 +1,13 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1: names of the migrations this build needs. → those the database does not have */
+/** $1: names of the migrations this build needs. → those missing in the database */
 export const missingMigrations: SqlStatement = {
   name: 'missing_migrations',
   text: `SELECT needed AS name FROM unnest($1::text[]) needed
           WHERE NOT EXISTS (SELECT 1 FROM schema_migrations m WHERE m.name = needed)`,
 };
 
-/** $1: names of the function files this build has, $2: their checksums. → those that were never applied */
+/** $1: names of this build's function files, $2: their checksums. → those that have not been applied */
 export const missingFunctions: SqlStatement = {
   name: 'missing_functions',
   text: `SELECT needed.name FROM unnest($1::text[], $2::text[]) needed (name, checksum)

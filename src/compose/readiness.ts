@@ -8,9 +8,9 @@ import type { Foundation } from './foundation.ts';
 import { missingFunctions, missingMigrations } from './readiness.sql.ts';
 
 const ANSWER_WITHIN_MS = 500;
-/** Hosts whose clocks differ by more would sign and expire things at each other's cost. */
+/** Maximum clock skew, in ms. With more, signatures and expiry times of one host would be wrong on another. */
 const SKEW_MS_MAX = 60_000;
-/** A settle lane this deep means the database does not keep up: new calls would only wait. */
+/** Maximum depth of the settle lane. A deeper one means that the database cannot keep up: new calls would only wait. */
 const SETTLE_DEPTH_MAX = 2_000;
 
 export interface Readiness {
@@ -19,8 +19,8 @@ export interface Readiness {
 }
 
 /**
- * Whether this process should get requests: database reachable and taking writes, both pools at the same server, schema current,
- * clocks together, lanes moving, not on its way out. Without Redis it still does.
+ * Creates the check whether this process should get requests: the database is reachable and writable, both pools are connected to the same
+ * server, the schema is current, clocks agree, the settle lane keeps up, and the process is not shutting down. It is ready without Redis.
  */
 export function composeReadiness(
   { cells, databaseWatch, ledger }: Foundation,
@@ -29,7 +29,7 @@ export function composeReadiness(
   let leaving = false;
   const files = functionFiles();
   const functions = [files.map((file) => file.name), files.map((file) => file.checksum)];
-  // the second table is made by a migration that the first statement asks for
+  // in this order: the second statement reads a table created by one of the migrations that the first checks
   const schema = async () =>
     (await run(cells.home.money, missingMigrations, [migrationNames()])).length === 0 &&
     (await run(cells.home.money, missingFunctions, functions)).length === 0;

@@ -18,8 +18,8 @@ import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-ga
 import { composeOwnEngines } from './own-engines.ts';
 
 /**
- * Everything a worker without a database runs: the engines of this host and the same generating as beside the database, with its claims
- * and its files at the API. Throws CatalogError, EngineSettingsError.
+ * Assembles a worker without a database: it runs the engines of this host and generates like any worker, but makes its claims and stores
+ * its files through the API. Throws CatalogError, EngineSettingsError.
  */
 export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (pool: string) => boolean) {
   const log = createLogger({ name: 'worker', level: config.logLevel });
@@ -31,7 +31,7 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
     variables: config.variables,
     check: (catalog) => engineMistake(config, catalog),
     filesOf: (catalog) => engineFiles(config, catalog),
-    // what is sold for how much is the API's
+    // prices are recorded by the API
     prepare: async () => undefined,
     log,
   });

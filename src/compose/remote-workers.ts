@@ -16,12 +16,12 @@ import type { TaskParts } from './tasks.ts';
 export interface RemoteWorkers {
   readonly door: TokenDoor;
   readonly routes: readonly Route[];
-  /** Hands out nothing more. */
+  /** Stops handing out tasks. */
   sendAway(): void;
   close(): Promise<void>;
 }
 
-/** The API of workers on hosts without a database. Listens for tasks from the first worker on. */
+/** Assembles the API for workers on hosts without a database. Listens for tasks once the first worker asks for one. */
 export function composeRemoteWorkers(
   { config, cells, storage, catalog, clock, log }: Foundation,
   { claims, turns, dispatch, endings }: TaskParts,
@@ -35,7 +35,7 @@ export function composeRemoteWorkers(
       new TaskSignalsStore(
         cells.sole.openClient,
         (queue) => (queue === undefined || poolOf(queue) !== null) && onWaiting(),
-        (error) => log.debug({ error }, 'not listening'),
+        (error) => log.debug({ error }, 'not listening for task signals'),
       ),
     log,
   });

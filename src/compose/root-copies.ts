@@ -9,11 +9,11 @@ import { createS3Client, S3_CLOCKS, toStorageError } from '../media/s3-client.ts
 import { putS3File } from '../media/s3-put.ts';
 
 const TIMEOUT_MS = 30_000;
-/** A file of a hundred thousand accounts has ten million bytes. */
+/** Size of a multipart upload's parts, in bytes. The file for a hundred thousand accounts has ten million bytes. */
 const PART_BYTES = 16 << 20;
 const MEDIA_TYPE = 'text/plain; charset=utf-8';
 
-/** Where the files of the books' roots go beside their folder. Throws ConfigError for a copy without the folder or the store. */
+/** Returns the copiers for the files of the books' roots. Throws ConfigError for a copy configured without the folder or the store. */
 export function rootCopies({
   bookRootsFolder,
   bookRootsBucket,
@@ -23,7 +23,7 @@ export function rootCopies({
   const copies: RootCopy[] = [];
   if (bookRootsBucket !== null) {
     if (storage.kind !== 's3') {
-      throw new ConfigError('BOOKS_ROOTS_BUCKET: is a bucket of the store that S3_ENDPOINT names: set S3_*');
+      throw new ConfigError('BOOKS_ROOTS_BUCKET: needs the store at S3_ENDPOINT: set S3_* too');
     }
     copies.push(bucketCopy({ ...storage.s3, bucket: bookRootsBucket }));
   }
@@ -31,12 +31,12 @@ export function rootCopies({
     copies.push(webhookCopy(bookRootsWebhook));
   }
   if (copies.length > 0 && bookRootsFolder === null) {
-    throw new ConfigError('BOOKS_ROOTS_DIR is not set: copies are made of the files in it');
+    throw new ConfigError('BOOKS_ROOTS_DIR is not set: the copies are made from the files in that folder');
   }
   return copies;
 }
 
-/** Puts each file into the bucket as `YYYY-MM-DD.txt`, below the prefix of the store. */
+/** Puts each file into the bucket as `YYYY-MM-DD.txt`, under the configured prefix. */
 function bucketCopy(location: S3Settings): RootCopy {
   return async (name, path) => {
     const client = createS3Client(location, S3_CLOCKS);
@@ -51,7 +51,7 @@ function bucketCopy(location: S3Settings): RootCopy {
   };
 }
 
-/** Posts each file to an address of the operator's. */
+/** Posts each file to the operator's URL. */
 function webhookCopy(url: string): RootCopy {
   return async (name, path) => {
     const body = await readFile(path);

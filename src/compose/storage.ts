@@ -11,19 +11,19 @@ import { RemoteStorage } from '../media/storage-remote.ts';
 import { S3Storage } from '../media/storage-s3.ts';
 import { deriveStorageToken } from '../media/storage-token.ts';
 
-/** Where media is, and how it is handed out. */
+/** The media storage and the signers of its URLs. */
 export interface StorageParts {
   readonly storage: Storage;
   readonly signer: UrlSigner;
-  /** Takes uploads that our own API was asked to sign. */
+  /** Signs and verifies uploads that go through the API itself. */
   readonly uploads: UploadSigner;
-  /** Grants uploads to workers on other hosts; undefined where this process itself is such a worker. */
+  /** Grants uploads to workers on other hosts; undefined if this process itself is such a worker. */
   readonly grantUpload: GrantUpload | undefined;
 }
 
 /**
- * The storage that the configuration names. Throws ConfigError for a bucket that is not there or refuses the credentials, for a certificate
- * that is not trusted, and for an API without storage of its own.
+ * Opens the configured storage. Throws ConfigError for a bucket that does not exist or rejects the credentials, for an untrusted
+ * certificate, and for an API with remote storage.
  */
 export async function composeStorage(
   config: Config,
@@ -49,7 +49,7 @@ export async function composeStorage(
     case 'remote': {
       if (process === 'api') {
         throw new ConfigError(
-          'STORAGE is remote, but the API is what remote storage asks: set fs or s3 here',
+          'STORAGE is remote, but this is the API that remote storage uses: set STORAGE to fs or s3 here',
         );
       }
       const storage = new RemoteStorage({ url: choice.url, token: storageToken(config) });
@@ -58,21 +58,21 @@ export async function composeStorage(
   }
 }
 
-/** What workers without storage of their own show to the API. */
+/** Returns the token that workers with remote storage send to the API. */
 function storageToken({ storageToken: configured, secret }: Config): string {
   return configured ?? deriveStorageToken(secret);
 }
 
-/** What the API takes from them: workers that have not heard of a new secret yet still show the one of before. */
+/** Returns the tokens that the API accepts from workers. Tokens from previous secrets count: workers may not have the new secret yet. */
 export function acceptedStorageTokens(config: Config): string[] {
   const previous = config.storageToken === undefined ? config.previousSecrets.map(deriveStorageToken) : [];
   return [storageToken(config), ...previous];
 }
 
-/** Media that is deleted must be gone. A store that cannot be asked is not held against it: not all have versions. */
+/** Warns if the bucket keeps versions, because deleted media must be gone. Ignores stores that do not support the question. */
 async function warnOfVersions(storage: S3Storage, bucket: string, log: Logger): Promise<void> {
   const keeps = await storage.keepsVersions().catch((error: unknown) => {
-    log.debug({ error, bucket }, 'whether the bucket keeps versions is not known');
+    log.debug({ error, bucket }, 'could not find out whether the bucket keeps versions');
     return false;
   });
   if (keeps) {
@@ -83,7 +83,7 @@ async function warnOfVersions(storage: S3Storage, bucket: string, log: Logger): 
   }
 }
 
-/** A wrong setting stops the start; a store that is away does not: everything but media works without it. */
+/** Throws ConfigError for a wrong setting. Only warns if the store is unavailable: everything but media works without it. */
 function judgeBucket(
   error: unknown,
   { bucket, endpoint }: { bucket: string; endpoint: string },

@@ -16,7 +16,7 @@ import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import type { Foundation } from './foundation.ts';
 import type { TaskParts } from './tasks.ts';
 
-/** Endpoints that order, show and end tasks, and those of their webhooks. `stoppablePools`: pools with engines that can end a run. */
+/** Returns the routes that submit, show and cancel tasks and manage webhooks. `stoppablePools`: pools whose engines can stop a run. */
 export function composeTaskRoutes(
   { config, ledger, catalog, catalogSource, cells, storage, clock, log }: Foundation,
   tasks: TaskParts,

@@ -18,13 +18,13 @@ import { WebhookSecretsStore } from '../webhooks/webhook-secrets.store.ts';
 import type { Foundation } from './foundation.ts';
 
 const MEDIA_TTL_MS = 24 * 3_600_000;
-/** Tasks of one account that may be dispatched or running at once, per engine pool. */
+/** Maximum tasks of one account dispatched or running at once, per engine pool. */
 const ACCOUNT_IN_FLIGHT_MAX = 100;
 
-/** The parts of the asynchronous path that the API and the workers both use. */
+/** The parts for asynchronous tasks that the API and the workers both use. */
 export type TaskParts = ReturnType<typeof composeTasks>;
 
-/** Makes {@link TaskParts}. Nothing is opened yet. */
+/** Creates {@link TaskParts}. Opens nothing yet. */
 export function composeTasks({ cells, ledger, storage, config, registry, models, clock }: Foundation) {
   const reads = new TaskReadsStore(cells);
   const dispatch = new TaskDispatchStore(cells, ACCOUNT_IN_FLIGHT_MAX);
@@ -51,7 +51,7 @@ export function composeTasks({ cells, ledger, storage, config, registry, models,
   };
 }
 
-/** Once a start is enough: while a previous secret is configured, what was sealed under it is sealed under the new one. */
+/** Re-encrypts webhook secrets under the current secret while a previous one is configured. Running it once per start is enough. */
 export function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
   if (config.previousSecrets.length > 0) {
     secrets.resealAll().then(

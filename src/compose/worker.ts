@@ -47,21 +47,21 @@ import { composeTasks, type TaskParts } from './tasks.ts';
 
 const TASK_DAYS = 30;
 /**
- * Tasks finished in place wait for the disk and for their settlement most of the time, together some 60 ms: fewer of them would bound the
- * tasks a second of a process that has little to make. Encoders are counted apart.
+ * Tasks finished in place per core. They mostly wait for the disk and for their settlement, some 60 ms together: a lower number would limit
+ * the tasks per second of a process whose files take little work. Encoders have their own limit.
  */
 const IN_PLACE_PER_CORE = 64;
 const IN_PLACE = {
-  /** Thirty pictures of 4 MB: more of them wait on disk, where another host may take them. */
+  /** Thirty pictures of 4 MB. More wait on disk, where another host may take them. */
   bytesMax: 128 * 1024 * 1024,
-  /** Where every place is taken that long, another host may be sooner. */
+  /** Maximum wait for a place, in ms. After that another host may be faster. */
   waitMs: 1_000,
 };
 const WEBHOOK_TIMEOUT_MS = 10_000;
 
 /**
- * Everything a worker process runs. `serves` tells the engine pools it will work for: their servers are started here where
- * tollgate.yaml says how. `postprocesses`: pictures generated here may be finished here. Throws EngineSettingsError.
+ * Assembles a worker process. `serves` selects the engine pools it works for; their servers are started here if tollgate.yaml says how.
+ * `postprocesses`: whether pictures generated here may be finished here. Throws EngineSettingsError.
  */
 export async function composeWorker(
   foundation: Foundation,
@@ -100,7 +100,7 @@ export async function composeWorker(
       deliveries: tasks.deliveries,
       listenSignals: (onWaiting: (queue: string | undefined) => void) =>
         new TaskSignalsStore(cells.sole.openClient, onWaiting, (error) =>
-          log.debug({ error }, 'not listening'),
+          log.debug({ error }, 'not listening for task signals'),
         ),
       log,
     },
@@ -131,7 +131,7 @@ function composeRunners(
 ) {
   void warnOfOldFfmpeg(config.ffmpegPath, log);
   const ffmpeg = createFfmpeg({ ffmpegPath: config.ffmpegPath, ffprobePath: config.ffprobePath });
-  // Jobs wait for disk and database most of the time, so there are more of them than cores; encoders there are not.
+  // Jobs mostly wait for disk and database, so there may be more of them than cores; encoders need a core each.
   const cores = availableParallelism();
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
   const { engines, rests, rooms, leases, workerName: worker } = own;

@@ -403,7 +403,7 @@ describe('the start', () => {
       S3_SECRET_ACCESS_KEY: '',
     };
     await expect(start({ ...none, STORAGE: 'remote', STORAGE_URL: 'http://127.0.0.1:1' })).rejects.toThrow(
-      'STORAGE is remote, but the API is what remote storage asks',
+      'STORAGE is remote, but this is the API that remote storage uses',
     );
   });
 });
