@@ -252,7 +252,7 @@ function topMembers(event: JsonObject, before?: JsonObject, told?: unknown): Jso
     : kept;
 }
 
-/** Returns the members beside a message or delta that belong to it. */
+/** Returns the members of a choice that accompany its message or delta. */
 function choiceMembers(choice: JsonObject): Record<string, unknown> {
   const members: Record<string, unknown> = {};
   for (const name of ['logprobs', 'content_filter_results']) {

@@ -117,7 +117,7 @@ export function createMessagesReader(): EventReader {
 }
 
 class MessagesReader implements EventReader {
-  /** The members beside the closing delta, and the delta itself, as merged so far. */
+  /** Other members of the closing event, and its delta, as merged so far. */
   #closing: Record<string, unknown> = {};
   #delta: Record<string, unknown> = {};
   /** Whether the closing delta reported usage. Until then the output count is a placeholder. */
@@ -235,7 +235,7 @@ class MessagesReader implements EventReader {
   }
 }
 
-/** Members beside the content that describe the message rather than the provider. */
+/** Members other than the content that describe the message rather than the provider. */
 const SHELL_MEMBERS = ['container', 'context_management', 'stop_details'] as const;
 
 function shell(message: JsonObject): JsonObject {

@@ -3,7 +3,7 @@ import type { TokenUsage } from '../lib/usage.ts';
 import type { CallClocks } from '../upstream/call-clocks.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 
-/** Reasons why an upstream call fails, as far as they are handled differently. */
+/** Reasons why an upstream call fails, distinguished only where they are handled differently. */
 export type FailureReason =
   | 'unreachable'
   | 'timeout'

@@ -102,7 +102,7 @@ const upstream = {
   ...common,
   base_url: z
     .url({ protocol: /^https?$/ })
-    .describe('the URL up to but without `/chat/completions`, `/messages` or `/responses`'),
+    .describe('base URL, without `/chat/completions`, `/messages` or `/responses`'),
   api_key: z.string().default('').describe('from the environment, in quotes: see the top of this page'),
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string())

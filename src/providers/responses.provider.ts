@@ -33,8 +33,8 @@ export class ResponsesProvider implements Provider {
   readonly passThrough: readonly string[];
   readonly #client: UpstreamClient;
   /**
-   * Marks this provider's encrypted reasoning. Only the provider that created it can decrypt it; any other rejects the whole request (Azure
-   * beside OpenAI, or two of its regions). A hash, because clients see it.
+   * Marks this provider's encrypted reasoning. Only the provider that created it can decrypt it; any other (Azure instead of OpenAI, or
+   * another Azure region) rejects the whole request. A hash, because clients see it.
    */
   readonly #origin: string;
 

@@ -71,7 +71,7 @@ export class UpstreamClient {
     this.#http = new HttpClient({ origin: url.origin, connections, connectMs: timeouts.connect_ms });
   }
 
-  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}, or AppError service_unavailable when no turn came. */
+  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}, or AppError service_unavailable if it gets no turn in time. */
   async postForJson(call: UpstreamCall): Promise<JsonObject> {
     const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
     const body = await writtenBody(call);
@@ -90,7 +90,7 @@ export class UpstreamClient {
 
   /**
    * Posts and resolves to the event stream once the provider has answered 2xx. Throws {@link ProviderFailure}, also during iteration, or
-   * AppError service_unavailable when no turn came.
+   * AppError service_unavailable if it gets no turn in time.
    */
   async postForEvents(call: UpstreamStreamCall): Promise<AsyncGenerator<EventBatch, void>> {
     const body = await writtenBody(call);
