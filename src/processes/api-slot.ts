@@ -48,7 +48,7 @@ export class ApiSlot {
 
   /**
    * Returns the metrics of all processes, each line with the label `process`. They are not summed: a restarted process begins at 0, and
-   * Prometheus would take a smaller sum for a reset of the whole; and gauges of single processes cannot be added up in general.
+   * Prometheus would take a smaller sum for a reset of the whole; and a gauge of one process says nothing about two.
    */
   metricsOfAll(registry: Registry): MetricsSource {
     registry.setDefaultLabels({ process: String(this.number) });

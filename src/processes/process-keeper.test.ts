@@ -98,7 +98,7 @@ test('fails when no process is left, never with code 0', () => {
   expect(heard.at(-1)).toBe('2 ended with code 0, over with 1');
 });
 
-test('a process that is being restarted counts as left', () => {
+test('a process that is being restarted still counts as running', () => {
   const { started, heard } = runningKeeper(2);
   started[0]!.events.onEnd('died', 1);
   jest.advanceTimersByTime(500);
