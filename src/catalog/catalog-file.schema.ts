@@ -119,15 +119,15 @@ export const modelRoutes = [
     drop: z
       .array(z.enum(['temperature', 'top_p', 'top_k']))
       .optional()
-      .describe('settings removed from requests because this model rejects them; default: by its name'),
+      .describe('settings that this model rejects, removed from requests; default: derived from its name'),
     thinking: z
       .enum(['budget', 'adaptive'])
       .optional()
-      .describe('how this model is asked to think; default: by its name'),
+      .describe('how this model is asked to think; default: derived from its name'),
     tool_ids: z
       .enum(['any', 'openai', 'mistral'])
       .optional()
-      .describe('format that this model requires of tool call ids; default: by its name'),
+      .describe('format that this model requires of tool call ids; default: derived from its name'),
   }),
   z.strictObject({
     engine: z.string().describe('id of an entry of `engines`'),

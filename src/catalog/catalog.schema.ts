@@ -87,7 +87,9 @@ export const modelJson = z
         input_modalities: z
           .array(z.string())
           .meta({ description: 'text, image, file, audio, video: other input is rejected with 400' }),
-        output_modalities: z.array(z.string()).meta({ description: 'text, image, video or embeddings' }),
+        output_modalities: z
+          .array(z.string())
+          .meta({ description: 'text, embeddings, scores, image or video' }),
         tokenizer: z.string().meta({
           description:
             "Tokenizer family used for counts before a call; the charge is based on the provider's count",
