@@ -154,7 +154,7 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
 
 function mediaPart(entry: ModelEntry, path: string, known: KnownIds): Part {
   if (entry.endpoints.length > 1) {
-    throw new CatalogError(`${path}.endpoints: an image or video model has exactly one`);
+    throw new CatalogError(`${path}.endpoints: must be exactly one for an image or video model`);
   }
   const kind = entry.endpoints[0] === 'video' ? 'video' : 'image';
   requireOwnPath(entry, kind, path);
@@ -190,7 +190,7 @@ function requireOwnPath(entry: ModelEntry, kind: 'image' | 'video', path: string
   for (const name of [entry.id, ...entry.aliases]) {
     const fixed = INTERFACE_MODELS.get(name);
     if (fixed !== undefined && fixed !== kind) {
-      throw new CatalogError(`${path}: ${name} is the name of a model with endpoints: [${fixed}]`);
+      throw new CatalogError(`${path}: ${name} is reserved for a model with endpoints: [${fixed}]`);
     }
     if (fixed !== undefined && entry.media) {
       throw new CatalogError(`${path}.media: the options of ${name} are fixed; give the model another name`);

@@ -113,7 +113,7 @@ export async function composeFoundation(
 
 function openCells(config: Config, process: 'api' | 'worker', log: Logger) {
   const database = createDatabase({ ...poolsOf(config), process }, (error) =>
-    log.warn({ error }, 'a database connection broke'),
+    log.warn({ error }, 'a database connection was lost'),
   );
   return { database, cells: oneCell(database) };
 }
@@ -180,7 +180,7 @@ async function checkRootsFolder({ bookRootsFolder }: Config): Promise<void> {
       () => false,
     ));
   if (!isThere) {
-    throw new ConfigError(`BOOKS_ROOTS_DIR: ${bookRootsFolder} is not a folder`);
+    throw new ConfigError(`BOOKS_ROOTS_DIR: ${bookRootsFolder} is not a folder: create or mount it`);
   }
 }
 
