@@ -15,7 +15,7 @@ test.each([
   [
     'an unknown setting',
     'kind: sdcpp, base_url: "http://a", speed: 1',
-    'engines.e.speed: is no setting of kind sdcpp',
+    'engines.e.speed: is not a setting of kind sdcpp',
   ],
   ['slots', 'kind: builtin, slots: 0', 'engines[0].slots: '],
   [
@@ -41,7 +41,7 @@ test.each([
     'video',
     'models.m.routes[0].engine: e does not make videos',
   ],
-  ['kind: novita', '../account', 'image', 'models.m.routes[0].model: "../account" is no path'],
+  ['kind: novita', '../account', 'image', 'models.m.routes[0].model: "../account" must be a path'],
 ])('a route to %s with %s for %s', (engine, model, kind, message) => {
   const mistake = mistakeOf(engine, model, kind);
   expect(mistake?.slice(0, message?.length)).toBe(message);

@@ -1,18 +1,18 @@
-/** A call to the engine's own origin as it is about to leave. */
+/** A call to the engine's own origin, just before it is sent. */
 export interface OutgoingCall {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is sent, empty for none. A form is none: its bytes are made when it leaves. */
+  /** The request body, empty when there is none. Also empty for a form, whose bytes are produced only while it is sent. */
   readonly body: string;
 }
 
-/** Makes the headers that an upstream knows its callers by, anew for each call. */
+/** Produces the headers that authenticate us to an upstream, afresh for each call. */
 export interface CallSigner {
-  /** Headers to add. Throws EngineError where they cannot be had, or the signal's reason. */
+  /** Returns the headers to add. Throws EngineError when they cannot be obtained, or the signal's reason. */
   sign(call: OutgoingCall, signal: AbortSignal | undefined): Promise<Readonly<Record<string, string>>>;
-  /** A call with these headers was answered by 401: whether it should be signed and sent again. Absent: it never should. */
+  /** Returns whether a call with these headers that got a 401 should be signed and sent again. When absent, it never should. */
   renews?(headers: Readonly<Record<string, string>>): boolean;
-  /** Frees connections. */
+  /** Closes connections. */
   close?(): Promise<void>;
 }

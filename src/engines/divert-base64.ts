@@ -4,33 +4,33 @@ import { EngineError, type EngineFailure } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
 
 export interface Diversion {
-  /** Name of the members whose string values, or lists of strings, are base64, e.g. `b64_json`. */
+  /** The name of the JSON members whose values are base64 strings or lists of them, e.g. `b64_json`. */
   readonly member: string;
-  /** Whether the file with that index (from 0) is kept. */
+  /** Returns whether the file with that index (from 0) is kept. */
   readonly wants: (index: number) => boolean;
-  /** Where a wanted file goes that is too large for memory. */
+  /** Returns the path for a kept file that is too large for memory. */
   readonly pathFor: (index: number) => string;
-  /** Most bytes of one decoded file. */
+  /** Maximum size of one decoded file, in bytes. */
   readonly fileBytesMax: number;
 }
 
 export interface DivertedJson {
   /** The document with `#0`, `#1`, … in place of the diverted values; undefined when it is not JSON. */
   readonly json: unknown;
-  /** The wanted ones in order: small ones in memory, others on disk. */
+  /** The kept files in order: small ones in memory, others on disk. */
   readonly files: readonly FileContent[];
 }
 
 const TOO_LARGE: EngineFailure = {
   code: 'output_too_large',
-  message: 'the output is larger than we take',
+  message: 'the output exceeds the maximum size',
   retryable: false,
 };
 
-/** Most bytes of the document without its diverted values. */
+/** Maximum size of the document without its diverted values, in bytes. */
 const REST_BYTES_MAX = 1024 * 1024;
 const FILES_MAX = 16;
-/** Decoded bytes of a file that stays in memory: most pictures, no video. */
+/** Maximum decoded size of a file that stays in memory, in bytes. Most images fit, videos do not. */
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
 const NAME_LENGTH_MAX = 64;
 const QUOTE = 0x22;
@@ -41,8 +41,8 @@ const COMMA = 0x2c;
 const LIST = 0x5b;
 
 /**
- * Reads a JSON document that carries files in base64 without ever holding a large one in memory: those stream into files, and what
- * is left of the document is small. Throws EngineError `output_too_large` or `upstream_malformed`; files written by then are gone.
+ * Reads a JSON document that carries base64 files without ever holding a large one in memory: large files are streamed to disk, and the
+ * rest of the document is small. Throws EngineError `output_too_large` or `upstream_malformed`, after deleting the files written so far.
  */
 export async function divertBase64(
   chunks: AsyncIterable<Buffer>,
@@ -64,7 +64,7 @@ class DivertingReader {
   readonly #diversion: Diversion;
   readonly #rest: Buffer[] = [];
   readonly #files: FileContent[] = [];
-  /** Files on disk, also those that are not whole yet. */
+  /** Files on disk, including incomplete ones. */
   readonly #paths: string[] = [];
   #restBytes = 0;
   #count = 0;
@@ -72,9 +72,9 @@ class DivertingReader {
   #escaped = false;
   #name = '';
   #named = false;
-  /** Between the items of a list that the member holds. */
+  /** Whether we are between the items of a list in the member. */
   #listed = false;
-  /** The decoded bytes of the present value as long as they are few; undefined where it is not wanted or on disk. */
+  /** The decoded bytes of the current value while they are small; undefined when the value is unwanted or on disk. */
   #memory: Buffer[] | undefined;
   #file: FileHandle | undefined;
   #fileBytes = 0;
@@ -103,7 +103,7 @@ class DivertingReader {
     await Promise.all(this.#paths.map((path) => rm(path, { force: true })));
   }
 
-  /** Copies up to the next diverted value; returns where it begins or the chunk ends. */
+  /** Copies bytes up to the next diverted value. Returns the offset where that value begins, or the end of the chunk. */
   async #takeRest(chunk: Buffer, from: number): Promise<number> {
     for (let at = from; at < chunk.length; at += 1) {
       const byte = chunk[at] ?? 0;
@@ -168,7 +168,7 @@ class DivertingReader {
   async #takeValue(chunk: Buffer, from: number): Promise<number> {
     const quote = chunk.indexOf(QUOTE, from);
     const end = quote === -1 ? chunk.length : quote;
-    // JSON may write the slash of base64 with a backslash before it.
+    // JSON may escape the slashes of base64 with a backslash.
     const text = this.#carry + chunk.toString('latin1', from, end).replaceAll('\\', '');
     const whole = quote === -1 ? text.length - (text.length % 4) : text.length;
     this.#carry = text.slice(whole);

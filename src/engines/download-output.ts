@@ -7,53 +7,53 @@ import { toEngineError } from './transport-failure.ts';
 import type { UpstreamResponse } from './upstream-answer.ts';
 import type { UpstreamHttp } from './upstream-http.ts';
 
-/** Most bytes of one output file, by kind of task. */
+/** Maximum size of one output file in bytes, by kind of task. */
 export const OUTPUT_BYTES_MAX: Readonly<Record<EngineRequest['kind'], number>> = {
   image: 32 * 1024 * 1024,
   video: 512 * 1024 * 1024,
 };
 
-/** Most ms that fetching one output file may take, by kind of task. */
+/** Maximum time to download one output file in ms, by kind of task. */
 export const OUTPUT_MS_MAX: Readonly<Record<EngineRequest['kind'], number>> = {
   image: 120_000,
   video: 900_000,
 };
 
 export interface OutputDownload {
-  /** A path below the base URL or a whole URL. It and its redirects may lead to other hosts, which never see our headers. */
+  /** A path below the base URL, or an absolute URL. It and its redirects may lead to other hosts, which never see our headers. */
   readonly from: string;
-  /** The file to write; gone again when the download fails. */
+  /** The file to write. Deleted when the download fails. */
   readonly path: string;
   readonly kind: EngineRequest['kind'];
   readonly signal: AbortSignal;
-  /** Instead of {@link OUTPUT_BYTES_MAX}. */
+  /** Overrides {@link OUTPUT_BYTES_MAX}. */
   readonly bytesMax?: number;
 }
 
 export const OUTPUT_UNAVAILABLE: EngineFailure = {
   code: 'output_unavailable',
-  message: 'the output could not be fetched from the engine',
+  message: 'the output could not be downloaded from the engine',
   retryable: true,
 };
 
 const TOO_LARGE: EngineFailure = {
   code: 'output_too_large',
-  message: 'the output is larger than we take',
+  message: 'the output exceeds the maximum size',
   retryable: false,
 };
 
 const REFUSED: EngineFailure = {
   code: 'output_refused',
-  message: 'the output lies where we do not fetch from',
+  message: 'the output is at an address that we do not download from',
   retryable: false,
 };
 
 const REDIRECTS_MAX = 3;
-/** Statuses of an output that was there once, or needs a fresh URL. */
+/** Statuses of an output that no longer exists, or needs a fresh URL. */
 const GONE = new Set([401, 403, 404, 410]);
 
 /**
- * Streams one output of a finished run into a file. Bytes and time are bounded; the type is not looked at. Throws EngineError
+ * Streams one output of a finished run into a file. Limits its size and time but does not check its type. Throws EngineError
  * (`output_unavailable`, `output_too_large`, `output_refused`, …) or the signal's reason.
  */
 export async function downloadOutput(http: UpstreamHttp, download: OutputDownload): Promise<void> {
@@ -72,10 +72,10 @@ export async function downloadOutput(http: UpstreamHttp, download: OutputDownloa
   throw new EngineError(REFUSED);
 }
 
-/** Where a redirect leads; undefined once the file is written. */
+/** Returns the target of a redirect, or undefined once the file is written. */
 async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload): Promise<URL | undefined> {
   const { path, kind, signal } = download;
-  // a file is no JSON: strict gateways refuse to send it to those who take nothing else
+  // The file is not JSON: strict gateways reject requests that accept only JSON.
   const headers = { accept: '*/*' };
   const call = { method: 'GET' as const, path: url.href, headers, signal, totalMs: OUTPUT_MS_MAX[kind] };
   try {
@@ -134,7 +134,7 @@ function checkPlace(http: UpstreamHttp, url: URL): void {
   if (isEngine || http.privateDownloads) {
     return;
   }
-  // the name of the engine's host is not looked at when it is resolved, so what else listens there must not be reached by it
+  // The addresses of the engine's hostname are not checked on resolution, so URLs must not reach other services on that host.
   if (url.hostname === http.base.hostname) {
     throw new EngineError(REFUSED);
   }

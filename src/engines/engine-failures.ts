@@ -1,13 +1,13 @@
 import { EngineError, type EngineFailure } from './engine.types.ts';
 
-/** The upstream does not know the run (any more), e.g. after its restart. The task path acts on this code. */
+/** The upstream does not know the run, e.g. because it has restarted. The task path acts on this code. */
 export const RUN_LOST: EngineFailure = {
   code: 'run_lost',
-  message: 'the engine does not know this run any more',
+  message: 'the engine no longer knows this run',
   retryable: true,
 };
 
-/** A submit whose answer is lost, at an upstream that cannot be asked. The task path acts on this code. */
+/** A submit whose answer was lost, at an upstream that cannot be asked about it. The task path acts on this code. */
 export const SUBMIT_UNCONFIRMED: EngineFailure = {
   code: 'submit_unconfirmed',
   message: 'it is unknown whether the engine accepted this task',
@@ -44,7 +44,7 @@ export const NO_OUTPUT: EngineFailure = {
   retryable: false,
 };
 
-/** What the operator has to mend: a key, a quota, a missing file or node. No fault of the order. */
+/** A problem the operator has to fix, not one of the request: a key, a quota, a missing file or node. */
 export const MISCONFIGURED: EngineFailure = {
   code: 'upstream_misconfigured',
   message: 'the engine rejected our credentials or configuration',
@@ -57,14 +57,14 @@ const REJECTED: EngineFailure = {
   retryable: false,
 };
 
-/** An engine of this host that is starting, or has ended and not started again. */
+/** An engine on this host that is still starting, or has exited and not been restarted. */
 export const NOT_RUNNING: EngineFailure = {
   code: 'engine_not_running',
-  message: 'the engine of this host does not run',
+  message: 'the engine on this host is not running',
   retryable: true,
 };
 
-/** An engine that takes no connections. */
+/** An engine that accepts no connections. */
 export const UNREACHABLE: EngineFailure = {
   code: 'upstream_unreachable',
   message: 'the engine cannot be reached',
@@ -78,21 +78,21 @@ export const TIMED_OUT: EngineFailure = {
   retryable: true,
 };
 
-/** An engine that takes connections and answers nothing: stopped, or stuck. */
+/** An engine that accepts connections but never responds: it is stopped or stuck. */
 export const NOT_ANSWERING: EngineFailure = {
   code: 'engine_not_answering',
-  message: 'the engine answers nothing',
+  message: 'the engine does not respond',
   retryable: true,
 };
 
-/** Codes of an engine that is not there: nothing was asked of it that could have failed. */
+/** Codes of an engine that is away: no request reached it, so none can have failed. */
 export const ENGINE_AWAY: ReadonlySet<string> = new Set([
   UNREACHABLE.code,
   NOT_RUNNING.code,
   NOT_ANSWERING.code,
 ]);
 
-/** Codes of a run that ended with its engine. */
+/** Codes of a run that ended because its engine did. */
 export const INTERRUPTED: ReadonlySet<string> = new Set([RUN_LOST.code]);
 
 const BY_STATUS: Readonly<Record<number, EngineFailure>> = {
@@ -109,17 +109,17 @@ const BY_STATUS: Readonly<Record<number, EngineFailure>> = {
 
 const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
-/** Pause after a 429 that names none, in ms. */
+/** Wait after a 429 without Retry-After, in ms. */
 const RETRY_AFTER_DEFAULT_MS = 5_000;
 const RETRY_AFTER_MIN_MS = 500;
 
-/** What an HTTP status outside 2xx means for the task. `askedMs`: how long the answer asks to be left alone. */
+/** Returns what an HTTP status outside 2xx means for the task. `askedMs` is the wait that the response asks for, in ms. */
 export function engineFailureOfStatus(status: number, askedMs: number | undefined): EngineFailure {
   const retryAfterMs = askedMs === undefined ? undefined : Math.max(RETRY_AFTER_MIN_MS, askedMs);
   if (status === TOO_MANY_REQUESTS) {
     return {
       code: 'upstream_rate_limited',
-      message: 'the engine takes no more work at the moment',
+      message: 'the engine is not accepting more work right now',
       retryable: true,
       retryAfterMs: retryAfterMs ?? RETRY_AFTER_DEFAULT_MS,
     };
@@ -131,21 +131,23 @@ export function engineFailureOfStatus(status: number, askedMs: number | undefine
   return BY_STATUS[status] ?? UPSTREAM_ERROR;
 }
 
-/** Most characters of an upstream's words that are passed on. */
+/** Maximum number of characters of an upstream's message that are passed on. */
 const SAID_MAX = 2_000;
 
-/** The failure with the upstream's own words about it, where there are any. */
+/** Returns the failure with the upstream's own message added, if there is one. */
 export function withWords(failure: EngineFailure, said: string | null | undefined): EngineFailure {
   return said ? { ...failure, said: said.slice(0, SAID_MAX) } : failure;
 }
 
-/** Whether an answer with this status leaves open that the request was accepted. A 429 or a 503 with Retry-After does not. */
+/**
+ * Returns whether a response with this status leaves it unknown if the request was accepted. A 429, or a 503 with Retry-After, does not.
+ */
 export function leavesOpen(status: number, retryAfterMs: number | undefined): boolean {
   const askedToComeBack = status === UNAVAILABLE && retryAfterMs !== undefined;
   return (status >= 500 && !askedToComeBack) || (status >= 300 && status < 400);
 }
 
-/** The failure a thrown value stands for; anything but an EngineError is an upstream error without details. */
+/** Returns the failure for a thrown value: anything but an EngineError is an upstream error without details. */
 export function failureOf(error: unknown): EngineFailure {
   return error instanceof EngineError ? error.failure : UPSTREAM_ERROR;
 }

@@ -6,25 +6,25 @@ const SEED_SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
 const timeouts = z
   .strictObject({
-    connect_ms: z.int().min(10).max(60_000).default(3_000).describe('TCP and TLS'),
+    connect_ms: z.int().min(10).max(60_000).default(3_000).describe('time to connect, including TLS'),
     first_byte_ms: z
       .int()
       .min(10)
       .max(3_600_000)
       .default(30_000)
-      .describe('from sending a request to the head of its answer'),
-    idle_ms: z.int().min(10).max(600_000).default(30_000).describe('between two pieces of an answer'),
+      .describe('from sending a request to receiving the response headers'),
+    idle_ms: z.int().min(10).max(600_000).default(30_000).describe('between two chunks of a response'),
     total_ms: z
       .int()
       .min(10)
       .max(3_600_000)
       .default(120_000)
-      .describe('a whole call; downloads have 2 minutes (image) or 15 (video)'),
+      .describe('a whole call; downloads have their own limit: 2 minutes (image) or 15 (video)'),
   })
   .prefault({})
   .describe('in milliseconds');
 
-/** What every engine behind HTTP can be told in tollgate.yaml. `id`, `kind`, `slots` and `gpu_memory` are others' to read. */
+/** The settings in tollgate.yaml that all HTTP engines share. `id`, `kind`, `slots` and `gpu_memory` are read elsewhere. */
 export const upstreamFields = {
   id: z.string(),
   kind: z.string(),
@@ -32,28 +32,23 @@ export const upstreamFields = {
   gpu_memory: z.unknown().optional(),
   base_url: z
     .url({ protocol: /^https?$/, message: 'must be an http(s) URL' })
-    .describe('where it listens; private addresses are fine'),
+    .describe('address of the engine; private addresses are allowed'),
   api_key: z.string().default('').describe('sent as `Authorization: Bearer`'),
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be a header name'), z.string())
     .default({})
-    .describe("sent with every call to the base URL's origin, over the ones we set"),
+    .describe("sent with every call to the base URL's origin; they override the headers we set"),
   query: z
     .record(z.string().min(1), z.string())
     .default({})
-    .describe("added to the address of every call to the base URL's origin, e.g. `api-version`"),
+    .describe("query parameters added to every call to the base URL's origin, e.g. `api-version`"),
   timeouts,
-  poll_interval_ms: z
-    .int()
-    .min(10)
-    .max(60_000)
-    .optional()
-    .describe('between two questions after a run, in ms'),
+  poll_interval_ms: z.int().min(10).max(60_000).optional().describe('between two polls of a run, in ms'),
   private_downloads: z
     .boolean()
     .default(false)
     .describe(
-      "whether outputs may be fetched from other hosts in private networks, or another port of the engine's",
+      "whether outputs may be downloaded from other hosts in private networks, or from another port of the engine's host",
     ),
 };
 
@@ -64,13 +59,13 @@ export const kindsField = z
   .default(['image', 'video']);
 export const sizeMultipleField = z.int().min(1).max(256);
 export const seedMaxField = z.int().min(1).max(SEED_SAFE_MAX);
-/** Members added to every request body as they are. */
+/** Members added to every request body unchanged. */
 export const extraField = z.record(z.string(), z.json()).default({});
 
-/** An entry as checked, with what every engine behind HTTP has. */
+/** The shared fields of a validated entry for an HTTP engine. */
 export type UpstreamFields = z.output<z.ZodObject<typeof upstreamFields>>;
 
-/** Checks an entry of `engines:`. Throws EngineSettingsError with one line that names the entry and the setting. */
+/** Validates an entry of `engines:`. Throws EngineSettingsError with one line that names the entry and the setting. */
 export function parseEngineSettings<T extends z.ZodType>(schema: T, settings: EngineSettings): z.output<T> {
   const parsed = schema.safeParse(settings);
   if (parsed.success) {
@@ -79,11 +74,11 @@ export function parseEngineSettings<T extends z.ZodType>(schema: T, settings: En
   const [issue] = parsed.error.issues;
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
   const path = [...(issue?.path ?? []), ...(unknown === undefined ? [] : [unknown])].join('.');
-  const message = unknown === undefined ? issue?.message : `is no setting of kind ${settings.kind}`;
+  const message = unknown === undefined ? issue?.message : `is not a setting of kind ${settings.kind}`;
   throw new EngineSettingsError(`engines.${settings.id}.${path}: ${message}`.replaceAll('\n', ' '));
 }
 
-/** The connections' settings of a checked entry; `authorization` is left out where it is empty. */
+/** Returns the connection settings of a validated entry. An empty `authorization` is omitted. */
 export function toHttpSettings(fields: UpstreamFields, authorization: string): UpstreamHttpSettings {
   return {
     baseUrl: fields.base_url,
@@ -97,7 +92,7 @@ export function toHttpSettings(fields: UpstreamFields, authorization: string): U
   };
 }
 
-/** `Bearer …`, or nothing without a key. */
+/** Returns `Bearer …`, or an empty string without a key. */
 export function bearer(apiKey: string): string {
   return apiKey === '' ? '' : `Bearer ${apiKey}`;
 }

@@ -1,32 +1,32 @@
 import type { FileContent } from '../lib/file-content.ts';
 
-/** What a task asks an engine to make. Built from the task row; the seed is already resolved (never −1). */
+/** The work a task requests from an engine. Built from the task row; the seed is already resolved (never −1). */
 export interface EngineRequest {
-  /** Our id of the task: engines that accept a client-chosen id get it, so a crash can be recovered from. */
+  /** Our task id. Engines that accept a client-chosen id get it, which makes runs recoverable after a crash. */
   readonly taskId: string;
-  /** The fence: which claim of the task this is, from 1. */
+  /** The fence: the number of this claim of the task, from 1. */
   readonly attempt: number;
   readonly kind: 'image' | 'video';
   /** The upstream's name for the model, from the route in tollgate.yaml. */
   readonly model: string;
   readonly prompt: string;
-  /** 0 … 9,999,999,999: more than 32 bits, engines with a narrower seed must map it deterministically. */
+  /** 0 to 9,999,999,999, which exceeds 32 bits: engines with a narrower seed must map it deterministically. */
   readonly seed: bigint;
-  /** Pixels the customer asked for. An engine may return a larger image, never a smaller one; we crop. */
+  /** The requested size in pixels. An engine may return a larger image, never a smaller one; we crop. */
   readonly width: number;
   readonly height: number;
-  /** Denoising steps; undefined where the endpoint has no such field. */
+  /** Denoising steps; undefined when the endpoint has no such field. */
   readonly steps: number | undefined;
-  /** Length of a video in seconds; undefined: the engine's own. */
+  /** Length of a video in seconds; undefined for the engine's default. */
   readonly seconds: number | undefined;
-  /** What the route adds to the body that is sent; for ComfyUI values by place. */
+  /** Members that the route adds to the request body; for ComfyUI, values by place. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** One produced file, before post-processing. Its type is checked by magic bytes, never believed. */
+/** One produced file, before post-processing. Its type is determined from its magic bytes, not from what the engine says. */
 export interface EngineOutput {
   readonly index: number;
-  /** In memory, or written by the engine adapter below the folder it was given. */
+  /** In memory, or a file that the engine adapter wrote below the folder it was given. */
   readonly file: FileContent;
 }
 
@@ -38,9 +38,12 @@ export interface EngineFailure {
   readonly message: string;
   /** Whether another attempt with the same parameters can succeed. */
   readonly retryable: boolean;
-  /** Milliseconds the upstream asked us to wait (429/503). The task waits that long; the pool, when tasks of several accounts do. */
+  /**
+   * Milliseconds the upstream asked us to wait (429/503). The task waits that long, and so does the pool once tasks of several accounts are
+   * waiting.
+   */
   readonly retryAfterMs?: number;
-  /** The upstream's own words, as they came: may quote prompts and keys. */
+  /** The upstream's own message, unfiltered: it may quote prompts and keys. */
   readonly said?: string;
 }
 
@@ -51,25 +54,25 @@ export interface EngineStatus {
   readonly queuePosition?: number;
   /** Present when failed. */
   readonly failure?: EngineFailure;
-  /** What the upstream will bill for this run, in nano-USD, when it says so. */
+  /** What the upstream will bill for this run, in nano-USD, if it says so. */
   readonly costNanoUsd?: bigint;
 }
 
 export interface EngineCapabilities {
   readonly kinds: readonly ('image' | 'video')[];
-  /** Generated sizes are rounded up to this multiple of pixels. */
+  /** Generated sizes are rounded up to a multiple of this many pixels. */
   readonly sizeMultiple: number;
   readonly cancelQueued: boolean;
   readonly cancelRunning: boolean;
-  /** Whether a second submit of the same task costs money: then a lost reference is never answered by a blind re-submit. */
+  /** Whether a second submit of the same task costs money. If so, we never resubmit blindly after losing a reference. */
   readonly paid: boolean;
-  /** Runs live and die with this process: a reference is worth nothing to another one and is not stored. Never of a paid engine. */
+  /** Returns whether runs end with this process, so their references are useless to others and not stored. Never set by a paid engine. */
   readonly transient?: (kind: 'image' | 'video') => boolean;
-  /** Draws by rules instead of by a trained model; its files say so. */
+  /** Whether it draws by rules rather than with a trained model; its files say so. */
   readonly algorithmic?: boolean;
 }
 
-/** The memory of a device behind an engine, whoever fills it. */
+/** The memory of a device behind an engine, whichever process uses it. */
 export interface DeviceMemory {
   /** `cuda:0`, `cpu`, … */
   readonly device: string;
@@ -78,11 +81,11 @@ export interface DeviceMemory {
 }
 
 export interface EngineContext {
-  /** A folder of this attempt's own, removed by the caller afterwards. It may be made when it is first read. */
+  /** A folder for this attempt alone, removed by the caller afterwards. Reading this property may be what creates it. */
   readonly folder: string;
-  /** Aborts on cancel, lost lease, deadline and shutdown. */
+  /** Aborted on cancellation, a lost lease, the deadline and shutdown. */
   readonly signal: AbortSignal;
-  /** Reports 0–1 as work goes on; cheap to call often. */
+  /** Reports progress from 0 to 1; cheap to call often. */
   readonly onProgress: (progress: number) => void;
 }
 
@@ -94,29 +97,32 @@ export interface Engine {
   readonly id: string;
   readonly kind: string;
   readonly capabilities: EngineCapabilities;
-  /** What is wrong with a route to that model, as far as it can be told without asking upstream. */
+  /** Returns what is wrong with a route to that model, as far as can be determined without asking the upstream. */
   modelMistake?(model: string, kind: 'image' | 'video'): string | undefined;
   /** Starts the work. Returns the upstream's reference. Throws {@link EngineError}. */
   submit(request: EngineRequest, context: EngineContext): Promise<string>;
-  /** After a crash without a stored reference: the reference, `null` = certainly never accepted, `'unknown'` = can't tell. */
+  /**
+   * Finds the run after a crash without a stored reference. Returns its reference, `null` when the upstream certainly never accepted it, or
+   * `'unknown'`.
+   */
   recover(request: EngineRequest, context: EngineContext): Promise<string | null | 'unknown'>;
-  /** The state of a submitted run. */
+  /** Returns the state of a submitted run. */
   poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus>;
   /** Downloads the outputs of a succeeded run, small ones into memory, others into `context.folder`. */
   collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]>;
-  /** `stopped`: confirmed; `requested`: asked, not confirmed; `unsupported`: the run goes on. */
+  /** Cancels a run. `stopped`: confirmed; `requested`: asked for but not confirmed; `unsupported`: the run goes on. */
   cancel(reference: string, request: EngineRequest): Promise<'stopped' | 'requested' | 'unsupported'>;
   /** Milliseconds between polls for this kind of work. */
   readonly pollIntervalMs: number;
-  /** Whether it can take work now. Absent: it always can. Rejects only with the signal's reason. */
+  /** Returns whether it can take work now. When absent, it always can. Rejects only with the signal's reason. */
   isReady?(signal: AbortSignal): Promise<boolean>;
-  /** What the upstream lacks for the models that this entry offers, a line each, as it says itself. Throws {@link EngineError}. */
+  /** Asks the upstream what it lacks for the models of this entry. Returns one line per problem. Throws {@link EngineError}. */
   findMistakes?(signal: AbortSignal): Promise<readonly string[]>;
-  /** How full the memory of the upstream's devices is. Throws {@link EngineError}. */
+  /** Returns the memory usage of the upstream's devices. Throws {@link EngineError}. */
   readMemory?(signal: AbortSignal): Promise<readonly DeviceMemory[]>;
-  /** Unloads what fills the upstream's memory, after a run found too little of it. Throws {@link EngineError}. */
+  /** Unloads models from the upstream's memory, after a run found too little of it free. Throws {@link EngineError}. */
   freeMemory?(signal: AbortSignal): Promise<void>;
-  /** Frees sockets, child processes and timers. */
+  /** Releases sockets, child processes and timers. */
   close(): Promise<void>;
 }
 

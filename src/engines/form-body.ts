@@ -1,6 +1,6 @@
 import { FormData } from 'undici';
 
-/** The members of a body as a form: text as it is, everything else as JSON. */
+/** Converts the members of a body into form fields: strings unchanged, everything else as JSON. */
 export function toForm(body: object): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) {

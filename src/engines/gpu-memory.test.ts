@@ -15,7 +15,7 @@ const planned = (needs: readonly GpuNeed[], cards = CARDS.slice(0, 1)) => {
   }
 };
 
-test('pools that give memory back may each need the whole GPU; the GPU is the one there is, or is named', () => {
+test('pools that release memory may each need the whole GPU; the GPU is the only one or is named', () => {
   expect(planned([need('image', 20_000), need('video', 24_000)])).toEqual(['image@0', 'video@0']);
   expect(planned([need('image', 1, { gpu: 1 })], CARDS)).toEqual(['image@1']);
   expect(planned([need('own', 1, { servers: [1] })], CARDS)).toEqual(['own@1']);
@@ -24,13 +24,13 @@ test('pools that give memory back may each need the whole GPU; the GPU is the on
 
 test.each<[string, GpuNeed[], typeof CARDS, string]>([
   [
-    'two that keep it',
+    'two that keep their memory',
     [need('a', 13_000, { keeps: true }), need('b', 12_000, { keeps: true })],
     [FIRST!],
     'engines.a.gpu_memory: 13000 MiB beside b (12000) do not fit on GPU 0, which has 24000',
   ],
   [
-    'one beside another that keeps it',
+    'one beside another that keeps its memory',
     [need('a', 12_001), need('b', 12_000, { keeps: true })],
     [FIRST!],
     'engines.a.gpu_memory: 12001 MiB beside b (12000) do not fit on GPU 0, which has 24000',
@@ -48,13 +48,13 @@ test.each<[string, GpuNeed[], typeof CARDS, string]>([
     'engines.a.gpu_memory: neither nvidia-smi nor rocm-smi shows a GPU of this host',
   ],
   [
-    'which GPU',
+    'an ambiguous GPU',
     [need('a', 1)],
     CARDS,
-    'engines.a.gpu_memory.gpu: this host has 2 GPUs: say on which one it is',
+    'engines.a.gpu_memory.gpu: this host has 2 GPUs: name the one that its server uses',
   ],
   [
-    'a GPU that is not there',
+    'a GPU that does not exist',
     [need('a', 1, { gpu: 7 })],
     CARDS,
     'engines.a.gpu_memory.gpu: this host has no GPU 7',
@@ -63,13 +63,13 @@ test.each<[string, GpuNeed[], typeof CARDS, string]>([
     'runs on several GPUs',
     [need('a', 1, { servers: [0, 1] })],
     CARDS,
-    'engines.a.gpu_memory: its runs share one GPU with others: name that one in process.gpus, or run a worker per GPU',
+    'engines.a.gpu_memory: its runs share one GPU with other pools: name that GPU in process.gpus, or run one worker per GPU',
   ],
-])('what can never fit is told in one line: %s', (_, needs, cards, message) => {
+])('needs that can never fit are reported in one line: %s', (_, needs, cards, message) => {
   expect(planned(needs, cards)).toBe(message);
 });
 
-test('freeing waits until the engine says that there is room', async () => {
+test('freeing memory waits until the engine reports enough of it', async () => {
   let looks = 0;
   let freed = 0;
   const engine = {

@@ -4,26 +4,30 @@ import type { Engine } from './engine.types.ts';
 import type { Gpu } from './gpu-slots.ts';
 import { type EngineSettings, EngineSettingsError } from './registry.ts';
 
-/** Ms an engine has to unload its models, and to have done so. */
+/** Time in ms for an engine to unload its models, until their memory is free. */
 const FREE_MS = 5_000;
 const FREED_LOOK_MS = 200;
 const MIB = 1_048_576;
 
 /** `gpu_memory` of an entry of `engines:`. */
 export const gpuMemorySettings = z.strictObject({
-  mib: z.int().min(1).max(10_000_000).describe('the most that its server takes, models and runs together'),
+  mib: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .describe('the most memory that its server uses, models and runs together'),
   gpu: z
     .int()
     .min(0)
     .max(127)
     .optional()
     .describe(
-      'index of the GPU that it is on; may be left out where its worker sees one, or `process` names it',
+      'index of the GPU that its server uses; may be omitted if its worker sees only one, or if `process` names it',
     ),
 });
 export type GpuMemorySettings = z.output<typeof gpuMemorySettings>;
 
-/** `gpu_memory` of an entry; undefined where it has none. Throws EngineSettingsError. */
+/** Returns the `gpu_memory` of an entry, undefined when it has none. Throws EngineSettingsError. */
 export function parseGpuMemory(entry: EngineSettings): GpuMemorySettings | undefined {
   if (entry.gpu_memory === undefined) {
     return undefined;
@@ -35,26 +39,26 @@ export function parseGpuMemory(entry: EngineSettings): GpuMemorySettings | undef
   return parsed.data;
 }
 
-/** What the server of a pool takes of a GPU. */
+/** The part of a GPU's memory that the server of a pool uses. */
 export interface GpuShare {
   readonly pool: string;
   readonly gpu: number;
   readonly mib: number;
-  /** It never gives memory back while it runs: then its share is nobody else's at any time. */
+  /** Whether it never releases memory while it runs. Its share is then never available to other pools. */
   readonly keeps: boolean;
 }
 
-/** A pool that declares its need, before it is known where its server stands. */
+/** The declared need of a pool, before it is known which GPU its server uses. */
 export interface GpuNeed extends GpuMemorySettings {
   readonly pool: string;
-  /** GPUs that its own servers run on, by `process`; undefined: the server is somebody else's. */
+  /** The GPUs that `process` starts its servers on; undefined when we do not run the server. */
   readonly servers: readonly number[] | undefined;
   readonly keeps: boolean;
 }
 
 /**
- * Where each need is met. Throws EngineSettingsError with one line for what can never fit: needs that are kept and together exceed their
- * GPU, or one that exceeds what those leave.
+ * Assigns each need to its GPUs. Throws EngineSettingsError with one line when they can never fit: when the kept needs together exceed
+ * their GPU, or another need exceeds what those leave.
  */
 export function planGpuMemory(needs: readonly GpuNeed[], gpus: readonly Gpu[]): GpuShare[] {
   const shares = needs.flatMap((need) =>
@@ -92,11 +96,13 @@ function placesOf({ pool, gpu, servers, keeps }: GpuNeed, gpus: readonly Gpu[]):
     throw new EngineSettingsError(`${path}.gpu: this host has no GPU ${missing}`);
   }
   if (servers === undefined && places.length > 1) {
-    throw new EngineSettingsError(`${path}.gpu: this host has ${known.length} GPUs: say on which one it is`);
+    throw new EngineSettingsError(
+      `${path}.gpu: this host has ${known.length} GPUs: name the one that its server uses`,
+    );
   }
   if (!keeps && places.length > 1) {
     throw new EngineSettingsError(
-      `${path}: its runs share one GPU with others: name that one in process.gpus, or run a worker per GPU`,
+      `${path}: its runs share one GPU with other pools: name that GPU in process.gpus, or run one worker per GPU`,
     );
   }
   return places;
@@ -111,8 +117,8 @@ function nameOf({ pool, mib }: GpuShare): string {
 }
 
 /**
- * Has an engine unload its models, and waits until that many MiB are free where it says so. Rejects when it cannot be asked, or does not
- * do it in time.
+ * Makes an engine unload its models, then waits until that many MiB are free, if the engine reports its memory. Rejects when the engine
+ * cannot be asked or takes too long.
  */
 export async function freeMemory(engine: Engine | undefined, mib: number): Promise<void> {
   const signal = AbortSignal.timeout(FREE_MS);

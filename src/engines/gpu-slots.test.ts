@@ -3,7 +3,7 @@ import { discoverGpus, type ReadOutput, readGpuMemory } from './gpu-slots.ts';
 
 const MISSING = Object.assign(new Error('spawn ENOENT'), { code: 'ENOENT' });
 
-/** A host where these programs print that. */
+/** A host where each of these programs prints the given output. */
 function host(programs: Readonly<Record<string, string>>): ReadOutput {
   return async (file) => programs[file] ?? Promise.reject(MISSING);
 }
@@ -35,7 +35,7 @@ test('reads the listing of nvidia-smi', async () => {
   ]);
 });
 
-test('reads that of rocm-smi where there is no NVIDIA driver', async () => {
+test('reads the listing of rocm-smi when there is no NVIDIA driver', async () => {
   expect(await discoverGpus(undefined, AMD)).toEqual([
     { index: 0, name: 'AMD Instinct MI210', memoryMiB: 65_520 },
     { index: 1, name: 'AMD GPU', memoryMiB: 16_368 },
@@ -46,13 +46,13 @@ test('reads that of rocm-smi where there is no NVIDIA driver', async () => {
   ]);
 });
 
-test('no program, no driver, no GPU: none', async () => {
+test('lists none without a program, a driver or a GPU', async () => {
   expect(await discoverGpus(undefined, host({}))).toEqual([]);
   expect(await discoverGpus(undefined, host({ 'nvidia-smi': 'NVIDIA-SMI has failed\n' }))).toEqual([]);
   expect(await discoverGpus(undefined, host({ 'rocm-smi': '{"card0":{"VRAM Total' }))).toEqual([]);
 });
 
-test('of several GPUs those that this process is to see, by index or id; of a part of one none', async () => {
+test('lists only the GPUs visible to this process, by index or id, and none for a part of a GPU', async () => {
   const seen = async (visible: string) => (await discoverGpus(visible, NVIDIA)).map(({ index }) => index);
   expect(await seen('1')).toEqual([1]);
   expect(await seen('0, 1')).toEqual([0, 1]);

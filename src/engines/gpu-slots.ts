@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { z } from 'zod';
 
 export interface Gpu {
-  /** What CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES call it. */
+  /** Its index in CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES. */
   readonly index: number;
   readonly name: string;
   readonly memoryMiB: number;
 }
 
-/** How full the memory of a GPU is. */
+/** The memory usage of a GPU. */
 export interface GpuMemory {
   readonly index: number;
   readonly usedMiB: number;
@@ -19,7 +19,7 @@ export interface GpuMemory {
 export type ReadOutput = (file: string, args: readonly string[]) => Promise<string>;
 
 interface Card extends Gpu, GpuMemory {
-  /** What else CUDA_VISIBLE_DEVICES may call it. */
+  /** The id that CUDA_VISIBLE_DEVICES may name it by instead. */
   readonly uuid: string;
 }
 
@@ -28,7 +28,7 @@ const MIB = 1_048_576;
 const NVIDIA = ['--query-gpu=index,uuid,memory.total,memory.used,name', '--format=csv,noheader,nounits'];
 const AMD = ['--showproductname', '--showmeminfo', 'vram', '--json'];
 
-/** Members as rocm-smi writes them; the series has been called by two names. */
+/** The members in the output of rocm-smi, which has spelled the series in two ways. */
 const amdCard = z.looseObject({
   'VRAM Total Memory (B)': z.coerce.number().positive(),
   'VRAM Total Used Memory (B)': z.coerce.number().min(0),
@@ -38,8 +38,9 @@ const amdCard = z.looseObject({
 const amdCards = z.record(z.string(), z.unknown());
 
 /**
- * The GPUs of this host as nvidia-smi lists them, else rocm-smi; none where neither is there. `visible`: those that this process is to
- * see, by index or id, which these programs do not heed. Parts of a GPU (MIG) are not listed: who sees nothing else sees none here.
+ * Returns the GPUs of this host as listed by nvidia-smi, else by rocm-smi; none when neither is installed. `visible` names those visible to
+ * this process, by index or id, because both programs ignore the environment variables. Parts of a GPU (MIG) are not listed, so a process
+ * that sees only such parts gets an empty list.
  */
 export async function discoverGpus(
   visible: string | undefined,
@@ -52,13 +53,13 @@ export async function discoverGpus(
   return cards.filter(isVisible).map(({ index, name, totalMiB }) => ({ index, name, memoryMiB: totalMiB }));
 }
 
-/** The GPUs that a process with this environment is to see, as its variables name them; undefined: all. */
+/** Returns the GPUs visible to a process with this environment, as its variables name them; undefined for all. */
 export function visibleGpus(variables: Readonly<Record<string, string | undefined>>): string | undefined {
   const { CUDA_VISIBLE_DEVICES: cuda, HIP_VISIBLE_DEVICES: hip, ROCR_VISIBLE_DEVICES: rocr } = variables;
   return cuda ?? hip ?? rocr;
 }
 
-/** How full the GPUs of this host are now, all of them; none where nobody says. */
+/** Returns the current memory usage of all GPUs of this host; empty when neither program reports it. */
 export async function readGpuMemory(readOutput: ReadOutput = runProgram): Promise<GpuMemory[]> {
   const cards = await readCards(readOutput);
   return cards.map(({ index, usedMiB, totalMiB }) => ({ index, usedMiB, totalMiB }));

@@ -4,9 +4,9 @@ import type { EngineContext, EngineFailure, EngineRequest, EngineStatus } from '
 import { failureOf, RUN_LOST } from './engine-failures.ts';
 
 const REFERENCE_PREFIX = 'held:';
-/** A poll looks this long for the end of a run, in ms: it costs nothing, and the answer is there when it is. */
+/** How long a poll waits for a run to end, in ms. Waiting costs nothing and returns the result as soon as there is one. */
 const POLL_WAIT_MS = 30_000;
-/** Runs held at once, ended ones that nobody collected included. */
+/** Maximum number of runs held at once, including finished ones that nobody collected. */
 const RUNS_MAX = 1_000;
 
 interface HeldRun {
@@ -17,16 +17,16 @@ interface HeldRun {
   canceled: boolean;
 }
 
-/** The synchronous calls of this process, dressed as runs that can be polled. They live and die with the process. */
+/** Presents synchronous calls of this process as runs that can be polled. They end with the process. */
 export class HeldRuns {
   readonly #runs = new Map<string, HeldRun>();
 
-  /** Whether a reference is one of these. */
+  /** Returns whether a reference belongs to a held run. */
   static owns(reference: string): boolean {
     return reference.startsWith(REFERENCE_PREFIX);
   }
 
-  /** Begins `make`, which resolves with the file, once per attempt. Returns the reference. */
+  /** Calls `make`, which resolves with the file, once per attempt. Returns the reference. */
   start(
     request: EngineRequest,
     context: EngineContext,
@@ -58,7 +58,7 @@ export class HeldRuns {
     return reference;
   }
 
-  /** Waits a little for the run to end. A run of another process is lost. Throws the signal's reason. */
+  /** Waits up to 30 seconds for the run to end. A run of another process is reported as lost. Throws the signal's reason. */
   async poll(reference: string, signal: AbortSignal): Promise<EngineStatus> {
     const run = this.#runs.get(reference);
     if (!run) {
@@ -69,14 +69,14 @@ export class HeldRuns {
     return this.#statusOf(reference, run);
   }
 
-  /** A finished run's file; the run is forgotten. Undefined when there is none. */
+  /** Forgets the run and returns its file, undefined when there is none. */
   take(reference: string): FileContent | undefined {
     const file = this.#runs.get(reference)?.file;
     this.#runs.delete(reference);
     return file;
   }
 
-  /** Ends the call of a run; whether the upstream stops working nobody knows. */
+  /** Aborts the call of a run. It is unknown whether the upstream stops working on it. */
   async cancel(reference: string): Promise<void> {
     const run = this.#runs.get(reference);
     this.#runs.delete(reference);
@@ -84,7 +84,7 @@ export class HeldRuns {
     await run?.done;
   }
 
-  /** Ends all calls. */
+  /** Aborts all calls. */
   async close(): Promise<void> {
     await Promise.all([...this.#runs.keys()].map((reference) => this.cancel(reference)));
   }
@@ -100,7 +100,7 @@ export class HeldRuns {
     return run.canceled ? { state: 'canceled' } : { state: 'failed', failure: run.failure };
   }
 
-  // An attempt that gave up never collects.
+  // Attempts that gave up never collect their runs.
   #forgetEnded(): void {
     for (const [reference, run] of this.#runs) {
       if (this.#runs.size < RUNS_MAX) {

@@ -20,35 +20,32 @@ const DOWNLOADS_MAX = 3;
 const DOWNLOAD_PAUSE_MS = 250;
 
 export interface LongCall {
-  /** Whether the upstream bills every call it takes. */
+  /** Whether the upstream bills every call it accepts. */
   readonly paid: boolean;
-  /** Name of the members that hold the file in base64; the first is kept. */
+  /** The name of the JSON members that hold a base64 file. Only the first file is kept. */
   readonly member: string;
-  /** Where a large file goes. */
+  /** Returns the path for a file too large for memory. */
   readonly pathFor: () => string;
-  /** Most bytes of the file. */
+  /** Maximum size of the file, in bytes. */
   readonly fileBytesMax: number;
-  /** Tells more of a refusal by its body. */
+  /** Makes a failure more specific, based on the response body. */
   readonly refine: (failure: EngineFailure, json: unknown) => EngineFailure;
 }
 
-/** An answer of any status, with its files beside it. */
+/** A response of any status, with its files separated from the JSON. */
 export interface FiledAnswer extends DivertedJson {
   readonly status: number;
   readonly failure: EngineFailure | undefined;
   readonly retryAfterMs: number | undefined;
 }
 
-/**
- * Orders something by one call whose answer is the result. Throws EngineError, or the signal's reason; what was paid for is never asked
- * for a second time.
- */
+/** Makes a call whose response is the finished result. Throws EngineError, or the signal's reason; never repeats work that was paid for. */
 export async function longCall(http: UpstreamHttp, call: EngineCall, long: LongCall): Promise<DivertedJson> {
   const { paid, refine, member, pathFor, fileBytesMax } = long;
   const diversion = { member, pathFor, fileBytesMax, wants: (index: number) => index === 0 };
   let answer: FiledAnswer;
   try {
-    // What costs nothing may be made twice, and so its call may go over a connection that is there already.
+    // Free work may be done twice, so its call may reuse a kept connection.
     answer = await http.exchange(call, paid ? 'submit' : 'call', (response) =>
       readFiled(response, diversion),
     );
@@ -65,7 +62,7 @@ export async function longCall(http: UpstreamHttp, call: EngineCall, long: LongC
   return answer;
 }
 
-/** Reads an answer whose files are in it. Throws as {@link divertBase64} does. */
+/** Reads a response that contains its files. Throws what {@link divertBase64} throws. */
 export async function readFiled(response: UpstreamResponse, diversion: Diversion): Promise<FiledAnswer> {
   const { status } = response;
   const askedMs = retryAfterMs(response.header);
@@ -76,12 +73,12 @@ export async function readFiled(response: UpstreamResponse, diversion: Diversion
   return { ...diverted, status, retryAfterMs: askedMs, failure };
 }
 
-/** A failure after the upstream did its work: another attempt would pay again. */
+/** Returns a failure that happened after the upstream did its work. Not retryable when paid: another attempt would pay again. */
 export function spent(paid: boolean, failure: EngineFailure): EngineFailure {
   return { ...failure, retryable: failure.retryable && !paid };
 }
 
-/** {@link downloadOutput}, tried again: the next attempt would have to order anew. */
+/** Calls {@link downloadOutput} up to three times, because a new attempt of the task would have to repeat the work. */
 export async function downloadPatiently(http: UpstreamHttp, download: OutputDownload): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -100,7 +97,7 @@ function settled(paid: boolean, error: unknown): unknown {
   if (error instanceof TransportError) {
     return paid && error.sent ? new EngineError(SUBMIT_UNCONFIRMED, { cause: error }) : toEngineError(error);
   }
-  // an engine that is away was asked for nothing, e.g. where nobody could sign the call
+  // No request reached an engine that is away, e.g. because the call could not be signed.
   const isAway = error instanceof EngineError && ENGINE_AWAY.has(error.failure.code);
   return error instanceof EngineError && !isAway ? new EngineError(spent(paid, error.failure)) : error;
 }

@@ -15,7 +15,7 @@ const KINDS = new Map([
   ['remote', kind(false, 20)],
 ]);
 
-test('a pool per engine, with its slots: given, one per GPU, or what the kind is used to', () => {
+test('builds one pool per engine, with its slots: as set, one per GPU, or the default of the kind', () => {
   const entries: EngineSettings[] = [
     { id: 'local', kind: 'builtin' },
     { id: 'gpu', kind: 'builtin', slots: 'auto' },
@@ -44,7 +44,7 @@ test.each([
   ],
   [[{ id: 'a', kind: 'builtin', slots: 0 }], 'engines[0].slots'],
   [[{ id: 'a', kind: 'builtin', slots: 'many' }], 'engines[0].slots'],
-])('%j is refused, naming %s', (entries, place) => {
+])('%j is rejected, naming %s', (entries, place) => {
   expect(() => buildEngines(entries, KINDS, 1)).toThrow(EngineSettingsError);
   expect(() => buildEngines(entries, KINDS, 1)).toThrow(place);
 });

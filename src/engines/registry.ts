@@ -1,39 +1,40 @@
 import { z } from 'zod';
 import type { Engine } from './engine.types.ts';
 
-/** An entry of `engines:` in tollgate.yaml. What the kind needs beside these is checked by its factory. */
+/** An entry of `engines:` in tollgate.yaml. The factory of the kind validates the other settings. */
 export interface EngineSettings {
   readonly id: string;
   readonly kind: string;
   readonly [setting: string]: unknown;
 }
 
-/** Makes the engine of one entry. Throws EngineSettingsError. */
+/** A kind of engine. */
 export interface EngineKind {
+  /** Creates the engine of one entry. Throws EngineSettingsError. */
   create(settings: EngineSettings): Engine;
-  /** Runs at once where the entry says nothing. */
+  /** Concurrent runs when the entry sets none. */
   readonly slotsDefault: number;
-  /** Whether its servers give their memory back when they are asked to. */
+  /** Whether its servers release their memory on request. */
   readonly freesMemory?: true;
-  /** Paths of the files that an entry names. Throws nothing, also for an entry with mistakes. */
+  /** Returns the paths of the files that an entry names. Never throws, even for an invalid entry. */
   files?(settings: EngineSettings): string[];
 }
 
-/** An entry of `engines:` that cannot be used. The message is one line that names it. */
+/** An invalid entry of `engines:`. The message is one line that names it. */
 export class EngineSettingsError extends Error {
   override readonly name = 'EngineSettingsError';
 }
 
 export interface EnginePool {
   readonly engine: Engine;
-  /** Runs this host may have going at once. */
+  /** Maximum number of concurrent runs on this host. */
   readonly slots: number;
 }
 
 const SLOTS_MAX = 1_000;
 const SLOTS = z.union([z.literal('auto'), z.int().min(1).max(SLOTS_MAX)]).optional();
 
-/** The engines of this installation by pool; a pool is named after its engine. Owns them. */
+/** The engines of this installation by pool. A pool is named after its engine. The registry owns its engines. */
 export class EngineRegistry {
   #pools: ReadonlyMap<string, EnginePool>;
 
@@ -41,7 +42,7 @@ export class EngineRegistry {
     this.#pools = pools;
   }
 
-  /** Pools in the order of tollgate.yaml. */
+  /** Pool names in the order of tollgate.yaml. */
   get names(): string[] {
     return [...this.#pools.keys()];
   }
@@ -51,17 +52,20 @@ export class EngineRegistry {
     return this.names.filter((name) => this.find(name)?.capabilities.cancelRunning);
   }
 
-  /** The engine of a pool; undefined when this host has none. */
+  /** Returns the engine of a pool; undefined when this host has none. */
   find(pool: string): Engine | undefined {
     return this.#pools.get(pool)?.engine;
   }
 
-  /** Runs at once on this host; 0 without such a pool. */
+  /** Returns the maximum number of concurrent runs on this host; 0 when there is no such pool. */
   slots(pool: string): number {
     return this.#pools.get(pool)?.slots ?? 0;
   }
 
-  /** Takes the place of its engines by those of `next`, which is used up by it. Closes the ones before: to be called when nothing runs on them. */
+  /**
+   * Replaces its engines with those of `next`, which must not be used afterwards, and closes the old ones. Call it only when nothing runs
+   * on them.
+   */
   async replace(next: EngineRegistry): Promise<void> {
     const before = new EngineRegistry(this.#pools);
     this.#pools = next.#pools;
@@ -75,8 +79,8 @@ export class EngineRegistry {
 }
 
 /**
- * Builds the engines of tollgate.yaml. `slots: auto` means one per GPU of this host, `gpus` of them. Throws EngineSettingsError for
- * an unknown kind, an id used twice, or slots that make no sense.
+ * Builds the engines of tollgate.yaml. `slots: auto` means one per GPU of this host (`gpus`). Throws EngineSettingsError for an unknown
+ * kind, a duplicate id, or invalid slots.
  */
 export function buildEngines(
   entries: readonly EngineSettings[],

@@ -1,14 +1,14 @@
 import type { EngineRequest } from './engine.types.ts';
 
 /**
- * The task's seed within what an engine takes, 0 to `max`: itself where it fits, else its remainder, so that the same seed always
- * gives the same picture.
+ * Maps the task's seed to the engine's range, 0 to `max`: unchanged when it fits, else its remainder, so the same seed always gives the
+ * same image.
  */
 export function fitSeed(seed: bigint, max: number): number {
   return Number(seed % (BigInt(max) + 1n));
 }
 
-/** Width and height in pixels, rounded up to the engine's multiple; what is over is cropped later. */
+/** Returns width and height in pixels, rounded up to the engine's multiple. The excess is cropped later. */
 export function fitSize(
   { width, height }: Pick<EngineRequest, 'width' | 'height'>,
   multiple: number,
@@ -17,7 +17,7 @@ export function fitSize(
   return { width: roundUp(width), height: roundUp(height) };
 }
 
-/** A body with what the route adds to it: members of objects in both are added to those there are, all others replaced. */
+/** Returns a body with the members that the route adds. Objects present in both are merged, all other values replaced. */
 export function withExtra(body: object, extra: EngineRequest['extra']): Record<string, unknown> {
   const whole: Record<string, unknown> = { ...body };
   for (const [name, value] of Object.entries(extra ?? {})) {

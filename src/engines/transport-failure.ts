@@ -13,7 +13,7 @@ const FAILURES: Readonly<Record<TransportReason, EngineFailure>> = {
   too_long: MALFORMED,
 };
 
-/** The failure of a call without a whole answer; other errors as they are. */
+/** Converts a TransportError into an EngineError. Returns other errors unchanged. */
 export function toEngineError(error: unknown): unknown {
   return error instanceof TransportError
     ? new EngineError(withWords(FAILURES[error.reason], error.words), { cause: error })

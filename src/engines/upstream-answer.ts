@@ -2,17 +2,17 @@ import { retryAfterMs } from '../upstream/retry-after.ts';
 import type { EngineFailure } from './engine.types.ts';
 import { engineFailureOfStatus, withWords } from './engine-failures.ts';
 
-/** The head of an answer, with its body still to come. */
+/** The status and headers of a response whose body is still to be read. */
 export interface UpstreamResponse {
   readonly status: number;
   header(name: string): string | undefined;
   /** The body; can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
-  /** The same as a whole. Throws TransportError when it has more bytes. */
+  /** Reads the whole body. Throws TransportError when it exceeds `bytesMax`. */
   whole(bytesMax: number): Promise<Buffer>;
 }
 
-/** An answer outside 2xx is one, too: `failure` says what it means. */
+/** A response of any status. For one outside 2xx, `failure` says what it means. */
 export interface UpstreamAnswer {
   readonly status: number;
   readonly json: unknown;
@@ -22,7 +22,7 @@ export interface UpstreamAnswer {
 
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Reads an answer whose body is JSON; anything else is undefined. Throws TransportError for one of more than 4 MiB. */
+/** Reads a response with a JSON body; `json` is undefined for any other body. Throws TransportError when it exceeds 4 MiB. */
 export async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;
   const text = (await response.whole(ANSWER_BYTES_MAX)).toString('utf8');

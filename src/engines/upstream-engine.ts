@@ -11,13 +11,13 @@ import { UpstreamHttp, type UpstreamHttpSettings } from './upstream-http.ts';
 
 interface UpstreamConnection {
   readonly http: UpstreamHttpSettings;
-  /** Ms between two questions after a run where the entry says nothing. */
+  /** Ms between two polls of a run when the entry sets none. */
   readonly pollIntervalMs: number;
-  /** What is asked for to see whether the upstream answers at all. */
+  /** The path requested to check that the upstream responds at all. */
   readonly readyPath: string;
 }
 
-/** What engines behind an HTTP API have in common: an entry of tollgate.yaml, connections, and a pace of questions. */
+/** What engines behind an HTTP API have in common: an entry of tollgate.yaml, connections and a poll interval. */
 export abstract class UpstreamEngine<Settings extends UpstreamFields> implements Engine {
   readonly id: string;
   readonly kind: string;
@@ -48,7 +48,7 @@ export abstract class UpstreamEngine<Settings extends UpstreamFields> implements
     request: EngineRequest,
   ): Promise<'stopped' | 'requested' | 'unsupported'>;
 
-  /** Most upstreams take no id of the client's: whether they accepted a run whose answer was lost cannot be told. */
+  /** Returns `'unknown'`: most upstreams accept no client-chosen id, so we cannot find a run whose reference was lost. */
   async recover(_request: EngineRequest, _context: EngineContext): Promise<string | null | 'unknown'> {
     return 'unknown';
   }

@@ -17,41 +17,44 @@ export interface UpstreamHttpSettings {
   readonly headers: Readonly<Record<string, string>>;
   /** Signs every call to this origin. Closed with the connections. */
   readonly signer?: CallSigner | undefined;
-  /** Added to the address of every call to this origin that does not say otherwise. */
+  /** Query parameters added to every call to this origin that does not set them itself. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Ms for TCP and TLS. */
+  /** Ms to connect, including TLS. */
   readonly connectMs: number;
-  /** Ms from sending a request to the head of its answer. */
+  /** Ms from sending a request to receiving the response headers. */
   readonly firstByteMs: number;
-  /** Ms between two pieces of an answer. */
+  /** Ms between two chunks of a response. */
   readonly idleMs: number;
-  /** Ms for a whole call; downloads have their own. */
+  /** Ms for a whole call; downloads have their own limit. */
   readonly totalMs: number;
-  /** Whether outputs may lie on other hosts in private networks. */
+  /** Whether outputs may be on other hosts in private networks. */
   readonly privateDownloads: boolean;
 }
 
 export interface EngineCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Appended to the base URL; or a whole URL. */
+  /** A path to append to the base URL, or an absolute URL. */
   readonly path: string;
   readonly json?: object;
   readonly form?: FormData;
-  /** A body as it is, whose type is among `headers`. */
+  /** A raw body, whose content type is in `headers`. */
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly firstByteMs?: number;
   readonly totalMs?: number;
-  /** Ms the call may still take after the signal aborted. */
+  /** Ms the call may still take after the signal is aborted. */
   readonly graceMs?: number;
 }
 
 const UNAUTHORIZED = 401;
-/** Time for a submit to say its reference although nobody waits for the task any more: with it the run can be stopped or resumed. */
+/**
+ * Extra time in ms for a submit to return its reference when nobody waits for the task anymore: the reference lets us stop or resume the
+ * run.
+ */
 const SUBMIT_GRACE_MS = 5_000;
 
-/** HTTP to one upstream: its connections, its headers, its clocks. Follows no redirect. Owns its connections. */
+/** HTTP client for one upstream: its connections, headers and timeouts. Follows no redirects. Owns its connections. */
 export class UpstreamHttp {
   readonly base: URL;
   readonly #settings: UpstreamHttpSettings;
@@ -74,14 +77,15 @@ export class UpstreamHttp {
     return this.#settings.privateDownloads;
   }
 
-  /** The URL of a path (`/…`) below the base URL, or of a whole URL. Throws TypeError for anything else. */
+  /** Returns the URL of a path (`/…`) below the base URL, or of an absolute URL. Throws TypeError for anything else. */
   urlOf(path: string): URL {
     const below = path.startsWith('/') ? this.base.origin + this.base.pathname.replace(/\/+$/, '') : '';
     return new URL(below + path);
   }
 
   /**
-   * Reads a JSON answer of any status; for calls that may be repeated. Throws EngineError when there is none, or the signal's reason.
+   * Reads a JSON response of any status. Only for calls that may be repeated. Throws EngineError when there is none, or the signal's
+   * reason.
    */
   async call(call: EngineCall): Promise<UpstreamAnswer> {
     const { method } = call;
@@ -94,7 +98,7 @@ export class UpstreamHttp {
     }
   }
 
-  /** Whether a GET is answered by a server that works, whatever it thinks of the path. Rejects only with the signal's reason. */
+  /** Returns whether a working server answers a GET, with any status below 500. Rejects only with the signal's reason. */
   async isAnswering(path: string, signal: AbortSignal): Promise<boolean> {
     try {
       return await this.#exchange(
@@ -107,14 +111,14 @@ export class UpstreamHttp {
         return false;
       }
       if (error instanceof EngineError) {
-        // it could not be asked: whoever signs calls to it is away, or refuses us, which is for orders to find out
+        // The call could not be signed. If the signer is away, we are not ready; if it rejects us, the tasks will report that.
         return !ENGINE_AWAY.has(error.failure.code);
       }
       throw error;
     }
   }
 
-  /** Like {@link call}, for answers that must be 2xx. */
+  /** Like {@link call}, but also throws EngineError for a response outside 2xx. */
   async expect(call: EngineCall): Promise<unknown> {
     const { failure, json } = await this.call(call);
     if (failure) {
@@ -124,9 +128,9 @@ export class UpstreamHttp {
   }
 
   /**
-   * A call that begins work. It gets a connection of its own and some time to finish after the signal aborted. `lost` is thrown when
-   * the answer leaves open whether the work began; undefined where doing it twice costs nothing. `refine` may tell more about a
-   * refusal by its body.
+   * Makes a call that starts work. It gets a connection of its own and some time to finish after the signal is aborted. `lost` is thrown
+   * when it is unknown whether the work began; undefined when doing it twice costs nothing. `refine` makes a failure more specific, based
+   * on the response body.
    */
   async submit(
     call: EngineCall,
@@ -157,8 +161,8 @@ export class UpstreamHttp {
   }
 
   /**
-   * One exchange whose body `read` takes in. `purpose` chooses the connection: a `submit` never reuses one and is sent once, a `call`
-   * may be sent twice. Throws TransportError, the signal's reason, or what `read` throws.
+   * Makes one exchange whose response `read` consumes. `purpose` chooses the connection: a `submit` never reuses one and is sent once, a
+   * `call` may be sent twice. Throws TransportError, the signal's reason, or what `read` throws.
    */
   async exchange<T>(
     call: EngineCall,
@@ -170,7 +174,7 @@ export class UpstreamHttp {
       : this.#exchangePatiently(call, read));
   }
 
-  /** Destroys all connections; calls in flight fail. */
+  /** Closes all connections. Calls in flight fail. */
   async close(): Promise<void> {
     const { signer } = this.#settings;
     await Promise.allSettled([
@@ -179,7 +183,7 @@ export class UpstreamHttp {
     ]);
   }
 
-  // A kept connection may be closed by the peer at the very moment it is used again.
+  // The peer may close a kept connection at the very moment we reuse it.
   async #exchangePatiently<T>(
     call: EngineCall,
     read: (response: UpstreamResponse) => Promise<T>,
@@ -198,7 +202,7 @@ export class UpstreamHttp {
     }
   }
 
-  /** Signs a call to the own origin, and sends it a second time where a refused signature can be renewed. */
+  /** Signs a call to the upstream's own origin. Sends it again when the signature was rejected but can be renewed. */
   async #exchange<T>(
     call: EngineCall,
     http: HttpClient,
@@ -251,7 +255,7 @@ export class UpstreamHttp {
       throw error instanceof EngineError ? error : clocks.explain(error);
     } finally {
       clocks.stop();
-      // Whatever was not read is not wanted; a destroyed body may still report that nobody reads it.
+      // The unread rest is not needed. A destroyed body may still emit an error that nobody listens for.
       body?.on('error', () => undefined);
       body?.destroy();
     }

@@ -126,7 +126,7 @@ test('a worker serves by a catalog that has changed, and keeps the old one where
   await writeFile(workflow, graphOf('b'));
   await eventually(async () => starts() > before, 30_000, 'a changed workflow serves');
   await writeFile(workflow, '{}');
-  await says('is no workflow in API format');
+  await says('is not a workflow in API format');
   worker.child.kill('SIGUSR2');
   await says('this host is about to be taken away');
   worker.child.kill('SIGTERM');

@@ -87,7 +87,7 @@ test('the wrong secret is refused, and is not quoted', async () => {
   const error: unknown = await tokens.sign(undefined).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ failure: { code: 'upstream_misconfigured' } });
   const { said } = (error as { failure: { said: string } }).failure;
-  expect(said).toMatch(/^the token server refused us: 401 invalid_client/);
+  expect(said).toMatch(/^the token server rejected us: 401 invalid_client/);
   expect(said).not.toContain('another secret');
   await tokens.close();
 });

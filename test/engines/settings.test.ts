@@ -52,8 +52,8 @@ describe.each(KINDS)('%s', (_name, kind, settings) => {
   test.each([
     [{ base_url: 'gpu:8000' }, 'engines.gpu.base_url: must be an http(s) URL'],
     [{ base_url: 'ftp://gpu' }, 'engines.gpu.base_url: must be an http(s) URL'],
-    [{ bas_url: 'x' }, 'engines.gpu.bas_url: is no setting of kind some'],
-    [{ timeouts: { total: 1 } }, 'engines.gpu.timeouts.total: is no setting of kind some'],
+    [{ bas_url: 'x' }, 'engines.gpu.bas_url: is not a setting of kind some'],
+    [{ timeouts: { total: 1 } }, 'engines.gpu.timeouts.total: is not a setting of kind some'],
     [{ poll_interval_ms: 0 }, 'engines.gpu.poll_interval_ms: '],
     [{ headers: { 'bad header': 'x' } }, 'engines.gpu.headers'],
     [{ size_multiple: 0 }, 'engines.gpu.size_multiple: '],
@@ -88,21 +88,21 @@ test('a hosted service is known to cost money; a server of one’s own only if t
 test.each([
   [
     { submit: { path: '/run', body: { a: '{promt}' } } },
-    'engines.gpu.submit.body: {promt} is none of {prompt}',
+    'engines.gpu.submit.body: {promt} is not one of {prompt}',
   ],
-  [{ submit: { path: '/run', body: { a: '{size.aspect}' } } }, 'engines.gpu.sizes: is needed for {size.…}'],
-  [{ poll: { path: '/run/{id}', states: {} } }, 'engines.gpu.poll.path: names what an order does not have'],
-  [{ content_refused: '(' }, 'engines.gpu.content_refused: is no regular expression'],
-  [{ output: 'a b' }, 'engines.gpu.output: must be like output.0.url'],
+  [{ submit: { path: '/run', body: { a: '{size.aspect}' } } }, 'engines.gpu.sizes: is required for {size.…}'],
+  [{ poll: { path: '/run/{id}', states: {} } }, 'engines.gpu.poll.path: contains an unknown placeholder'],
+  [{ content_refused: '(' }, 'engines.gpu.content_refused: is not a regular expression'],
+  [{ output: 'a b' }, 'engines.gpu.output: must be a path like output.0.url'],
   [{ signature: { kind: 'basic' } }, 'engines.gpu.signature.kind: '],
-  [{ signature: { kind: 'jwt', issuer: 'a' } }, 'engines.gpu.signature.secret: is what HS256 signs with'],
+  [{ signature: { kind: 'jwt', issuer: 'a' } }, 'engines.gpu.signature.secret: is the key for HS256'],
   [
     { signature: { kind: 'jwt', algorithm: 'RS256', issuer: 'a' } },
-    'engines.gpu.signature.private_key: is what RS256 signs with',
+    'engines.gpu.signature.private_key: is the key for RS256',
   ],
   [
     { signature: { kind: 'jwt', algorithm: 'RS256', issuer: 'a', private_key: 'MII…' } },
-    'engines.gpu.signature.private_key: must be a private RSA key of 2048 bits or more, in PEM',
+    'engines.gpu.signature.private_key: must be a private RSA key of at least 2048 bits, in PEM',
   ],
   [
     { signature: { kind: 'oauth', token_url: 'idp', client_id: 'a', client_secret: 'b' } },
@@ -112,11 +112,17 @@ test.each([
     { signature: { ...AWS, region: 'US East' } },
     'engines.gpu.signature.region: must be a region like us-east-1',
   ],
-  [{ signature: { ...AWS, acces_key: 'x' } }, 'engines.gpu.signature.acces_key: is no setting of kind some'],
-  [{ signature: AWS, api_key: 'x' }, 'engines.gpu.api_key: is made by signature; set one of them'],
+  [
+    { signature: { ...AWS, acces_key: 'x' } },
+    'engines.gpu.signature.acces_key: is not a setting of kind some',
+  ],
+  [
+    { signature: AWS, api_key: 'x' },
+    'engines.gpu.api_key: conflicts with signature, which sets Authorization; set only one of them',
+  ],
   [
     { signature: AWS, headers: { Authorization: 'x' } },
-    'engines.gpu.headers.authorization: is made by signature; set one of them',
+    'engines.gpu.headers.authorization: conflicts with signature, which sets it; set only one of them',
   ],
   [
     { signature: AWS, submit: { path: '/run', body: {}, encoding: 'multipart' } },
@@ -138,7 +144,7 @@ describe('workflows', () => {
   test.each([
     [{ ...WORKFLOW, file: 'nowhere.json' }, /workflows\.tiny\.file: .*nowhere\.json cannot be read as JSON$/],
     [{ ...WORKFLOW, file: join(folder, 'broken.json') }, /broken\.json cannot be read as JSON$/],
-    [{ ...WORKFLOW, file: join(folder, 'canvas.json') }, /is no workflow in API format/],
+    [{ ...WORKFLOW, file: join(folder, 'canvas.json') }, /is not a workflow in API format/],
     [
       { ...WORKFLOW, parameters: { prompt: '7.inputs.text' } },
       /parameters\.prompt: the workflow has no 7\.inputs\.text$/,
@@ -155,6 +161,6 @@ describe('workflows', () => {
   });
 
   test('there must be one', () => {
-    expect(messageOf(comfyui, { ...BASE, workflows: {} })).toBe('engines.gpu.workflows: is empty');
+    expect(messageOf(comfyui, { ...BASE, workflows: {} })).toBe('engines.gpu.workflows: must not be empty');
   });
 });

@@ -258,9 +258,9 @@ describe('tokens of an OAuth client', () => {
     firefly.tokenReply = { status: 400, json: quoted };
     const failure = await failureOf(order());
     expect(failure).toMatchObject({ code: 'upstream_misconfigured', retryable: false });
-    expect(failure.said).toBe('the token server refused us: 400 invalid_client no such secret: [secret]');
+    expect(failure.said).toBe('the token server rejected us: 400 invalid_client no such secret: [secret]');
     firefly.tokenReply = undefined;
-    expect((await failureOf(order())).said).toBe('the token server refused us: 401 invalid_client');
+    expect((await failureOf(order())).said).toBe('the token server rejected us: 401 invalid_client');
     expect(firefly.accepted).toBe(0);
   });
 
@@ -305,7 +305,7 @@ describe('tokens of an OAuth client', () => {
     expect(await failureOf(order())).toMatchObject({ code: 'upstream_misconfigured' });
     firefly.tokenReply = { json: { access_token: 'a', token_type: 'mac' } };
     const failure = await failureOf(order());
-    expect(failure).toMatchObject({ said: 'the token server answered without a bearer token' });
+    expect(failure).toMatchObject({ said: 'the token server returned no bearer token' });
     expect(new EngineError(failure).message).not.toContain('mac');
   });
 });

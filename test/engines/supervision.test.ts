@@ -306,7 +306,7 @@ describe('a setting that makes no sense is one line', () => {
 
   test('a base_url beside a process', async () => {
     await expect(start([entry('', {}, { base_url: 'http://x' })])).rejects.toThrow(
-      'engines.local-sd.base_url: is made by process',
+      'engines.local-sd.base_url: conflicts with process',
     );
   });
 });

@@ -317,7 +317,7 @@ describe('comfyui', () => {
     const lacking = engine(comfyUiKind(folder), { base_url: comfyui.url, workflows });
     expect(await lacking.findMistakes?.(signal)).toEqual([
       'workflows.own, node 3: the server has no KSampler',
-      `workflows.own, node 4 (CheckpointLoaderSimple): ckpt_name "gone.safetensors" is none of the server's 2`,
+      `workflows.own, node 4 (CheckpointLoaderSimple): ckpt_name "gone.safetensors" is not one of the server's 2`,
     ]);
     comfyui.nodes = { ...nodes, KSampler: _ ?? {} };
   });
@@ -414,8 +414,8 @@ describe('sdcpp', () => {
     const wrong = { base_url: sdcpp.url, kinds: ['video'], video_format: 'webm' };
     const server = engine(sdCppKind, wrong);
     expect(await server.findMistakes?.(signal)).toEqual([
-      'kinds: video, but its model can img_gen',
-      'video_format: webm is none of avi',
+      'kinds: video, but its model supports img_gen',
+      'video_format: webm is not one of avi',
     ]);
     await expect(attempt(server, engineRequest({ kind: 'video' }))).rejects.toMatchObject({
       failure: { code: 'upstream_misconfigured' },

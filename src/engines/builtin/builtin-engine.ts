@@ -10,7 +10,7 @@ import {
 import type { FramePixels } from './render-job.ts';
 import { renderOnThread } from './render-thread.ts';
 
-/** What the engine needs to turn pixels into files; the media folder provides both. */
+/** Turns pixels into files. The media folder provides the implementation. */
 export interface BuiltinEncoders {
   /** Writes width × height × 3 bytes of sRGB as a PNG file. */
   encodePng(pixels: FramePixels, width: number, height: number, path: string): Promise<void>;
@@ -25,10 +25,10 @@ export interface BuiltinEncoders {
 export interface BuiltinEngineOptions {
   readonly id: string;
   readonly encoders: BuiltinEncoders;
-  /** Frames of a video; the loop closes after them. */
+  /** Number of frames in a video, after which the loop closes. */
   readonly videoFrames?: number;
   readonly framesPerSecond?: number;
-  /** Runs held at once, finished ones that nobody collected included. */
+  /** Maximum number of runs held at once, including finished ones that nobody collected. */
   readonly runsMax?: number;
 }
 
@@ -50,9 +50,9 @@ const SIDE_MIN = 16;
 const SIDE_MAX = 4096;
 
 /**
- * The engine that needs nothing: it draws generative art on this machine from prompt, seed and steps. It is no model and
- * understands no language; it makes the whole asynchronous path real without a GPU, a key or a network. The same request
- * gives the same bytes, so a lost run is simply drawn again.
+ * An engine without dependencies: it draws generative art on this machine from prompt, seed and steps. It is not a model and does not
+ * understand language; it exercises the whole asynchronous path without a GPU, a key or a network. The same request gives the same bytes,
+ * so a lost run is simply drawn again.
  */
 export class BuiltinEngine implements Engine {
   readonly kind = 'builtin';
@@ -83,13 +83,17 @@ export class BuiltinEngine implements Engine {
     }
     const full = this.#runs.size >= (this.#options.runsMax ?? RUNS_MAX);
     if (full && !forgetOldestEnded(this.#runs)) {
-      throw new EngineError({ code: 'engine_busy', message: 'too many runs at once', retryable: true });
+      throw new EngineError({
+        code: 'engine_busy',
+        message: 'the built-in engine has too many runs at once',
+        retryable: true,
+      });
     }
     this.#runs.set(reference, startRun(this.#options, request, context));
     return reference;
   }
 
-  // A run lives in this process only: after a crash nobody else has it, and drawing it again gives the same bytes.
+  // Runs exist only in this process: after a crash they are gone, and drawing them again gives the same bytes.
   async recover(): Promise<null> {
     return null;
   }
@@ -126,7 +130,7 @@ export class BuiltinEngine implements Engine {
   }
 }
 
-// A caller that died or gave up never collects; its ended runs make room for new ones.
+// Callers that died or gave up never collect their runs, so finished runs are dropped to make room.
 function forgetOldestEnded(runs: Map<string, Run>): boolean {
   for (const [reference, run] of runs) {
     if (run.state !== 'running') {
@@ -138,7 +142,7 @@ function forgetOldestEnded(runs: Map<string, Run>): boolean {
 
 const LOST = {
   code: 'run_lost',
-  message: 'the run ended with the process that held it',
+  message: 'the run was lost when its process ended',
   retryable: true,
 } as const;
 
@@ -147,7 +151,7 @@ function checkRequest(request: EngineRequest): void {
   const fits = sides.every((side) => Number.isInteger(side) && side >= SIDE_MIN && side <= SIDE_MAX);
   const even = request.kind === 'image' || sides.every((side) => side % 2 === 0);
   if (!fits || !even) {
-    const message = `the built-in engine cannot draw ${request.kind} of ${request.width}x${request.height}`;
+    const message = `the built-in engine cannot draw this ${request.kind} size: ${request.width}x${request.height}`;
     throw new EngineError({ code: 'unsupported_size', message, retryable: false });
   }
 }
@@ -195,7 +199,7 @@ async function draw(
   const framesPerSecond = options.framesPerSecond ?? FRAMES_PER_SECOND;
   const length = seconds === undefined ? (options.videoFrames ?? VIDEO_FRAMES) : seconds * framesPerSecond;
   const frames = request.kind === 'image' ? 1 : length;
-  // The last part belongs to the encoder, which ends after the renderer.
+  // The encoder finishes after the renderer, so the last 3% of the progress is left to it.
   const rendered = renderOnThread({ width, height, frames, prompt, seed, steps }, signal, (fraction) =>
     onProgress(fraction * 0.97),
   );

@@ -1,14 +1,14 @@
-/** Working memory of one picture: linear light per pixel and two scalar planes that scenes use as they like. */
+/** Working memory of one image: linear light per pixel and two scalar planes that scenes use as they like. */
 export interface Canvas {
   readonly width: number;
   readonly height: number;
-  /** Interleaved red, green, blue, linear, 1 = white; may exceed 1 before tone mapping. */
+  /** Interleaved linear red, green and blue, 1 = white; may exceed 1 before tone mapping. */
   readonly light: Float32Array;
   readonly relief: Float32Array;
   readonly tint: Float32Array;
 }
 
-/** Memory for a picture of width × height pixels: 20 bytes per pixel. */
+/** Allocates memory for an image of width × height pixels: 20 bytes per pixel. */
 export function createCanvas(width: number, height: number): Canvas {
   const pixels = width * height;
   return {

@@ -6,9 +6,9 @@ const ENCODE_STEPS = 4096;
 const SHOULDER = 0.72;
 
 export interface FinishOptions {
-  /** 0–1: how far the picture has come into focus. */
+  /** Sharpness of the image, 0–1. */
   readonly detail: number;
-  /** Strength of the soft light around bright parts, 0–1. */
+  /** Strength of the glow around bright parts, 0–1. */
   readonly glow: number;
 }
 
@@ -52,7 +52,7 @@ function brightParts(canvas: Canvas): Bloom {
   return { width, height, light };
 }
 
-/** A running mean along both axes, in time independent of the radius. Twice is close enough to a Gaussian. */
+/** Applies a running mean along both axes, in time independent of the radius. Two passes are close enough to a Gaussian. */
 function blur(light: Float32Array, width: number, height: number, channels: number, radius: number): void {
   if (radius < 1) {
     return;
@@ -93,7 +93,7 @@ function blurLine(
 
 let encodeTable: Uint16Array | undefined;
 
-// The table holds sRGB × 256 so that dither can add a fraction of a level before rounding down.
+// The table holds sRGB × 256 so dithering can add a fraction of a level before rounding down.
 function srgbTable(): Uint16Array {
   encodeTable ??= Uint16Array.from({ length: ENCODE_STEPS + 1 }, (_, index) => {
     const linear = index / ENCODE_STEPS;

@@ -11,21 +11,21 @@ export interface NoiseFieldOptions {
   readonly size: number;
   /** Lattice cells per side of the coarsest octave. */
   readonly cells: number;
-  /** Octaves, each half as wide as the one before. A fraction fades the last one in. */
+  /** Number of octaves, each half as wide as the previous one. A fraction fades the last one in. */
   readonly octaves: number;
-  /** Amplitude of an octave relative to the one before. */
+  /** Amplitude of an octave relative to the previous one. */
   readonly gain: number;
-  /** Folds each octave at zero: creases instead of hills. */
+  /** Folds each octave at zero, giving creases instead of hills. */
   readonly ridged?: boolean;
 }
 
-/** Octaves past this lattice width alias in the square. Samples per cell. */
+/** Minimum samples per lattice cell. Octaves with fewer alias, so they are skipped. */
 const SAMPLES_PER_CELL_MIN = 3;
 
 /**
- * Renders periodic gradient noise (Perlin, "Improving Noise", SIGGRAPH 2002) summed over octaves into a square, so that a
- * frame costs a few look-ups per pixel. Octaves draw their lattice in order from a branch: more of them refine the
- * same picture and disturb no other field.
+ * Renders periodic gradient noise (Perlin, "Improving Noise", SIGGRAPH 2002), summed over octaves, into a square, so a frame costs only a
+ * few lookups per pixel. The octaves draw their lattices in order from a branch of `random`: more octaves refine the same image and do not
+ * change other fields.
  */
 export function createNoiseField(random: Random, options: NoiseFieldOptions): NoiseField {
   const values = new Float32Array(options.size * options.size);
@@ -44,7 +44,7 @@ export function createNoiseField(random: Random, options: NoiseFieldOptions): No
   return { size: options.size, values };
 }
 
-/** Bilinear look-up: enough for what only bends coordinates. */
+/** Bilinear lookup, good enough for bending coordinates. */
 export function sampleLinear(field: NoiseField, u: number, v: number): number {
   const { size, values } = field;
   const mask = size - 1;
@@ -63,7 +63,7 @@ export function sampleLinear(field: NoiseField, u: number, v: number): number {
   return upper * (1 - fy) + lower * fy;
 }
 
-/** Catmull-Rom look-up: its slope is continuous, so light on the surface shows no facets. */
+/** Catmull-Rom lookup. Its slope is continuous, so light on the surface shows no facets. */
 export function sampleSmooth(field: NoiseField, u: number, v: number): number {
   const { size, values } = field;
   const mask = size - 1;
@@ -155,7 +155,7 @@ function fade(t: number): number {
   return t * t * t * (t * (t * 6 - 15) + 10);
 }
 
-// Indices are masked to the array by construction; the cast avoids a branch per sample that only the compiler wants.
+// Indices are in range by construction. The cast avoids a branch per sample that only the type checker needs.
 function at(values: Float32Array, index: number): number {
   return values[index] as number;
 }

@@ -1,16 +1,16 @@
-/** A colour as lightness 0–1, chroma (about 0–0.3) and hue in degrees. */
+/** A color as lightness 0–1, chroma (about 0–0.3) and hue in degrees. */
 export interface Oklch {
   readonly lightness: number;
   readonly chroma: number;
   readonly hue: number;
 }
 
-/** Red, green, blue in linear light, 0–1 inside the sRGB gamut. */
+/** Red, green and blue in linear light, 0–1 inside the sRGB gamut. */
 export type LinearRgb = readonly [number, number, number];
 
 /**
- * OKLCH to linear sRGB (Björn Ottosson, bottosson.github.io/posts/oklab). Colours outside sRGB lose chroma, not hue, by
- * halving steps, so a palette stays in tune where the screen cannot follow.
+ * Converts OKLCH to linear sRGB (Björn Ottosson, bottosson.github.io/posts/oklab). For colors outside sRGB a bisection reduces chroma and
+ * keeps the hue, so a palette stays harmonious where the screen cannot show it.
  */
 export function oklchToLinear(color: Oklch): LinearRgb {
   let low = 0;

@@ -2,7 +2,7 @@ import { type LinearRgb, oklchToLinear } from './oklch.ts';
 import type { PromptHints } from './prompt-hints.ts';
 import type { Random } from './random.ts';
 
-/** Entries of {@link Palette.ramp}. */
+/** Number of entries in {@link Palette.ramp}. */
 export const RAMP_LENGTH = 512;
 
 export interface Palette {
@@ -12,10 +12,10 @@ export interface Palette {
   readonly light: LinearRgb;
   /** The palette's own hue at its most vivid. */
   readonly main: LinearRgb;
-  /** A hue that answers the ramp, for suns, edges and glints. */
+  /** A hue that contrasts with the ramp, for suns, edges and glints. */
   readonly accent: LinearRgb;
   readonly secondAccent: LinearRgb;
-  /** Whether the picture lives in its shadows. */
+  /** Whether the image is predominantly dark. */
   readonly dark: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Harmony {
   readonly accent: number;
 }
 
-/** Degrees the hue travels from dark to light, and where the accent stands. Classic harmonies, kept gentle. */
+/** Degrees by which the hue shifts from dark to light, and the offset of the accent hue. Classic harmonies, kept gentle. */
 const HARMONIES: readonly [Harmony, ...Harmony[]] = [
   { travel: 70, accent: 180 },
   { travel: -75, accent: 165 },
@@ -35,7 +35,7 @@ const HARMONIES: readonly [Harmony, ...Harmony[]] = [
   { travel: 150, accent: 60 },
 ];
 
-/** Derives a harmonious palette in OKLCH: lightness rises evenly, hue travels, chroma swells in the middle tones. */
+/** Derives a harmonious palette in OKLCH: lightness rises evenly, the hue shifts, and chroma peaks in the midtones. */
 export function createPalette(random: Random, hints: PromptHints): Palette {
   const drawnHue = random.unit() * 360;
   const hue = hints.hue === undefined ? drawnHue : hints.hue + random.between(-12, 12);
@@ -71,7 +71,7 @@ export function createPalette(random: Random, hints: PromptHints): Palette {
   };
 }
 
-/** The offset of the ramp's colour for t in 0–1 (clamped), to read three channels from. */
+/** Returns the offset in the ramp of the color for t in 0–1 (clamped). Its three channels start there. */
 export function rampOffset(t: number): number {
   const clamped = t < 0 ? 0 : t > 1 ? 1 : t;
   return Math.round(clamped * (RAMP_LENGTH - 1)) * 3;

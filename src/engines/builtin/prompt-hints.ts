@@ -39,8 +39,8 @@ const LIGHT_WORDS =
   /\b(pastel|morning|sunset|sunrise|golden|snow|soft|light|bright|cloud|white|dawn|spring|blossom|gentle)/;
 
 /**
- * What plain words of the prompt suggest. This engine understands no language: a few dozen words lean its choice of scene
- * and colours, everything else comes from the hash of the prompt.
+ * Returns what simple words in the prompt suggest. This engine does not understand language: a few dozen words influence its choice of
+ * scene and colors; everything else comes from the hash of the prompt.
  */
 export function promptHints(prompt: string): PromptHints {
   const text = prompt.toLowerCase();

@@ -1,22 +1,22 @@
 import { createHash } from 'node:crypto';
 
-/** A repeatable stream of numbers. The same label, prompt and seed give the same stream on every machine. */
+/** A reproducible stream of numbers. The same label, prompt and seed give the same stream on every machine. */
 export interface Random {
-  /** The next number in [0, 1). */
+  /** Returns the next number in [0, 1). */
   unit(): number;
-  /** The next number in [low, high). */
+  /** Returns the next number in [low, high). */
   between(low: number, high: number): number;
-  /** The next whole number in [low, high]. */
+  /** Returns the next integer in [low, high]. */
   integer(low: number, high: number): number;
-  /** One of the items, evenly. */
+  /** Returns one of the items, uniformly. */
   pick<Item>(items: readonly [Item, ...Item[]]): Item;
-  /** A stream of its own that takes a fixed number of draws from this one, however much is drawn from it. */
+  /** Creates a separate stream. It costs this stream a fixed number of draws, however many are made from the new one. */
   branch(): Random;
 }
 
 /**
- * A stream of its own for each concern (`label`), so that a scene that draws one number more does not change the palette.
- * Generator: sfc32 of PractRand (pracrand.sourceforge.net), seeded by SHA-256.
+ * Creates a separate stream for each concern (`label`), so one more draw in a scene does not change the palette. Generator: sfc32 of
+ * PractRand (pracrand.sourceforge.net), seeded by SHA-256.
  */
 export function createRandom(label: string, prompt: string, seed: bigint): Random {
   const digest = createHash('sha256')
@@ -54,7 +54,7 @@ function stream(first: number, second: number, third: number, start: number): Ra
   };
 }
 
-/** A well-mixed number in [0, 1) for a lattice point: stars and grain need one per pixel, in any order. */
+/** Returns a well-mixed number in [0, 1) for a lattice point. Stars and grain need one per pixel, in any order. */
 export function latticeHash(x: number, y: number, salt: number): number {
   let bits = (Math.imul(x, 0x27d4eb2d) ^ Math.imul(y, 0x165667b1) ^ Math.imul(salt, 0x9e3779b1)) | 0;
   bits = Math.imul(bits ^ (bits >>> 15), 0x2c1b3c6d);

@@ -31,7 +31,7 @@ const SCENES: Record<SceneName, (input: SceneInput) => Scene> = {
   waves: createWavesScene,
 };
 
-/** What one rendering thread is asked for. Plain data: it crosses a thread boundary. */
+/** The work of one rendering thread. Plain data, because it crosses a thread boundary. */
 export interface RenderJob extends Omit<CompositionRequest, 'fieldSize'> {
   readonly width: number;
   readonly height: number;
@@ -42,14 +42,14 @@ export interface RenderJob extends Omit<CompositionRequest, 'fieldSize'> {
 /** A finished frame: width × height × 3 bytes of sRGB, rows from the top. */
 export type FramePixels = Uint8Array<ArrayBuffer>;
 
-/** Strength of the soft light around bright parts. */
+/** Strength of the glow around bright parts. */
 const GLOW = 0.22;
-/** Share of the progress given to building the composition's noise. */
+/** Share of the progress reserved for building the composition's noise. */
 const COMPOSED = 0.1;
 
 /**
- * Renders the frames of a job one after the other; the loop closes, so the frame after the last would be the first again.
- * Progress is 0–1 over all frames. Pure and synchronous between frames: it belongs on a thread of its own.
+ * Renders the frames of a job in order. The loop closes: the frame after the last would be the first again. Progress is 0–1 over all
+ * frames. Synchronous, so it should run on a separate thread.
  */
 export function* renderFrames(job: RenderJob, report: Report): Generator<FramePixels, void, void> {
   report(0);
@@ -78,12 +78,12 @@ export function compose(request: CompositionRequest): Composition {
   return { scene, sceneName, palette, detail };
 }
 
-/** The kind of picture: what the prompt's words suggest, else drawn. */
+/** Returns the scene that the prompt's words suggest, or a random one. */
 export function chooseScene(prompt: string, seed: bigint): SceneName {
   return promptHints(prompt).scene ?? createRandom('scene', prompt, seed).pick(SCENE_NAMES);
 }
 
-/** Steps as 0–1. Endpoints without steps get the finest picture. */
+/** Maps steps to 0–1. Endpoints without steps get the most detailed image. */
 function detailOf(steps: number | undefined): number {
   const bounded = Math.min(STEPS_MAX, Math.max(STEPS_MIN, steps ?? STEPS_MAX));
   return (bounded - STEPS_MIN) / (STEPS_MAX - STEPS_MIN);

@@ -3,14 +3,14 @@ import { startThread } from '../../lib/start-thread.ts';
 import type { FramePixels, RenderJob } from './render-job.ts';
 import type { RenderMessage } from './render-message.ts';
 
-/** Milliseconds a thread may take for one frame, its start included, before it counts as hung. */
+/** Maximum time for one frame in ms, including the thread's start. After that the thread counts as hung. */
 const FRAME_TIMEOUT_MS = 30_000;
-/** Megabytes of JavaScript heap per thread; pixel buffers live outside of it. */
+/** Maximum JavaScript heap per thread, in megabytes. Pixel buffers are allocated outside it. */
 const HEAP_MB_MAX = 256;
 
 /**
- * Renders on a thread of its own and yields frames as they are read. The thread is gone when the generator has ended,
- * whichever way. Throws the signal's reason when aborted, Error when the thread fails or hangs.
+ * Renders on a separate thread and yields frames as they are read. The thread is terminated when the generator ends for any reason. Throws
+ * the signal's reason when aborted, Error when the thread fails or hangs.
  */
 export async function* renderOnThread(
   job: RenderJob,
@@ -38,7 +38,7 @@ function nextFrame(
 ): Promise<FramePixels> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => settle(() => reject(new Error('the rendering thread hangs'))),
+      () => settle(() => reject(new Error('the rendering thread does not respond'))),
       FRAME_TIMEOUT_MS,
     );
     const settle = (action: () => void) => {
@@ -50,7 +50,7 @@ function nextFrame(
     const onAbort = () => settle(() => reject(signal.reason));
     const onError = (error: Error) => settle(() => reject(error));
     const onExit = (code: number) =>
-      settle(() => reject(new Error(`the rendering thread ended early (${code})`)));
+      settle(() => reject(new Error(`the rendering thread exited early (code ${code})`)));
     const onMessage = (message: RenderMessage) => {
       if (message.kind === 'progress') {
         onProgress(message.fraction);

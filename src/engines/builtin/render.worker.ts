@@ -2,12 +2,12 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { type RenderJob, renderFrames } from './render-job.ts';
 import type { RenderMessage } from './render-message.ts';
 
-/** Smallest advance worth a message. */
+/** Smallest progress step that is reported. */
 const PROGRESS_STEP = 0.01;
 
 /**
- * Entry of a rendering thread: the job arrives as workerData, then one frame leaves per 'next' message. The reader sets
- * the pace, so at most one rendered frame waits in memory however slow the encoder is.
+ * Entry point of a rendering thread. The job arrives as workerData, then one frame is sent per 'next' message. The reader sets the pace, so
+ * at most one rendered frame waits in memory, however slow the encoder is.
  */
 function serve(port: NonNullable<typeof parentPort>, job: RenderJob): void {
   let reported = -1;

@@ -29,7 +29,7 @@ const canceled = z.looseObject({ cancelled: z.boolean() });
 const jobState = z.looseObject({ status: z.string() });
 const accepted = z.looseObject({
   prompt_id: z.string().min(1).max(200),
-  /** Parts of the graph that the server leaves out, by node; empty, as a rule. */
+  /** Errors by node for parts of the graph that the server will not run; usually empty. */
   node_errors: z.union([z.record(z.string(), z.unknown()), z.array(z.unknown())]).nullish(),
 });
 
@@ -42,10 +42,10 @@ export type QueuePlace =
 const CANCEL_MS = 3_000;
 const NOT_FOUND = 404;
 const METHOD_NOT_ALLOWED = 405;
-/** Most characters of the server's words that are kept. */
+/** Maximum number of characters of the server's message that are kept. */
 const WORDS_MAX = 2_000;
 
-/** ComfyUI's HTTP routes (server.py) as far as runs need them. Throws EngineError. */
+/** The HTTP routes of ComfyUI (server.py) that runs need. All methods throw EngineError. */
 export class ComfyUiApi {
   readonly #http: UpstreamHttp;
   readonly #jobs: string;
@@ -53,13 +53,11 @@ export class ComfyUiApi {
 
   constructor(http: UpstreamHttp) {
     this.#http = http;
-    // all routes stand below /api as well; these stand nowhere else
+    // All routes also exist below /api; the job routes exist only there.
     this.#jobs = /\/api\/*$/.test(http.base.pathname) ? '/jobs' : '/api/jobs';
   }
 
-  /**
-   * Queues a graph. Old servers choose an id of their own and return it. `leftOut` has the server's words on parts that it will not run.
-   */
+  /** Queues a graph. Old servers choose an id of their own and return it. `leftOut` is the server's message about parts it will not run. */
   async submit(
     graph: WorkflowGraph,
     promptId: string,
@@ -70,7 +68,7 @@ export class ComfyUiApi {
       prompt: graph,
       prompt_id: promptId,
       client_id: promptId,
-      // Previews are for people who watch.
+      // Nobody watches, so we need no previews.
       extra_data: { preview_method: 'none', ...(nodeKey && { api_key_comfy_org: nodeKey }) },
     };
     const call = { method: 'POST' as const, path: '/prompt', json, signal };
@@ -80,14 +78,14 @@ export class ComfyUiApi {
     return { reference, leftOut: isWhole ? undefined : JSON.stringify(errors).slice(0, WORDS_MAX) };
   }
 
-  /** What the server remembers of a run that has ended; undefined for all others. */
+  /** Returns the history entry of a run that has ended; undefined for all others. */
   async findEnded(promptId: string, signal?: AbortSignal): Promise<HistoryEntry | undefined> {
     const path = `/history/${encodeURIComponent(promptId)}`;
     const entry = read(history, await this.#expect(path, signal))[promptId];
     return entry === undefined ? undefined : read(historyEntry, entry);
   }
 
-  /** Where a run stands that has not ended; undefined when the server does not know it. */
+  /** Returns the queue place of a run that has not ended; undefined when the server does not know it. */
   async findLive(promptId: string, signal?: AbortSignal): Promise<QueuePlace> {
     const { queue_running, queue_pending } = read(queue, await this.#expect('/queue', signal));
     if (queue_running.some((item) => item[1] === promptId)) {
@@ -98,8 +96,8 @@ export class ComfyUiApi {
   }
 
   /**
-   * Whether the server knows the run and has it before it, by `/api/jobs/{id}`: an answer of a few bytes where `/queue` sends every
-   * graph. Undefined where the server is too old for that route.
+   * Asks `/api/jobs/{id}` whether a run is live. The response is a few bytes, whereas `/queue` sends every graph. Returns undefined when
+   * the server is too old for that route.
    */
   async isLiveJob(promptId: string, signal?: AbortSignal): Promise<'running' | 'queued' | 'no' | undefined> {
     if (!(await this.hasJobs(signal))) {
@@ -116,7 +114,10 @@ export class ComfyUiApi {
     return status === 'in_progress' ? 'running' : status === 'pending' ? 'queued' : 'no';
   }
 
-  /** Whether the server has `/api/jobs`. Such servers also read the prompt_id of an interrupt; older ones stop whatever runs. */
+  /**
+   * Returns whether the server has `/api/jobs`. Such servers also respect the prompt_id of an interrupt; older ones stop whichever run is
+   * active.
+   */
   async hasJobs(signal?: AbortSignal): Promise<boolean> {
     if (this.#hasJobs === undefined) {
       const answer = await this.#get(`${this.#jobs}?limit=1`, signal);
@@ -129,7 +130,7 @@ export class ComfyUiApi {
     return this.#hasJobs;
   }
 
-  /** Stops a run wherever it stands, in one act. False where the server has no such route, or had nothing to stop. */
+  /** Stops a run, queued or running, in one call. Returns false when the server has no such route or had nothing to stop. */
   async cancelJob(promptId: string): Promise<boolean> {
     if (!(await this.hasJobs())) {
       return false;
@@ -142,7 +143,7 @@ export class ComfyUiApi {
     return !failure && canceled.safeParse(json).data?.cancelled === true;
   }
 
-  /** What the server says of a node class; undefined where it has none of that name. */
+  /** Returns the server's description of a node class; undefined when it has none of that name. */
   async findNode(name: string, signal: AbortSignal): Promise<NodeInfo | undefined> {
     const answer = await this.#expect(`/object_info/${encodeURIComponent(name)}`, signal);
     return readNodeInfo(read(history, answer)[name]);
@@ -152,7 +153,7 @@ export class ComfyUiApi {
     await this.#post('/queue', { delete: [promptId] });
   }
 
-  /** Removes a run that has ended from the history. */
+  /** Removes a finished run from the history. */
   async forget(promptId: string, signal: AbortSignal): Promise<void> {
     const json = { delete: [promptId] };
     const { failure } = await this.#http.call({ method: 'POST', path: '/history', json, signal });
@@ -165,7 +166,7 @@ export class ComfyUiApi {
     await this.#post('/interrupt', { prompt_id: promptId });
   }
 
-  /** The devices that it computes on. */
+  /** Returns the devices that the server computes on. */
   async readDevices(signal: AbortSignal): Promise<DeviceMemory[]> {
     const { devices } = read(systemStats, await this.#expect('/system_stats', signal));
     return devices.map(({ type, index, vram_total: totalBytes, vram_free: freeBytes }) => ({
@@ -175,7 +176,7 @@ export class ComfyUiApi {
     }));
   }
 
-  /** Unloads every model and empties the caches, before the next run. */
+  /** Unloads every model and empties the caches before the next run. */
   async freeMemory(signal: AbortSignal): Promise<void> {
     const json = { unload_models: true, free_memory: true };
     const { failure } = await this.#http.call({ method: 'POST', path: '/free', json, signal });
@@ -204,7 +205,7 @@ export class ComfyUiApi {
   }
 }
 
-/** What a task asks for has been checked: a graph that the server does not take is the operator's (a missing checkpoint or node). */
+/** Task parameters have been validated, so a rejected graph is the operator's problem, e.g. a missing checkpoint or node. */
 function refineByValidation(failure: EngineFailure): EngineFailure {
   return failure.code === 'upstream_rejected' ? MISCONFIGURED : failure;
 }

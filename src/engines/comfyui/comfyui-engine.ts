@@ -25,17 +25,17 @@ import { classesOf, missingParts, type NodeInfo } from './missing-parts.ts';
 import { ProgressSockets } from './progress-sockets.ts';
 import { fillWorkflow, readWorkflows, type Workflow, workflowFiles } from './workflow.ts';
 
-/** Runs of one task on one server that may have failed before we give up looking for a free id. */
+/** Maximum number of failed runs of one task on one server before we stop looking for a free id. */
 const RUNS_PER_TASK_MAX = 16;
 
 const POLL_INTERVAL_MS = 1_000;
 const CONFIRM_TRIES = 20;
 const CONFIRM_PAUSE_MS = 100;
 const OUTPUTS_MAX = 8;
-/** Runs whose left-out parts are remembered. */
+/** Maximum number of runs whose left-out parts are remembered. */
 const PARTIAL_RUNS_MAX = 1_000;
 
-/** Kind `comfyui` of tollgate.yaml. `folder` is where relative workflow files lie. */
+/** Returns the engine kind `comfyui` of tollgate.yaml. Relative workflow files are resolved against `folder`. */
 export function comfyUiKind(folder: string): EngineKind {
   return {
     slotsDefault: 1,
@@ -45,14 +45,14 @@ export function comfyUiKind(folder: string): EngineKind {
   };
 }
 
-/** Runs workflows on a ComfyUI server under our ids, so that any process finds a run again. */
+/** Runs workflows on a ComfyUI server under our own ids, so any process can find a run again. */
 export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
   readonly capabilities: EngineCapabilities;
   readonly #workflows: ReadonlyMap<string, Workflow>;
   readonly #httpSettings: UpstreamHttpSettings;
   readonly #api = new ComfyUiApi(this.http);
   readonly #sockets = new ProgressSockets();
-  /** What the server said of runs that it took in part. */
+  /** The server's message for each run that it accepted only in part. */
   readonly #leftOut = new LruMap<string, string>(PARTIAL_RUNS_MAX);
 
   /** Reads the workflow files. Throws EngineSettingsError. */
@@ -75,7 +75,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     if (!workflow) {
       return `engines.${this.id}.workflows has no ${model}`;
     }
-    return workflow.settings.kind === kind ? undefined : `workflow ${model} makes no ${kind}s`;
+    return workflow.settings.kind === kind ? undefined : `workflow ${model} does not generate ${kind}s`;
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
@@ -102,7 +102,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     }
   }
 
-  /** A server forgets its runs when it ends: what is billed may have run before. */
+  /** Never returns `null` for a paid engine: a server forgets its runs when it restarts, so a billed run may have existed. */
   override async recover(request: EngineRequest, context: EngineContext): Promise<string | null | 'unknown'> {
     const { found } = await this.#look(request, context);
     return found ?? (this.capabilities.paid ? 'unknown' : null);
@@ -152,7 +152,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     if (live?.state !== 'running') {
       return live ? 'requested' : 'stopped';
     }
-    // A server that ignores the id would stop somebody else's run if ours ended just now: there, only when nobody waits.
+    // Old servers ignore the id and would stop another task's run if ours just ended. Interrupt them only when nothing else is queued.
     if (!live.alone && !(await this.#api.hasJobs())) {
       return 'unsupported';
     }
@@ -181,7 +181,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     await super.close();
   }
 
-  /** A run whose files are gone is forgotten there, too, so that the next attempt makes them anew. Throws EngineError. */
+  /** Downloads a file. If it is gone, deletes the run from the history so the next attempt generates it again. Throws EngineError. */
   async #download(reference: string, download: OutputDownload): Promise<void> {
     try {
       await downloadOutput(this.http, download);
@@ -194,7 +194,10 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     }
   }
 
-  /** A run without an output whose graph was not taken whole is the operator's; it is forgotten, to be made anew once that is mended. */
+  /**
+   * Returns the error for a run without an output. If its graph was accepted only in part, that is the operator's problem, and the run is
+   * deleted from the history so it can be repeated once the problem is fixed.
+   */
   async #withoutOutput(reference: string, signal: AbortSignal): Promise<EngineError> {
     const leftOut = this.#leftOut.get(reference);
     if (leftOut === undefined) {
@@ -214,7 +217,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     return workflow;
   }
 
-  /** The run of the task that is worth waiting for, else the first id the server has not seen. */
+  /** Returns the task's run if one is live or succeeded, else the first id that the server has not seen. */
   async #look(request: EngineRequest, { signal }: EngineContext): Promise<{ found?: string; free: string }> {
     for (let run = 0; run < RUNS_PER_TASK_MAX; run += 1) {
       const promptId = promptIdOf(request.taskId, run);
@@ -229,7 +232,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     throw new EngineError({ ...UPSTREAM_ERROR, retryable: false });
   }
 
-  /** Undefined when the server does not know the run. */
+  /** Returns the status of a run; undefined when the server does not know it. */
   async #state(promptId: string, signal: AbortSignal): Promise<EngineStatus | undefined> {
     const ended = await this.#api.findEnded(promptId, signal);
     if (ended) {
@@ -241,7 +244,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     if (live) {
       return live;
     }
-    // It may have ended between the two questions.
+    // The run may have ended between the two calls.
     const lately = await this.#api.findEnded(promptId, signal);
     return lately && statusOfEnded(lately);
   }
@@ -273,14 +276,14 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
 }
 
 /**
- * The prompt_id of a task's nth run (from 0) on a server: the task's own id first. A later run needs another, because the history
- * would answer for the failed one.
+ * Returns the prompt_id of a task's nth run (from 0) on a server. The first is the task's own id. Later runs need other ids, because the
+ * history would return the failed run.
  */
 export function promptIdOf(taskId: string, run: number): string {
   if (run === 0) {
     return taskId;
   }
   const hex = createHash('sha256').update(`${taskId}/${run}`).digest('hex');
-  // of version 8 and variant 8 (RFC 9562 §5.8)
+  // A UUID of version 8 and variant 8 (RFC 9562 §5.8).
   return hexToUuid(`${hex.slice(0, 12)}8${hex.slice(13, 16)}8${hex.slice(17, 32)}`);
 }

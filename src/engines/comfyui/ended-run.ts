@@ -8,7 +8,7 @@ const outputFile = z.looseObject({
   subfolder: z.string().max(500).default(''),
   type: z.string().max(20).default('output'),
 });
-/** Its other members quote the inputs, prompts among them. */
+/** The members we read. The others quote the inputs, including prompts. */
 const executionError = z.tuple([
   z.literal('execution_error'),
   z.looseObject({
@@ -18,7 +18,7 @@ const executionError = z.tuple([
   }),
 ]);
 
-/** What partner nodes say without a key, or without money behind it. */
+/** The messages of partner nodes without a key, or with a key that has no credit. */
 const NO_LEAVE =
   /\bunauthorized\b|please (log|sign) ?in|payment required|insufficient (credit|balance|fund)/i;
 
@@ -33,7 +33,7 @@ export interface ComfyUiFile {
   readonly type: string;
 }
 
-/** What became of a run, by its entry in the history. */
+/** Returns the outcome of a run from its history entry. */
 export function statusOfEnded(entry: HistoryEntry): EngineStatus {
   const messages = entry.status?.messages ?? [];
   if (messages.some((message) => Array.isArray(message) && message[0] === 'execution_interrupted')) {
@@ -55,8 +55,8 @@ function wordsOf(message: unknown): string | undefined {
 }
 
 /**
- * The saved files of a run: every list item of its outputs that names one (SaveVideo files videos under `images`, other nodes under
- * `gifs`). Previews (`type: temp`) and files of another kind are left out.
+ * Returns the saved files of a run: every list item of its outputs that names one (SaveVideo lists videos under `images`, other nodes under
+ * `gifs`). Skips previews (`type: temp`) and files of another kind.
  */
 export function filesOf(
   entry: HistoryEntry,
@@ -75,7 +75,7 @@ export function filesOf(
   });
 }
 
-/** The path of GET /view for a file. */
+/** Returns the path of GET /view for a file. */
 export function viewPath({ filename, subfolder, type }: ComfyUiFile): string {
   return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
 }

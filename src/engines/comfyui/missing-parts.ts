@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Workflow, WorkflowGraph } from './workflow.ts';
 
-/** What `/object_info/{class}` says of a node class: its inputs, each with its type, or the values that it takes. */
+/** The description of a node class from `/object_info/{class}`: its inputs, each with its type or the values it accepts. */
 const inputSpec = z.array(z.unknown()).min(1);
 const nodeInfo = z.looseObject({
   input: z
@@ -15,20 +15,20 @@ const comboOptions = z.looseObject({ options: z.array(z.unknown()) });
 
 export type NodeInfo = z.output<typeof nodeInfo>;
 
-/** Undefined: no description of a node class. */
+/** Reads the description of a node class; undefined when it is not one. */
 export function readNodeInfo(json: unknown): NodeInfo | undefined {
   return nodeInfo.safeParse(json).data;
 }
 
-/** The node classes of all workflows, each once. */
+/** Returns the node classes of all workflows without duplicates. */
 export function classesOf(workflows: ReadonlyMap<string, Workflow>): string[] {
   const graphs = [...workflows.values()].map(({ graph }) => Object.values(graph));
   return [...new Set(graphs.flat().map((node) => node.class_type))];
 }
 
 /**
- * What the workflows need that the server lacks, a line each: node classes that are not installed, and values that are none of a list,
- * like a checkpoint file that is not there. `known` has what the server says of each class; undefined: nothing.
+ * Returns what the workflows need but the server lacks, one line each: node classes that are not installed, and values that are not in a
+ * list, such as a missing checkpoint file. `known` has the server's description of each class, undefined when it has none.
  */
 export function missingParts(
   workflows: ReadonlyMap<string, Workflow>,
@@ -43,13 +43,13 @@ export function missingParts(
         ? [`${place}: the server has no ${node.class_type}`]
         : wrongValues(node, info, (name) => written.has(`${id}.inputs.${name}`)).map(
             ({ name, value, count }) =>
-              `${place} (${node.class_type}): ${name} ${JSON.stringify(value)} is none of the server's ${count}`,
+              `${place} (${node.class_type}): ${name} ${JSON.stringify(value)} is not one of the server's ${count}`,
           );
     });
   });
 }
 
-/** Values of a node that the server does not offer; those that each order sets are left out, as are links to other nodes. */
+/** Returns the values of a node that the server does not offer. Skips values that each task sets, and links to other nodes. */
 function wrongValues(
   node: WorkflowGraph[string],
   { input }: NodeInfo,
@@ -63,7 +63,10 @@ function wrongValues(
   });
 }
 
-/** Older servers give the list itself for a type, newer ones `COMBO` and the list among its properties. */
+/**
+ * Returns the allowed values of an input. Older servers put the list in place of the type, newer ones send `COMBO` with the list in its
+ * properties.
+ */
 function optionsOf([type, properties]: readonly unknown[]): unknown[] | undefined {
   if (Array.isArray(type)) {
     return type;

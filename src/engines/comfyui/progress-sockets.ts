@@ -10,21 +10,21 @@ const progressState = z.object({
 
 const message = z.object({ type: z.string(), data: z.unknown() });
 
-/** Most of the bar; the rest is for what comes after sampling. */
+/** Progress at the end of sampling; the rest is for what follows. */
 const PROGRESS_MAX = 0.95;
 const MESSAGE_LENGTH_MAX = 1_048_576;
-/** Previews are skipped, but they come. */
+/** Large enough for previews, which arrive although we skip them. */
 const PAYLOAD_BYTES_MAX = 16_777_216;
 const CONNECT_MS = 3_000;
 
 interface ProgressListening {
-  /** ws(s) URL with the client id in it. */
+  /** The ws(s) URL, including the client id. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly promptId: string;
-  /** Nodes of the graph. */
+  /** Number of nodes in the graph. */
   readonly nodes: number;
-  /** Called with 0–1, not always rising. */
+  /** Called with 0–1, not necessarily increasing. */
   readonly onProgress: (fraction: number) => void;
 }
 
@@ -34,14 +34,14 @@ interface Listener {
   readonly onAbort: () => void;
 }
 
-/** More than any host has slots; an attempt that broke off without a word leaves its socket until then. */
+/** More than any host has slots. An attempt that ends without closing its socket leaves it open until this limit is reached. */
 const LISTENERS_MAX = 64;
 
-/** One progress socket per run under way. Owns them: each closes with its run, its attempt, its server, or the engine. */
+/** One progress socket per active run. Owns them: each closes with its run, its attempt, its server, or the engine. */
 export class ProgressSockets {
   readonly #listeners = new Map<string, Listener>();
 
-  /** Listens until the signal aborts or {@link close}. A second call of the same attempt does nothing. */
+  /** Listens until the signal is aborted or {@link close} is called. A second call for the same attempt does nothing. */
   open(listening: ProgressListening, signal: AbortSignal): void {
     const { promptId } = listening;
     if (signal.aborted || this.#listeners.get(promptId)?.signal === signal) {
@@ -73,7 +73,10 @@ export class ProgressSockets {
   }
 }
 
-/** Listens to a run's progress. A hint only: whether it connects, breaks or lies, the run goes on. Returns what ends it at once. */
+/**
+ * Listens to a run's progress. The progress is only a hint: connection failures and wrong values do not affect the run. Returns a function
+ * that stops listening immediately.
+ */
 function listenForProgress(listening: ProgressListening): () => void {
   const connect = buildConnector({ timeout: CONNECT_MS });
   let connection: Socket | undefined;
@@ -96,13 +99,13 @@ function listenForProgress(listening: ProgressListening): () => void {
     }
   });
   return () => {
-    // A closing handshake needs a peer that answers.
+    // Destroy the connection: a closing handshake would need a peer that responds.
     connection?.destroy();
     dispatcher.destroy().catch(() => undefined);
   };
 }
 
-/** 0–1 as a text message of `/ws` tells it for our run; undefined for every other message. */
+/** Returns the progress (0–1) from a text message of `/ws` about our run; undefined for every other message. */
 export function fractionOf(
   text: string,
   { promptId, nodes }: Pick<ProgressListening, 'promptId' | 'nodes'>,
@@ -114,7 +117,7 @@ export function fractionOf(
   const { type, data } = parsed.data;
   if (type === 'progress') {
     const step = progress.safeParse(data);
-    // A single step is a node that merely ran, not a sampler.
+    // Nodes with a single step are not samplers.
     const counts = step.success && step.data.prompt_id === promptId && step.data.max > 1;
     return counts ? step.data.value / step.data.max : undefined;
   }
@@ -122,7 +125,7 @@ export function fractionOf(
   return state?.success && state.data.prompt_id === promptId ? shareOf(state.data.nodes, nodes) : undefined;
 }
 
-/** Steps done of all steps; nodes that have not begun count as one step. */
+/** Returns the share of steps done. Nodes that have not started count as one step. */
 function shareOf(known: Readonly<Record<string, { value: number; max: number }>>, nodes: number): number {
   const states = Object.values(known);
   const notBegun = Math.max(0, nodes - states.length);

@@ -23,13 +23,13 @@ const named = z.looseObject({
   workflows: z.record(z.string(), z.looseObject({ file: z.string() })),
 });
 
-/** Paths of the workflow files that an entry names, also one with mistakes. */
+/** Returns the paths of the workflow files that an entry names, even an invalid one. */
 export function workflowFiles(entry: EngineSettings, folder: string): string[] {
   const parsed = named.safeParse(entry);
   return parsed.success ? Object.values(parsed.data.workflows).map(({ file }) => resolve(folder, file)) : [];
 }
 
-/** Reads the workflow files of an engine by model name. Throws EngineSettingsError for one that cannot be used. */
+/** Reads the workflow files of an engine, by model name. Throws EngineSettingsError for an unusable file. */
 export function readWorkflows(settings: ComfyUiSettings, folder: string): ReadonlyMap<string, Workflow> {
   const workflows = new Map<string, Workflow>();
   for (const [model, workflow] of Object.entries(settings.workflows)) {
@@ -42,8 +42,8 @@ export function readWorkflows(settings: ComfyUiSettings, folder: string): Readon
 }
 
 /**
- * The graph with the task's parameters written where the map says; the workflow itself stays as it is. Values are set, never pasted
- * into text, so a prompt is a prompt whatever stands in it.
+ * Returns a copy of the graph with the task's parameters written to their places. Values are assigned, never spliced into text, so nothing
+ * in a prompt is interpreted.
  */
 export function fillWorkflow(
   { graph, settings }: Workflow,
@@ -78,8 +78,8 @@ export function fillWorkflow(
 }
 
 /**
- * Each run saves files of its own. A node that saves what it has saved before is not executed again: the history would name the first
- * run's files, another customer's, or files that have been cleaned away since.
+ * Gives each run its own file names. ComfyUI does not execute a node again whose output it has saved before: the history would name the
+ * files of the first run, which may be another customer's or already deleted.
  */
 function nameFiles(graph: WorkflowGraph, { taskId, attempt }: EngineRequest): void {
   for (const { inputs } of Object.values(graph)) {
@@ -104,7 +104,9 @@ function readGraph(path: string, name: string): WorkflowGraph {
   }
   const parsed = graphSchema.safeParse(json);
   if (!parsed.success) {
-    throw new EngineSettingsError(`${name}.file: ${path} is no workflow in API format (use "Export (API)")`);
+    throw new EngineSettingsError(
+      `${name}.file: ${path} is not a workflow in API format (use "Export (API)")`,
+    );
   }
   return parsed.data;
 }
@@ -133,7 +135,7 @@ function write(graph: WorkflowGraph, place: string, value: unknown): void {
   }
 }
 
-/** The object that has the member a place names; undefined where the graph has no such member. */
+/** Returns the object that has the member at a place; undefined when the graph has no such member. */
 function holderOf(
   graph: WorkflowGraph,
   place: string,

@@ -40,7 +40,7 @@ const errorBody = z.looseObject({
   detail: z.union([z.string(), z.array(z.looseObject({ type: z.string().nullish() }))]),
 });
 
-/** The URLs by which fal knows a run. They are used as given: built ones would break where a model has a longer name. */
+/** The URLs of a run at fal. They are used as given, because URLs we build would break for models with longer names. */
 type FalRun = z.output<typeof runUrls>;
 
 const queueState = z.looseObject({
@@ -54,13 +54,16 @@ const CANCEL_MS = 5_000;
 const NOT_FOUND = 404;
 const GONE = 410;
 
-/** Kind `fal` of tollgate.yaml. */
+/** The engine kind `fal` in tollgate.yaml. */
 export const falKind: EngineKind = {
   slotsDefault: 20,
   create: (settings) => new FalEngine(parseEngineSettings(falSettings, settings)),
 };
 
-/** Requests in fal's queue (fal.ai docs, Queue API). It accepts no caller-chosen id: a submit whose answer is lost stays lost. Always paid. */
+/**
+ * Runs requests through fal's queue (fal.ai docs, Queue API). It accepts no caller-chosen id, so a run whose submit response is lost cannot
+ * be found again. Always paid.
+ */
 export class FalEngine extends UpstreamEngine<FalSettings> {
   readonly capabilities: EngineCapabilities;
 
@@ -109,7 +112,7 @@ export class FalEngine extends UpstreamEngine<FalSettings> {
     if (status === 'IN_QUEUE') {
       return { state: 'queued', ...(queue_position == null ? {} : { queuePosition: queue_position }) };
     }
-    // COMPLETED says nothing about success: the result itself does.
+    // COMPLETED does not mean success: only the result tells.
     return status === 'IN_PROGRESS'
       ? { state: 'running' }
       : outcomeOf(await this.http.call({ method: 'GET', path: run.response_url, signal }));
@@ -139,7 +142,7 @@ export class FalEngine extends UpstreamEngine<FalSettings> {
   }
 }
 
-/** An error on the way says nothing about the run: it is thrown, so that the result is asked for again and not made again. */
+/** Throws transport errors, which say nothing about the run, so the result is requested again instead of being generated again. */
 function outcomeOf({ failure, status, json }: UpstreamAnswer): EngineStatus {
   if (!failure) {
     return isBlackedOut(json)
@@ -168,19 +171,19 @@ function bodyOf(request: EngineRequest, settings: FalSettings): object {
   };
 }
 
-/** Takes the URLs from a submit's answer; undefined when they are not there or lead away from `origin`. */
+/** Reads the URLs from a submit response; undefined when they are missing or not on `origin`. */
 function readRun(json: unknown, origin: string): FalRun | undefined {
   const parsed = runUrls.safeParse(json);
   const urls = parsed.success ? Object.values(parsed.data) : [];
   return parsed.success && urls.every((url) => new URL(url).origin === origin) ? parsed.data : undefined;
 }
 
-/** The reference of a run: its URLs. */
+/** Builds the reference of a run from its URLs. */
 function toReference({ status_url, response_url, cancel_url }: FalRun): string {
   return JSON.stringify({ status_url, response_url, cancel_url });
 }
 
-/** The inverse of {@link toReference}. Throws EngineError `run_lost` for anything else. */
+/** Inverse of {@link toReference}. Throws EngineError `run_lost` for anything else. */
 function fromReference(reference: string, origin: string): FalRun {
   let json: unknown;
   try {
@@ -195,7 +198,7 @@ function fromReference(reference: string, origin: string): FalRun {
   return found;
 }
 
-/** The output's URL in a result; models differ in whether they name one or list several. Throws EngineError `no_output`. */
+/** Returns the output's URL in a result. Some models name one file, others list several. Throws EngineError `no_output`. */
 function outputUrl(json: unknown, kind: EngineRequest['kind']): string {
   const { images, image, videos, video } = outputs.safeParse(json).data ?? {};
   const found = kind === 'image' ? (images?.[0] ?? image) : (video ?? videos?.[0]);
@@ -205,17 +208,17 @@ function outputUrl(json: unknown, kind: EngineRequest['kind']): string {
   return found.url;
 }
 
-/** Whether a result says of its first picture that its content was refused: what it names then is black. */
+/** Returns whether a result flags its first image as NSFW. The image is then blacked out. */
 function isBlackedOut(json: unknown): boolean {
   return flags.safeParse(json).data?.has_nsfw_concepts[0] === true;
 }
 
-/** Whether the body of an error is the model's own (fal's `detail`), not that of something on the way. */
+/** Returns whether an error body comes from the model itself (fal's `detail`) rather than from something in between. */
 function isModelError(json: unknown): boolean {
   return errorBody.safeParse(json).success;
 }
 
-/** The failure of an answer outside 2xx, told more precisely by the types in its `detail`. */
+/** Refines the failure of a response outside 2xx by the types in its `detail`. */
 function refineByDetail(failure: EngineFailure, json: unknown): EngineFailure {
   const { detail } = errorBody.safeParse(json).data ?? {};
   const types = Array.isArray(detail) ? detail.map(({ type }) => type ?? '') : [];

@@ -38,20 +38,20 @@ const CANCEL_MS = 5_000;
 const NOT_FOUND = 404;
 const GONE = 410;
 
-/** Kind `http` of tollgate.yaml. */
+/** The engine kind `http` in tollgate.yaml. */
 export const httpKind: EngineKind = {
   slotsDefault: 20,
   create: (settings) => new HttpEngine(parseEngineSettings(httpSettings, settings)),
 };
 
 /**
- * A service by its entry alone: an order whose answer is the result, or an order, a question after it, and a file. What it cannot say of
- * itself is taken for the worst.
+ * A service described entirely by its entry: either one call whose response is the result, or a submit, polling and a download. Where its
+ * entry leaves something open, the worst is assumed.
  */
 export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
   readonly capabilities: EngineCapabilities;
   readonly #answers = new ServiceAnswers(this.settings, this.http);
-  /** Orders whose answer is the result. */
+  /** Calls whose response is the result. */
   readonly #held = new HeldRuns();
 
   constructor(settings: HttpEngineSettings) {
@@ -83,7 +83,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
         this.#make({ ...call, signal }, request, context),
       );
     }
-    // Asking again under the same key finds what was accepted, so there a lost answer may be asked for again.
+    // With an idempotency key a repeated submit returns the run accepted first, so a lost response is retryable.
     const lost = paid ? { ...SUBMIT_UNCONFIRMED, retryable: header !== undefined } : undefined;
     const { json } = await this.http.submit(call, lost, (failure, said) =>
       this.#answers.refine(failure, said),
@@ -95,7 +95,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     return String(reference);
   }
 
-  /** `null` only where the next submit carries the key of the one before: whatever was accepted then is what it returns. */
+  /** Returns `null` only when submits carry an idempotency key: the next submit then returns the run that was accepted before. */
   override async recover(): Promise<null | 'unknown'> {
     return this.settings.idempotency_header === undefined ? 'unknown' : null;
   }
@@ -110,7 +110,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     const text = typeof word === 'object' ? JSON.stringify(word) : String(word);
     const meant = Object.hasOwn(poll.states, text) ? poll.states[text] : undefined;
     if (meant === undefined) {
-      const words = `${poll.state}: ${JSON.stringify(word)} is none of poll.states`;
+      const words = `${poll.state}: ${JSON.stringify(word)} is not one of poll.states`;
       throw new EngineError(withWords(MALFORMED, words));
     }
     const billed = cost === undefined ? undefined : parseUsdNumber(Number(valueAt(json, cost)));
@@ -134,7 +134,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     }
   }
 
-  /** URLs may be short-lived: they are asked for anew and fetched at once. */
+  /** Polls again before downloading, because output URLs may be short-lived. */
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
     const { poll } = this.settings;
     const { kind } = request;
@@ -184,7 +184,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     return { method: 'POST', path: fillPath(submit.path, values), ...encoded, headers, signal };
   }
 
-  /** One long call whose answer has the file, or says where it is. */
+  /** Makes one long call whose response contains the file, or its URL. */
   async #make(call: EngineCall, request: EngineRequest, context: EngineContext) {
     const { paid, submit } = this.settings;
     const { kind } = request;
@@ -214,14 +214,14 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
   #diversionFor(kind: EngineRequest['kind'], context: Pick<EngineContext, 'folder'>) {
     const { output_encoding: encoding } = this.settings;
     return {
-      // files named by URL leave the answer as it is
+      // Responses that name files by URL are read unchanged.
       member: encoding === 'base64' ? this.#answers.member : '',
       pathFor: () => join(context.folder, 'output-0.bin'),
       fileBytesMax: OUTPUT_BYTES_MAX[kind],
     };
   }
 
-  /** Asks after a run. The file of its answer is kept for whoever collects it. */
+  /** Polls a run. A file in the response is kept only for a `collector`. */
   async #ask(
     poll: NonNullable<HttpEngineSettings['poll']>,
     run: { readonly reference: string; readonly model: string },
@@ -253,7 +253,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     return answer;
   }
 
-  /** Throws EngineError for a size that the entry has no words for. */
+  /** Throws EngineError when `sizes` has no entry for the requested size. */
   #valuesOf(request: EngineRequest): TemplateValues {
     const { sizes, size_multiple, seed_max } = this.settings;
     const { taskId, kind, model, prompt, steps, seconds } = request;

@@ -18,14 +18,14 @@ const granted = z.looseObject({
 });
 const refused = z.looseObject({ error: z.string(), error_description: z.string().optional() });
 
-/** Seconds for which a token counts whose server does not say. */
+/** Lifetime in seconds of a token whose server states none. */
 const EXPIRES_DEFAULT = 300;
-/** A token is left off this long before it expires, in seconds, or a fifth of its time where that is less. */
+/** A token is replaced this many seconds before it expires, or a fifth of its lifetime before, if that is less. */
 const MARGIN = 60;
 const MARGIN_SHARE = 0.2;
-/** Ms: a token that is refused so soon after it was given out is not too old, and another one would be refused as well. */
+/** Age in ms. A token younger than this is not rejected for its age, so a new one would be rejected as well. */
 const YOUNG_MS = 10_000;
-/** Ms a call waits for a token; the request for it has clocks of its own. */
+/** Maximum time a call waits for a token, in ms. The token request has timeouts of its own. */
 const WAIT_MS = 600_000;
 const TOO_MANY_REQUESTS = 429;
 
@@ -36,8 +36,9 @@ interface Token {
 }
 
 /**
- * Tokens of a client of an OAuth 2 server (RFC 6749, client credentials). One is kept until shortly before it expires; one request for the next
- * is in flight at a time, however many calls wait. The secret leaves for the token server only and stands in no failure. Owns `http`.
+ * Obtains tokens from an OAuth 2 server (RFC 6749, client credentials). A token is kept until shortly before it expires. At most one token
+ * request is in flight, however many calls wait for it. The secret is sent only to the token server and never appears in a failure. Owns
+ * `http`.
  */
 export class OAuthTokens implements CallSigner {
   readonly #settings: OAuthSettings;
@@ -52,7 +53,7 @@ export class OAuthTokens implements CallSigner {
     this.#clock = clock;
   }
 
-  /** Throws EngineError: unreachable where the token server is away, misconfigured where it refuses the client. */
+  /** Throws EngineError: unreachable when the token server is away, misconfigured when it rejects the client. */
   async sign(_call: unknown, signal?: AbortSignal): Promise<{ authorization: string }> {
     signal?.throwIfAborted();
     const kept = this.#token;
@@ -100,7 +101,7 @@ export class OAuthTokens implements CallSigner {
     }
     const { data } = granted.safeParse(answer.json);
     if (!data) {
-      throw new EngineError(withWords(MISCONFIGURED, 'the token server answered without a bearer token'));
+      throw new EngineError(withWords(MISCONFIGURED, 'the token server returned no bearer token'));
     }
     const { access_token: text, expires_in } = data;
     const seconds = expires_in ?? EXPIRES_DEFAULT;
@@ -130,17 +131,17 @@ export class OAuthTokens implements CallSigner {
     }
   }
 
-  /** Only what the protocol has for it is passed on: some servers quote the whole request. */
+  /** Passes on only the protocol's error fields, because some servers quote the whole request. */
   #refusalOf({ status, json }: UpstreamAnswer): EngineFailure {
     const { data } = refused.safeParse(json);
     const said = [String(status), data?.error, data?.error_description].filter(Boolean).join(' ');
     const words = said.replaceAll(this.#settings.client_secret, '[secret]');
     const isOurs = status >= 300 && status < 500 && status !== TOO_MANY_REQUESTS;
-    return isOurs ? withWords(MISCONFIGURED, `the token server refused us: ${words}`) : away(words);
+    return isOurs ? withWords(MISCONFIGURED, `the token server rejected us: ${words}`) : away(words);
   }
 }
 
-/** Nothing was asked of the engine, and nothing can be until the token server is back: tasks wait. */
+/** No request reached the engine, and none can until the token server is back, so tasks wait. */
 function away(words: string): EngineFailure {
   return withWords(UNREACHABLE, `the token server: ${words}`);
 }
@@ -149,7 +150,7 @@ function headerOf({ text }: Token): string {
   return `Bearer ${text}`;
 }
 
-/** As RFC 6749, 2.3.1 has both halves of the Basic header. */
+/** Encodes a half of the Basic header as required by RFC 6749, section 2.3.1. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }

@@ -14,7 +14,7 @@ import type { UpstreamHttp } from '../upstream-http.ts';
 import type { HttpEngineSettings } from './http-settings.ts';
 import { fillPath, valueAt } from './template.ts';
 
-/** What the answers of a service mean, by its entry: failures in its words, files where it names them. */
+/** Interprets the responses of a service as described by its entry: failures in its words, files where it names them. */
 export class ServiceAnswers {
   readonly #settings: HttpEngineSettings;
   readonly #http: UpstreamHttp;
@@ -28,19 +28,19 @@ export class ServiceAnswers {
     this.#misconfigured = new RegExp(settings.misconfigured, 'i');
   }
 
-  /** Name of the member that holds files in base64. */
+  /** The name of the JSON member that holds files in base64. */
   get member(): string {
     const names = this.#settings.output.split('.').filter((name) => !/^\d+$/.test(name));
     return names.at(-1) ?? '';
   }
 
-  /** Why an answer lacks what was expected of it: what it says at the first of these places, or `otherwise`. */
+  /** Returns why a response lacks what was expected: the first value found at these paths, or `otherwise`. */
   failureOf(json: unknown, places: readonly string[] | undefined, otherwise: EngineFailure): EngineFailure {
     const said = places?.map((place) => valueAt(json, place)).find(isTold);
     return said === undefined ? otherwise : this.refine(withWords(UPSTREAM_ERROR, textOf(said)), said);
   }
 
-  /** The failure of a last answer that has no file, or one that was made unrecognizable; undefined where all is well. */
+  /** Returns the failure of a final response whose file is missing or was made unrecognizable; undefined when the file is fine. */
   failureOfResult(json: unknown, places: readonly string[] | undefined): EngineFailure | undefined {
     const { refused } = this.#settings;
     const word = refused && valueAt(json, refused.at);
@@ -50,7 +50,7 @@ export class ServiceAnswers {
     return this.#hasOutput(json) ? undefined : this.failureOf(json, places, NO_OUTPUT);
   }
 
-  /** Tells more of a failure by what was said with it. */
+  /** Makes a failure more specific, based on the message that came with it. */
   refine(failure: EngineFailure, said: unknown): EngineFailure {
     const text = textOf(said);
     if (this.#contentRefused.test(text)) {
@@ -59,7 +59,7 @@ export class ServiceAnswers {
     return this.#misconfigured.test(text) ? withWords(MISCONFIGURED, failure.said) : failure;
   }
 
-  /** The file of the last answer: one of `files` that came in it, or what it names. Throws EngineError. */
+  /** Returns the file of the final response: the first of `files`, or the one it names. Throws EngineError. */
   async outputOf(
     answer: { readonly json: unknown; readonly files: readonly FileContent[] },
     run: { readonly reference: string; readonly kind: EngineRequest['kind'] },
@@ -67,7 +67,7 @@ export class ServiceAnswers {
   ): Promise<EngineOutput> {
     if (this.#settings.output_encoding === 'base64') {
       const [file] = answer.files;
-      // an empty text is an empty file
+      // An empty string is an empty file.
       if (file === undefined || file.length === 0) {
         throw new EngineError(NO_OUTPUT);
       }
@@ -77,16 +77,16 @@ export class ServiceAnswers {
     const from = await this.#urlOf(named, run, context);
     const { kind } = run;
     const path = join(context.folder, 'output-0.bin');
-    // Some services name their files relative to themselves.
+    // Some services name their files by relative URLs.
     const url = URL.canParse(from, this.#http.base.href) ? new URL(from, this.#http.base.href).href : from;
     const { signal } = context;
-    // what can be asked for again is left to the next attempt
+    // With `poll` the next attempt can fetch the result again, so this one does not retry.
     const download = this.#settings.poll ? downloadOutput : downloadPatiently;
     await download(this.#http, { from: url, path, kind, signal });
     return { index: 0, file: path };
   }
 
-  /** Whether something stands where the file should be. */
+  /** Returns whether there is a value where the file should be. */
   #hasOutput(json: unknown): boolean {
     const found = valueAt(json, this.#settings.output);
     return isTold(Array.isArray(found) ? found[0] : found);
@@ -107,7 +107,7 @@ export class ServiceAnswers {
   }
 }
 
-/** Throws EngineError where nothing stands there that could name a file. */
+/** Throws EngineError when the value cannot name a file. */
 function firstText(found: unknown): string {
   const first: unknown = Array.isArray(found) ? found[0] : found;
   if ((typeof first !== 'string' && typeof first !== 'number') || first === '') {
@@ -116,7 +116,7 @@ function firstText(found: unknown): string {
   return String(first);
 }
 
-/** Whether a service says something there: many send empty texts, zeros or nulls where nothing is wrong. */
+/** Returns whether a value says something: many services send empty strings, zeros or nulls when nothing is wrong. */
 function isTold(said: unknown): boolean {
   return Boolean(said) && (typeof said !== 'object' || Object.keys(said as object).length > 0);
 }

@@ -19,7 +19,7 @@ async function headersOf(signature: object, body = ''): Promise<Readonly<Record<
   return (await signer?.sign(call, undefined)) ?? {};
 }
 
-test('a token says who signs and until when, and is signed by its secret', async () => {
+test('a token names its issuer and expiry and is signed with its secret', async () => {
   const headers = await headersOf({
     kind: 'jwt',
     issuer: 'access',
@@ -39,7 +39,7 @@ test('a token says who signs and until when, and is signed by its secret', async
   expect(signed).toBe(createHmac('sha256', 'secret').update(`${head}.${claims}`).digest('base64url'));
 });
 
-test('a signature of the body stands in the header that the service reads', async () => {
+test('puts a signature of the body into the configured header', async () => {
   // RFC 4231, test case 2
   const signature = { kind: 'hmac', header: 'x-signature', secret: 'Jefe', prefix: 'sha256=' };
   expect(await headersOf(signature, 'what do ya want for nothing?')).toEqual({

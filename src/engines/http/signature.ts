@@ -14,13 +14,13 @@ import { UpstreamHttp, type UpstreamHttpSettings } from '../upstream-http.ts';
 import { OAuthTokens } from './oauth-tokens.ts';
 import type { AwsSettings, JwtSettings, SignatureSettings } from './signature-settings.ts';
 
-/** Seconds that the service's clock may be behind ours. */
+/** How far the service's clock may be behind ours, in seconds. */
 const LEEWAY = 5;
 
-/** Headers that a signature covers beside those it adds; proxies may change others. */
+/** Request headers that a signature covers besides those it adds. Proxies may change others. */
 const SIGNED = ['content-type'];
 
-/** Signs calls as AWS asks (Signature Version 4): method, address, body and time. */
+/** Signs calls with AWS Signature Version 4, which covers method, address, body and time. */
 class AwsSigner implements CallSigner {
   readonly #signature: SignatureV4;
   readonly #clock: Clock;
@@ -55,7 +55,7 @@ class AwsSigner implements CallSigner {
 
 type Bytes = string | ArrayBuffer | ArrayBufferView;
 
-/** Node's SHA-256, or its HMAC where there is a secret, in the form that the signature asks for. */
+/** Adapts Node's SHA-256, or its HMAC when there is a secret, to the interface of SignatureV4. */
 class Sha256 {
   readonly #hash: Hash | Hmac;
 
@@ -72,7 +72,10 @@ class Sha256 {
   }
 }
 
-/** What signs the calls of an entry; undefined where nothing does. `http`: the entry's connections, whose clocks a token server gets, too. */
+/**
+ * Creates the signer of an entry, undefined when its calls are not signed. A token server gets the same timeouts as the entry's connections
+ * (`http`).
+ */
 export function createSigner(
   signature: SignatureSettings | undefined,
   http: UpstreamHttpSettings,
@@ -121,7 +124,7 @@ function bytesOf(bytes: Bytes): string | Uint8Array {
     : new Uint8Array(bytes);
 }
 
-/** Makes JSON Web Tokens (RFC 7519) by an entry's settings, one per call of what it returns. `now` is Unix seconds. */
+/** Returns a function that creates a JSON Web Token (RFC 7519) from an entry's settings. `now` is in Unix seconds. */
 function tokenMaker(settings: JwtSettings): (now: number) => string {
   const { algorithm, key_id: kid, claims, issuer: iss, subject: sub, audience: aud, seconds } = settings;
   const head = { alg: algorithm, typ: 'JWT', ...(kid === undefined ? {} : { kid }) };

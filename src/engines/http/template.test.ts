@@ -3,7 +3,7 @@ import { fillPath, fillTemplate, unknownPlaceholder, valueAt } from './template.
 
 const VALUES = { prompt: 'say {seed} "now"', width: 1280, seed: 7, model: 'acme/a b', 'size.aspect': '16:9' };
 
-test('values keep their types, texts around them stay texts, and what an order has not is left out', () => {
+test('values keep their types, longer strings stay strings, and missing values are omitted', () => {
   const template = {
     input: { prompt: '{prompt}', seed: '{seed}', steps: '{steps}', size: '{width}x', ratio: '{size.aspect}' },
     list: ['{seed}', '{steps}', true],
@@ -16,7 +16,7 @@ test('values keep their types, texts around them stay texts, and what an order h
   });
 });
 
-test('a path takes values as segments; only models and references have several', () => {
+test('each value in a path is one segment; only models and references may have several', () => {
   const values = { ...VALUES, model: 'acme/a-b' };
   expect(fillPath('/v1/{model}/runs/{reference}', { ...values, reference: '../x?y' })).toBe(
     '/v1/acme/a-b/runs/..%2Fx%3Fy',
@@ -26,12 +26,12 @@ test('a path takes values as segments; only models and references have several',
   );
 });
 
-test('tells a placeholder that nothing fills', () => {
+test('reports a placeholder that nothing fills', () => {
   expect(unknownPlaceholder({ a: ['{prompt}', { b: 'x{sed}' }] })).toBe('sed');
   expect(unknownPlaceholder({ a: '{size.aspect}', b: '{ not one }' })).toBeUndefined();
 });
 
-test('finds what stands at a place', () => {
+test('finds the value at a path', () => {
   const json = { output: [{ url: 'https://x' }], id: 3 };
   expect([valueAt(json, 'output.0.url'), valueAt(json, 'id'), valueAt(json, 'output.1.url')]).toEqual([
     'https://x',

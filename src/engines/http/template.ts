@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 type Json = z.core.util.JSONType;
 
-/** What a template can name; `size.` names a member of the order's entry in `sizes`. */
+/** The placeholders of a template. `size.…` names a member of the `sizes` entry for the requested size. */
 export const PLACEHOLDERS = [
   'prompt',
   'model',
@@ -20,13 +20,13 @@ export const PLACEHOLDERS = [
 const PLACEHOLDER = /\{([a-z]+(?:\.[A-Za-z0-9_]+)?)\}/g;
 const WHOLE = /^\{([a-z]+(?:\.[A-Za-z0-9_]+)?)\}$/;
 
-/** Behind a name: its value as text, for services that want numbers so. */
+/** A suffix of a name that turns its value into a string, for services that expect numbers as strings. */
 const AS_TEXT = /\.text$/;
 
-/** Values by placeholder; undefined: this order has none. */
+/** Values by placeholder; undefined when the request has none. */
 export type TemplateValues = Readonly<Record<string, Json | undefined>>;
 
-/** The first placeholder in a template that names nothing an order can have; undefined where all do. */
+/** Returns the first unknown placeholder in a template; undefined when all are known. */
 export function unknownPlaceholder(template: unknown): string | undefined {
   const names = [...JSON.stringify(template ?? null).matchAll(PLACEHOLDER)].map(([, name = '']) => name);
   return names.find(
@@ -36,8 +36,8 @@ export function unknownPlaceholder(template: unknown): string | undefined {
 }
 
 /**
- * The template with its placeholders filled in. Values are set, never read again: a prompt is a prompt, also one with braces. Undefined
- * where the template is one placeholder without a value: a member of an object is left out then.
+ * Fills in the placeholders of a template. Values are inserted but never expanded: braces in a prompt stay as they are. Returns undefined
+ * when the template is a single placeholder without a value; a member of an object is then omitted.
  */
 export function fillTemplate(template: Json, values: TemplateValues): Json | undefined {
   if (typeof template === 'string') {
@@ -57,11 +57,11 @@ export function fillTemplate(template: Json, values: TemplateValues): Json | und
   return template;
 }
 
-/** Names that may have slashes. No segment of them leads elsewhere. */
+/** Placeholders whose values may contain slashes. `SEGMENTS` keeps their segments from leading to another path. */
 const SEGMENTED = new Set(['model', 'reference']);
 const SEGMENTS = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)+$/;
 
-/** A path with its placeholders filled in, each as one segment; only models and references may have several, as `models/a/operations/1`. */
+/** Fills in the placeholders of a path, each as one segment. Only models and references may have several, e.g. `models/a/operations/1`. */
 export function fillPath(template: string, values: TemplateValues): string {
   return fillText(template, values, (value, name) =>
     SEGMENTED.has(name) && SEGMENTS.test(value) ? value : encodeURIComponent(value),
@@ -85,7 +85,7 @@ function fillText(
   });
 }
 
-/** What stands at a place like `output.0.url`; undefined where nothing does. */
+/** Returns the value at a path like `output.0.url`; undefined when there is none. */
 export function valueAt(json: unknown, place: string): unknown {
   let value = json;
   for (const name of place.split('.')) {

@@ -46,7 +46,7 @@ type NovitaResult = z.output<typeof taskResult>;
 
 const accepted = z.looseObject({ task_id: z.string().min(1).max(200) });
 
-/** Where another Tollgate takes orders for all of its video models. */
+/** The endpoint where another Tollgate accepts requests for all its video models. */
 const TOLLGATE_VIDEOS = 'video-fast';
 const POLL_INTERVAL_MS = 2_000;
 const CANCEL_MS = 5_000;
@@ -54,16 +54,16 @@ const NOT_FOUND = 404;
 const OK = 200;
 const ACCEPTED = 202;
 
-/** Novita may not know a task yet that it has just accepted; asked often enough, it is lost. */
+/** Novita may not yet know a task that it has just accepted. After enough such polls the run counts as lost. */
 const NOT_FOUND_YET: EngineFailure = { ...RUN_LOST, code: 'run_not_found' };
 
-/** Kind `novita` of tollgate.yaml. */
+/** The engine kind `novita` in tollgate.yaml. */
 export const novitaKind: EngineKind = {
   slotsDefault: 20,
   create: (settings) => new NovitaEngine(parseEngineSettings(novitaSettings, settings)),
 };
 
-/** Tasks of Novita's asynchronous API: our own endpoints' shape, so parameters pass as they are. Always paid. */
+/** Runs tasks through Novita's asynchronous API. It has the shape of our own endpoints, so parameters are passed unchanged. Always paid. */
 export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
   readonly capabilities: EngineCapabilities;
   readonly #idempotent: boolean;
@@ -89,7 +89,7 @@ export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
     const path = `/v3/async/${this.#idempotent && request.kind === 'video' ? TOLLGATE_VIDEOS : modelPath(request.model)}`;
     const json = bodyOf(request, this.settings);
     const headers: Record<string, string> = this.#idempotent ? { 'idempotency-key': request.taskId } : {};
-    // Asking again with the same key finds what was accepted, so here a lost answer may be asked for again.
+    // With an idempotency key a repeated submit returns the task accepted first, so a lost response is retryable.
     const lost = { ...SUBMIT_UNCONFIRMED, retryable: this.#idempotent };
     const call = { method: 'POST' as const, path, json, headers, signal: context.signal };
     const parsed = accepted.safeParse((await this.http.submit(call, lost, refineByReason)).json);
@@ -99,7 +99,7 @@ export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
     return parsed.data.task_id;
   }
 
-  /** `null` only where the next submit carries the key of the one before: whatever was accepted then is what it returns. */
+  /** Returns `null` only when submits carry an idempotency key: the next submit then returns the task that was accepted before. */
   override async recover(): Promise<null | 'unknown'> {
     return this.#idempotent ? null : 'unknown';
   }
@@ -108,7 +108,7 @@ export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
     return toStatus(await this.#result(reference, signal), this.settings.dialect);
   }
 
-  /** URLs live an hour at most: they are requested again and fetched at once. */
+  /** Requests the result again before downloading, because its URLs expire after an hour at most. */
   async collect(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
     const { signal, folder } = context;
     const { kind } = request;
@@ -167,7 +167,7 @@ function readTaskResult(json: unknown): NovitaResult {
   return parsed.data;
 }
 
-/** A task-result as one of our states (Novita API reference, task-result; a Tollgate's additions stand in `extra`). */
+/** Maps a task-result to one of our states (Novita API reference, task-result). A Tollgate's additions are in `extra`. */
 function toStatus(result: NovitaResult, dialect: NovitaSettings['dialect']): EngineStatus {
   const { task, extra } = result;
   switch (task.status) {
@@ -188,7 +188,7 @@ function toStatus(result: NovitaResult, dialect: NovitaSettings['dialect']): Eng
   }
 }
 
-/** The URL of the output. Throws EngineError `no_output`. */
+/** Returns the URL of the output. Throws EngineError `no_output`. */
 function outputUrl({ images, videos }: NovitaResult, kind: EngineRequest['kind']): string {
   const url = kind === 'image' ? images?.[0]?.image_url : videos?.[0]?.video_url;
   if (url === undefined) {
@@ -197,7 +197,7 @@ function outputUrl({ images, videos }: NovitaResult, kind: EngineRequest['kind']
   return url;
 }
 
-/** The failure of an answer outside 2xx, told more precisely by its `reason`. */
+/** Refines the failure of a response outside 2xx by its `reason`. */
 function refineByReason(failure: EngineFailure, body: unknown): EngineFailure {
   const parsed = errorBody.safeParse(body);
   return parsed.success && /ILLEGAL_PROMPT|CONTENT/.test(parsed.data.reason) ? CONTENT_REFUSED : failure;
@@ -210,7 +210,7 @@ function failed(reason: string, dialect: NovitaSettings['dialect']): EngineStatu
   if (/nsfw|sensitive|ILLEGAL_PROMPT|content_(refused|policy)/i.test(reason)) {
     return { state: 'failed', failure: withWords(CONTENT_REFUSED, reason) };
   }
-  // A Tollgate has made its own attempts, and would answer the same Idempotency-Key with the same failed task.
+  // A Tollgate has already retried, and would return the same failed task for the same Idempotency-Key.
   return {
     state: 'failed',
     failure: withWords({ ...UPSTREAM_ERROR, retryable: dialect === 'novita' }, reason),

@@ -28,13 +28,13 @@ const imageAnswer = z.object({
 
 const POLL_INTERVAL_MS = 2_000;
 
-/** Kind `openai` of tollgate.yaml: OpenAI's Images API and the Videos API that vLLM-Omni and SGLang serve. */
+/** The engine kind `openai` in tollgate.yaml: OpenAI's Images API and the Videos API that vLLM-Omni and SGLang serve. */
 export const openAiKind: EngineKind = {
   slotsDefault: 1,
   create: (settings) => new OpenAiEngine(parseEngineSettings(openAiSettings, settings)),
 };
 
-/** Images are one long call per run, kept in this process; videos are jobs of the upstream. Neither accepts a caller-chosen id. */
+/** Generates each image with one long call held in this process, and videos as jobs of the upstream. Neither accepts a caller-chosen id. */
 export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
   readonly capabilities = capabilitiesOf(this.settings);
   readonly #images = new HeldRuns();
@@ -91,7 +91,7 @@ export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
   }
 }
 
-/** Closing the connection ends a free image; a paid one is billed all the same. Videos end where DELETE is understood. */
+/** Closing the connection stops a free image; a paid one is billed anyway. Videos stop if the upstream supports DELETE. */
 function capabilitiesOf({ kinds, size_multiple, paid, cancel_method }: OpenAiSettings): EngineCapabilities {
   const stops = { image: !paid, video: cancel_method === 'delete' };
   const stoppable = kinds.every((kind) => stops[kind]);
@@ -106,8 +106,8 @@ function capabilitiesOf({ kinds, size_multiple, paid, cancel_method }: OpenAiSet
 }
 
 /**
- * Makes one image with POST /images/generations (OpenAI API reference, Images); a large or downloaded one lies in `context.folder`.
- * Throws EngineError, or the signal's reason. A paid answer is never thrown away for want of a second try at its download.
+ * Generates one image with POST /images/generations (OpenAI API reference, Images). A large or downloaded image is saved in
+ * `context.folder`. Throws EngineError, or the signal's reason. Retries the download, so a paid result is not lost to a single failure.
  */
 async function callForImage(
   http: UpstreamHttp,
@@ -140,7 +140,7 @@ async function callForImage(
     throw new EngineError(spent(settings.paid, parsed.success ? NO_OUTPUT : MALFORMED));
   }
   try {
-    // Some servers name their files relative to themselves.
+    // Some servers name their files by relative URLs.
     const from = URL.canParse(url, http.base.href) ? new URL(url, http.base.href).href : url;
     await downloadPatiently(http, { from, path, kind: 'image', signal });
   } catch (error) {

@@ -17,7 +17,7 @@ type BodyShape = Pick<
   | 'image_response'
 >;
 
-/** The body of a generation request, as JSON members. Throws EngineError `unsupported_size`. */
+/** Builds the body of a generation request as JSON members. Throws EngineError `unsupported_size`. */
 export function requestBody(request: EngineRequest, shape: BodyShape): Record<string, unknown> {
   const { model, prompt, seed, steps, seconds } = request;
   return {
@@ -29,7 +29,7 @@ export function requestBody(request: EngineRequest, shape: BodyShape): Record<st
     ...sizeMembers(request, shape),
     ...(shape.seed_field === 'none' ? {} : { [shape.seed_field]: fitSeed(seed, shape.seed_max) }),
     ...(shape.steps_field === 'none' || steps === undefined ? {} : { [shape.steps_field]: steps }),
-    // Text in OpenAI's Videos API.
+    // OpenAI's Videos API expects a string.
     ...(shape.seconds_field === 'none' || seconds === undefined
       ? {}
       : { [shape.seconds_field]: String(seconds) }),
@@ -62,16 +62,15 @@ function smallestCovering(
   const covering = sizes.filter((size) => size.width >= width && size.height >= height);
   const [smallest] = covering.sort((one, other) => one.width * one.height - other.width * other.height);
   if (!smallest) {
-    const message = `the engine makes nothing as large as ${width}x${height}`;
+    const message = `the engine supports no size as large as ${width}x${height}`;
     throw new EngineError({ code: 'unsupported_size', message, retryable: false });
   }
   return smallest;
 }
 
 /**
- * The prompt without the tag by which sd-server takes generation parameters out of a prompt (stable-diffusion.cpp
- * examples/server/api.md, `sd_cpp_extra_args`): a customer must not choose steps or batch sizes nobody pays for. What stood
- * inside stays as text.
+ * Removes the tag with which sd-server reads generation parameters from a prompt (stable-diffusion.cpp examples/server/api.md,
+ * `sd_cpp_extra_args`): a customer must not set steps or batch sizes that nobody pays for. The text inside the tag stays.
  */
 export function scrubPrompt(prompt: string): string {
   let text = prompt;
@@ -80,7 +79,7 @@ export function scrubPrompt(prompt: string): string {
     if (cleaned === text) {
       return text;
     }
-    // Taking a tag out may put another one together.
+    // Removing a tag may join the text around it into another one.
     text = cleaned;
   }
 }

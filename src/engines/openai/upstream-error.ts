@@ -15,11 +15,11 @@ const errorObject = z.object({
 });
 const errorBody = z.object({ error: errorObject });
 
-/** The account is at its end: waiting does not help, and no customer can mend it. */
+/** The account has no quota left: waiting does not help, and only the operator can fix it. */
 const NO_QUOTA = /insufficient_quota|billing_hard_limit/;
 const REFUSED = /content_?(policy|filter)|moderation|safety/;
 
-/** What an error object of OpenAI's shape stands for; its text is for operators. Undefined when it says nothing special. */
+/** Returns the failure for an error object in OpenAI's format, with its message for operators. Undefined when it means nothing special. */
 export function failureOfErrorObject(error: unknown): EngineFailure | undefined {
   const parsed = errorObject.safeParse(error);
   if (!parsed.success) {
@@ -36,14 +36,14 @@ export function failureOfErrorObject(error: unknown): EngineFailure | undefined 
   return /out of memory/i.test(message ?? '') ? withWords(OUT_OF_MEMORY, message) : undefined;
 }
 
-/** The failure of an answer outside 2xx, told more precisely by its body `{error: {code, type, message}}`. */
+/** Refines the failure of a response outside 2xx by its body `{error: {code, type, message}}`. */
 export function refineByBody(failure: EngineFailure, body: unknown): EngineFailure {
   const parsed = errorBody.safeParse(body);
   const refined = parsed.success ? failureOfErrorObject(parsed.data.error) : undefined;
   return refined ? withWords(refined, failure.said ?? refined.said) : failure;
 }
 
-/** The failure of a video whose status is `failed`. */
+/** Returns the failure of a video whose status is `failed`. */
 export function failureOfVideo(error: unknown): EngineFailure {
   return failureOfErrorObject(error) ?? withWords(UPSTREAM_ERROR, errorObject.safeParse(error).data?.message);
 }

@@ -26,7 +26,7 @@ const NOT_FOUND = 404;
 const GONE = 410;
 const CANCEL_MS = 5_000;
 
-/** The asynchronous half of OpenAI's shape: POST /videos, GET /videos/{id}, …/content, DELETE (vLLM-Omni and SGLang serve it). */
+/** The asynchronous half of OpenAI's API: POST /videos, GET /videos/{id}, …/content, DELETE (served by vLLM-Omni and SGLang). */
 export class VideoJobs {
   readonly #http: UpstreamHttp;
   readonly #settings: OpenAiSettings;
@@ -36,7 +36,7 @@ export class VideoJobs {
     this.#settings = settings;
   }
 
-  /** Returns the video's id. Throws EngineError; `submit_unconfirmed` when a paid upstream's answer is lost. */
+  /** Returns the video's id. Throws EngineError: `submit_unconfirmed` when the response of a paid upstream is lost. */
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
     const { body_encoding, submit_path, paid } = this.#settings;
     const body = requestBody(request, this.#settings);
@@ -79,7 +79,7 @@ export class VideoJobs {
     return [{ index: 0, file: path }];
   }
 
-  /** Servers delete the video and say so while their GPU goes on: never more than `requested`. */
+  /** Never returns more than `requested`: servers confirm the deletion while their GPU keeps working. */
   async cancel(reference: string): Promise<'requested' | 'unsupported'> {
     if (this.#settings.cancel_method === 'none') {
       return 'unsupported';

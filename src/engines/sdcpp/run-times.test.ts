@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { EngineRequest } from '../engine.types.ts';
 import { RunTimes } from './run-times.ts';
 
-test('a run is as far as the last one like it was after that time, and never done before it is', () => {
+test('estimates progress from the last similar run, and never reports a run as done before it ends', () => {
   let now = 1_000;
   const times = new RunTimes(() => now);
   const request = { kind: 'image', model: 'm', width: 512, height: 512 } as EngineRequest;

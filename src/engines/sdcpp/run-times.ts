@@ -1,23 +1,26 @@
 import { LruMap } from '../../lib/lru-map.ts';
 import type { EngineRequest } from '../engine.types.ts';
 
-/** Most of the bar while nobody knows better. */
+/** Upper limit of the estimated progress. */
 const PROGRESS_MAX = 0.95;
-/** Runs and sizes that are remembered. */
+/** Maximum number of runs, and of durations, that are remembered. */
 const ENTRIES_MAX = 1_000;
 
-/** How long runs take on a server that does not say how far one is: as long as the last one like it. */
+/** Estimates the progress of runs on a server that does not report it: a run is assumed to take as long as the last similar one. */
 export class RunTimes {
   readonly #now: () => number;
   readonly #begun = new LruMap<string, number>(ENTRIES_MAX);
   readonly #lastMs = new LruMap<string, number>(ENTRIES_MAX);
 
-  /** `now`: ms that rise. */
+  /** `now` returns a monotonic time in ms. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** 0–1 of a run that goes on, from the first time it was seen to; undefined without one like it before. */
+  /**
+   * Returns the estimated progress (0–1) of a running run, counted from when it was first seen running; undefined without an earlier
+   * similar run.
+   */
   progress(reference: string, request: EngineRequest): number | undefined {
     const begunAt = this.#begun.get(reference) ?? this.#now();
     this.#begun.set(reference, begunAt);
@@ -27,7 +30,7 @@ export class RunTimes {
       : Math.min((this.#now() - begunAt) / Math.max(lastMs, 1), PROGRESS_MAX);
   }
 
-  /** The run has ended; well: the next one like it will take as long. */
+  /** Records that a run has ended. If it succeeded, its duration becomes the estimate for similar runs. */
   ended(reference: string, request: EngineRequest, isFine: boolean): void {
     const begunAt = this.#begun.get(reference);
     this.#begun.delete(reference);

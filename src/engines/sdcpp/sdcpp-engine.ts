@@ -39,22 +39,22 @@ const job = z.looseObject({
 });
 
 const POLL_INTERVAL_MS = 1_000;
-/** Of a video whose order says no length, at a server that has no default of its own. */
+/** Number of frames of a video when neither the task, the entry nor the server sets a length. */
 const VIDEO_FRAMES = 81;
 const FRAMES_PER_SECOND = 16;
 const CANCEL_MS = 5_000;
 const NOT_FOUND = 404;
 const GONE = 410;
 
-/** Kind `sdcpp` of tollgate.yaml. */
+/** The engine kind `sdcpp` in tollgate.yaml. */
 export const sdCppKind: EngineKind = {
   slotsDefault: 1,
   create: (settings) => new SdCppEngine(parseEngineSettings(sdCppSettings, settings)),
 };
 
 /**
- * Jobs of sd-server by its native routes (stable-diffusion.cpp examples/server/api.md). It accepts no caller-chosen id, keeps results for ten
- * minutes inside the job's JSON, and can't stop a job it has begun.
+ * Runs jobs on sd-server through its native routes (stable-diffusion.cpp examples/server/api.md). It accepts no caller-chosen id, keeps
+ * results for ten minutes inside the job's JSON, and cannot stop a job that has started.
  */
 export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
   readonly capabilities: EngineCapabilities;
@@ -75,7 +75,7 @@ export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
     const { signal } = context;
     const path = `/sdcpp/v1/${MODES[request.kind]}`;
-    // asked for each video: the server may have been started anew, and one question is little beside minutes of work
+    // Checked for each video: the server may have been restarted, and one call is cheap compared with minutes of work.
     const film = request.kind === 'video' ? await this.#filmOf(request, signal) : undefined;
     const json = bodyOf(request, this.settings, film);
     const answer = await this.http.submit({ method: 'POST', path, json, signal }, undefined);
@@ -87,7 +87,7 @@ export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
   }
 
   async poll(reference: string, request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
-    // The answer about a finished job carries its files: here they are let pass.
+    // The response for a finished job contains its files, which are discarded here.
     const { json } = await this.#readJob(reference, request, context, false);
     const parsed = job.safeParse(json);
     if (!parsed.success) {
@@ -120,7 +120,7 @@ export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
     return over ? 'stopped' : 'unsupported';
   }
 
-  /** Settings that the server with its loaded model cannot follow. */
+  /** Returns the settings that the server cannot satisfy with its loaded model. */
   async findMistakes(signal: AbortSignal): Promise<string[]> {
     const { modes, videoFormats } = await readAbilities(this.http, signal);
     const { kinds, video_format: format } = this.settings;
@@ -128,23 +128,23 @@ export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
     const noFormat = format !== undefined && videoFormats !== undefined && !videoFormats.includes(format);
     return [
       ...(canNothing
-        ? [`kinds: ${kinds.join(', ')}, but its model can ${modes.join(', ') || 'nothing'}`]
+        ? [`kinds: ${kinds.join(', ')}, but its model supports ${modes.join(', ') || 'nothing'}`]
         : []),
-      ...(noFormat ? [`video_format: ${format} is none of ${videoFormats.join(', ')}`] : []),
+      ...(noFormat ? [`video_format: ${format} is not one of ${videoFormats.join(', ')}`] : []),
     ];
   }
 
-  /** Throws EngineError where the loaded model makes no videos: that is the operator's to mend. */
+  /** Throws EngineError when the loaded model cannot generate videos, which the operator has to fix. */
   async #filmOf(request: EngineRequest, signal: AbortSignal): Promise<object> {
     const server = await this.#abilities(signal);
     if (server?.modes && !server.modes.includes(MODES.video)) {
-      const words = `its model makes no videos: supported_modes are ${server.modes.join(', ')}`;
+      const words = `its model cannot generate videos: supported_modes are ${server.modes.join(', ')}`;
       throw new EngineError(withWords(MISCONFIGURED, words));
     }
     return filmOf(request, this.settings, server);
   }
 
-  /** Undefined where the server does not say: then it is asked for what most can. */
+  /** Returns undefined when the server does not report its abilities; the request then uses what most servers support. */
   async #abilities(signal: AbortSignal): Promise<ServerAbilities | undefined> {
     try {
       return await readAbilities(this.http, signal);
@@ -189,7 +189,7 @@ function jobPath(reference: string): string {
   return `/sdcpp/v1/jobs/${encodeURIComponent(reference)}`;
 }
 
-/** Length and format of a video. What the server's command line says is left to it. */
+/** Returns the length and format of a video. Omits what the server's command line sets. */
 function filmOf(
   { seconds }: EngineRequest,
   settings: SdCppSettings,
@@ -201,7 +201,7 @@ function filmOf(
   if (seconds !== undefined) {
     return { video_frames: seconds * fps, fps, output_format };
   }
-  // one frame is what a server has that was told nothing
+  // A server whose command line sets no length reports one frame.
   const hasOwn = (server?.videoFrames ?? 1) > 1;
   if (settings.video_frames === undefined && hasOwn) {
     return { ...(settings.fps === undefined ? {} : { fps }), output_format };
@@ -220,7 +220,7 @@ function bodyOf(request: EngineRequest, settings: SdCppSettings, film: object | 
     ...fitSize(request, settings.size_multiple),
     seed: fitSeed(request.seed, settings.seed_max),
     sample_params: sampling,
-    // Otherwise the prompt travels in the file's text chunks.
+    // Otherwise the file's text chunks would contain the prompt.
     ...(film ?? { batch_count: 1, output_format: 'png', embed_image_metadata: false }),
   };
 }

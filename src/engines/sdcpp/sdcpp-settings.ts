@@ -9,41 +9,45 @@ import {
 
 const SIZE_MULTIPLE = 16;
 
-/** An entry of `engines:` of kind `sdcpp`: sd-server of stable-diffusion.cpp. */
+/** An entry of `engines:` of kind `sdcpp`, the sd-server of stable-diffusion.cpp. */
 export const sdCppSettings = z.strictObject({
   ...upstreamFields,
-  kinds: kindsField.describe('what it can make'),
+  kinds: kindsField.describe('what it can generate'),
   size_multiple: sizeMultipleField
     .default(SIZE_MULTIPLE)
-    .describe('sizes are rounded up to it, and cropped afterwards'),
-  seed_max: seedMaxField.default(Number.MAX_SAFE_INTEGER).describe('larger seeds become their remainder'),
+    .describe('sizes are rounded up to a multiple of this many pixels, then cropped'),
+  seed_max: seedMaxField
+    .default(Number.MAX_SAFE_INTEGER)
+    .describe('largest seed it accepts; larger seeds are reduced to their remainder'),
   negative_prompt: z
     .string()
     .max(4_000)
     .optional()
-    .describe("sent with every order; left out: the server's, by its command line"),
+    .describe("sent with every request; by default the one from the server's command line"),
   video_frames: z
     .int()
     .min(1)
     .max(2_000)
     .optional()
-    .describe("rounded by the server to 4n + 1; left out: the server's, or 81 where it has none"),
+    .describe(
+      "length of a video, which the server rounds to 4n + 1; by default the server's setting, or 81 if it has none",
+    ),
   fps: z
     .int()
     .min(1)
     .max(120)
     .optional()
     .describe(
-      "frames per second; an order with `seconds` has that many times this; left out: the server's, or 16",
+      "frames per second; a request with `seconds` gets that many seconds at this rate; by default the server's setting, or 16",
     ),
   video_format: z
     .enum(['webm', 'avi'])
     .optional()
-    .describe('of the file that it makes; left out: webm where the server can, else avi'),
+    .describe('format of the video file; by default webm if the server supports it, else avi'),
   sample_params: extraField.describe(
     'members of `sample_params` (sample_method, scheduler, flow_shift, guidance, …); steps come from the task',
   ),
-  extra: extraField.describe('members added to every request body as they are'),
+  extra: extraField.describe('members added to every request body unchanged'),
 });
 
 export type SdCppSettings = z.output<typeof sdCppSettings>;

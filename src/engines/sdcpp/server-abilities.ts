@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EngineError } from '../engine.types.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
 
-/** `GET /sdcpp/v1/capabilities` as far as orders need it; older servers lack members. */
+/** The members of `GET /sdcpp/v1/capabilities` that we need. Older servers lack some. */
 const capabilities = z.looseObject({
   supported_modes: z.array(z.string()).optional(),
   output_formats_by_mode: z.record(z.string(), z.array(z.string())).optional(),
@@ -15,18 +15,19 @@ const NOT_FOUND = 404;
 const PATH = '/sdcpp/v1/capabilities';
 export const MODES = { image: 'img_gen', video: 'vid_gen' } as const;
 
-/** What the server with its loaded model can do. */
+/** The abilities of a server with its loaded model. Each is undefined when the server does not report it. */
 export interface ServerAbilities {
-  /** `img_gen`, `vid_gen`; undefined: it does not say. */
+  /** `img_gen` and `vid_gen`. */
   readonly modes: readonly string[] | undefined;
-  /** Formats of videos; undefined: it does not say. */
+  /** File formats of videos. */
   readonly videoFormats: readonly string[] | undefined;
-  /** Frames and frames per second of its own, by its command line; undefined: it does not say. */
+  /** Default number of frames, from its command line. */
   readonly videoFrames: number | undefined;
+  /** Default frames per second, from its command line. */
   readonly fps: number | undefined;
 }
 
-/** Asks the server; one that is too old to answer says nothing. Throws EngineError. */
+/** Asks the server for its abilities. A server too old for this route reports none. Throws EngineError. */
 export async function readAbilities(http: UpstreamHttp, signal: AbortSignal): Promise<ServerAbilities> {
   const { status, json, failure } = await http.call({ method: 'GET', path: PATH, signal });
   if (failure && status !== NOT_FOUND) {

@@ -2,12 +2,12 @@ import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Writable } from 'node:stream';
 
-/** A log file above this many bytes becomes `<name>.1`, so a log takes at most about twice as much. */
+/** A log file is renamed to `<name>.1` before it exceeds this many bytes, so a log takes up at most about twice as much. */
 export const ENGINE_LOG_BYTES_MAX = 10 * 1024 * 1024;
 
 /**
- * Appends to a file that never grows beyond `bytesMax`: the full one is renamed to `<path>.1`. A disk that takes nothing more
- * costs the output, never the engine.
+ * Appends to a file that never grows beyond `bytesMax`: a full one is renamed to `<path>.1`. Write errors such as a full disk lose output
+ * but never disturb the engine.
  */
 export function cappedLog(path: string, bytesMax = ENGINE_LOG_BYTES_MAX): Writable {
   let file: FileHandle | undefined;

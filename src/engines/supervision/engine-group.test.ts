@@ -14,18 +14,18 @@ const member = (ready: boolean): GroupMember => ({
   server: { run: 1, ready },
 });
 
-test('one server says how full its GPU is, several would name theirs alike', async () => {
+test('reports the GPU memory of a single server only, because several would use the same device name', async () => {
   expect(await new EngineGroup(member(true), []).readMemory(signal)).toEqual([DEVICE]);
   expect(await new EngineGroup(member(false), []).readMemory(signal)).toEqual([]);
   expect(await new EngineGroup(member(true), [member(true)]).readMemory(signal)).toEqual([]);
 });
 
-test('what the servers lack is asked of one that is ready', async () => {
+test('asks a ready server what the servers lack', async () => {
   expect(await new EngineGroup(member(false), [member(true)]).findMistakes(signal)).toEqual(['no such node']);
   expect(await new EngineGroup(member(false), []).findMistakes(signal)).toEqual([]);
 });
 
-test('of idle servers one that ran the model last is taken, then one that has none; a busy one never', async () => {
+test('prefers an idle server that ran the model last, then one without a model, and never a busy one', async () => {
   const given: string[] = [];
   const serverOf = (name: string): GroupMember => ({
     engine: {
@@ -55,7 +55,7 @@ test('of idle servers one that ran the model last is taken, then one that has no
   expect(given.slice(-2)).toEqual(['second b', 'first b']);
 });
 
-test('a server that was started anew has no model', async () => {
+test('a restarted server has no model', async () => {
   const given: string[] = [];
   const server = { run: 1, ready: true };
   const engine = {

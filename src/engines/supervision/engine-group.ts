@@ -15,13 +15,13 @@ import { NOT_RUNNING, RUN_LOST } from '../engine-failures.ts';
 export interface GroupMember {
   readonly engine: Engine;
   readonly server: {
-    /** Number of the life that goes on; undefined between two. */
+    /** The number of the current start of the server; undefined while it is not running. */
     readonly run: number | undefined;
     readonly ready: boolean;
   };
 }
 
-/** A run that nobody has asked about for this long keeps no server busy, in ms. */
+/** A run that has not been polled for this long no longer counts as load, in ms. */
 const FORGOTTEN_AFTER_MS = 600_000;
 
 interface Place {
@@ -30,8 +30,9 @@ interface Place {
 }
 
 /**
- * Several servers of one kind as one engine: each run goes to the ready server with the least to do, rather to one that ran its model last, and stays there. What ran on
- * a server that ended since is lost at once, instead of after a wait for an answer that cannot come.
+ * Presents several servers of one kind as one engine. Each run goes to the ready server with the least load, preferably one that ran its
+ * model last, and stays there. Runs on a server that has since exited are reported as lost at once, without waiting for a response that
+ * cannot come.
  */
 export class EngineGroup implements Engine {
   readonly id: string;
@@ -39,15 +40,15 @@ export class EngineGroup implements Engine {
   readonly capabilities: EngineCapabilities;
   readonly pollIntervalMs: number;
   readonly #members: readonly GroupMember[];
-  /** Tells our references from those of other workers. */
+  /** Distinguishes our references from those of other workers. */
   readonly #name = randomBytes(6).toString('hex');
   readonly #submitting = new Map<GroupMember, number>();
-  /** The model that each was given last, and in which of its lives: it has that one in memory. */
+  /** The last model of each server, and the start of the server in which it ran: that model is still in memory. */
   readonly #lastModels = new Map<GroupMember, { model: string; run: number | undefined }>();
-  /** When each run was last asked about. */
+  /** When each run was last polled. */
   readonly #runs = new Map<string, { member: GroupMember; seenAt: number }>();
 
-  /** At least one member. */
+  /** Requires at least one member. */
   constructor(first: GroupMember, others: readonly GroupMember[]) {
     this.id = first.engine.id;
     this.kind = first.engine.kind;
@@ -119,13 +120,13 @@ export class EngineGroup implements Engine {
     return this.#members.some(({ server }) => server.ready);
   }
 
-  /** All run the same command, so one speaks for all. */
+  /** Asks one ready server: all run the same command. */
   async findMistakes(signal: AbortSignal): Promise<readonly string[]> {
     const ready = this.#members.find(({ server }) => server.ready);
     return (await ready?.engine.findMistakes?.(signal)) ?? [];
   }
 
-  /** Of a single server; several call their GPUs by the same name. */
+  /** Only for a single server: several would name their GPUs alike. */
   async readMemory(signal: AbortSignal): Promise<readonly DeviceMemory[]> {
     const [only, ...others] = this.#members;
     const isOnly = only?.server.ready && others.length === 0;
@@ -141,7 +142,7 @@ export class EngineGroup implements Engine {
     await Promise.allSettled(this.#members.map(({ engine }) => engine.close()));
   }
 
-  /** Of several with as little to do, one that has the model loaded; else one that would not lose another for it. */
+  /** Among servers with equal load, prefers one that has the model loaded, then one that would not have to unload another. */
   #leastBusy(model: string): GroupMember | undefined {
     const [member] = this.#members
       .filter(({ server }) => server.ready)
@@ -152,7 +153,7 @@ export class EngineGroup implements Engine {
     return member;
   }
 
-  /** 0: it has the model; 1: it has none; 2: it has another. */
+  /** Returns 0 if the server has this model loaded, 1 if it has none, 2 if it has another. */
   #costOf(member: GroupMember, model: string): number {
     const last = this.#lastModels.get(member);
     if (!last || last.run !== member.server.run) {
@@ -178,7 +179,7 @@ export class EngineGroup implements Engine {
     return this.#submitting.get(member) ?? 0;
   }
 
-  /** `<group>.<server>.<life>~<reference of the adapter>` */
+  /** Stores the run and returns its reference: `<group>.<server>.<start>~<reference of the adapter>`. */
   #remember(member: GroupMember, run: number | undefined, reference: string): string {
     const own = `${this.#name}.${this.#members.indexOf(member)}.${run}~${reference}`;
     this.#runs.set(own, { member, seenAt: performance.now() });

@@ -7,12 +7,12 @@ import { isHealthy, isWarm } from './health-check.ts';
 import { identify, killGroup, removeRecord, writeRecord } from './process-record.ts';
 import type { ProcessSettings } from './process-settings.ts';
 
-/** What an engine may see of our environment: where programs, libraries, GPUs, caches and proxies are. Nothing secret. */
+/** The variables of our environment that are passed to engines: programs, libraries, GPUs, caches and proxies. Nothing secret. */
 const PASSED_ON =
   /^(PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|LD_LIBRARY_PATH|(HTTPS?|NO|ALL)_PROXY|(https?|no|all)_proxy|CUDA_(HOME|PATH|CACHE_PATH|DEVICE_ORDER)|(CUDA|HIP|ROCR)_VISIBLE_DEVICES|NVIDIA_\w+|HF_HOME|XDG_CACHE_HOME|VIRTUAL_ENV|CONDA_PREFIX|PYTHONUNBUFFERED)$/;
 
 interface EnginePlace {
-  /** What CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES call the GPU; undefined on a host without. */
+  /** The GPU's index in CUDA_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES; undefined on a host without a GPU. */
   readonly gpu: number | undefined;
   readonly port: number;
 }
@@ -22,7 +22,7 @@ export interface EngineProcessPlan {
   readonly name: string;
   readonly settings: ProcessSettings;
   readonly place: EnginePlace;
-  /** Our own variables, of which the engine sees the harmless ones. */
+  /** Our own environment variables. The engine gets only the harmless ones. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly logFile: string;
   readonly recordFile: string;
@@ -32,14 +32,14 @@ export interface EngineProcessPlan {
 }
 
 export interface SupervisionClocks {
-  /** Ms between two looks at a server that starts. */
+  /** Ms between health checks of a server that is starting. */
   readonly startingCheckMs: number;
-  /** Ms between two looks at one that works. */
+  /** Ms between health checks of a ready server. */
   readonly workingCheckMs: number;
-  /** Ms before the first restart; doubled for each further one. */
+  /** Ms before the first restart, doubled for each further one. */
   readonly backoffFirstMs: number;
   readonly backoffMaxMs: number;
-  /** Ms a server must have worked for the next pause to be short again. */
+  /** Ms a server must have run for the restart pause to be reset. */
   readonly provenMs: number;
 }
 
@@ -51,7 +51,7 @@ export const SUPERVISION_CLOCKS: SupervisionClocks = {
   provenMs: 60_000,
 };
 
-/** Keeps the server of an engine running on one GPU: starts it, watches it, and restarts it after a growing pause. */
+/** Keeps the server of an engine running on one GPU: starts it, checks its health, and restarts it with backoff. */
 export class EngineProcess {
   readonly baseUrl: string;
   readonly #plan: EngineProcessPlan;
@@ -60,23 +60,23 @@ export class EngineProcess {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #child: ChildProcess | undefined;
-  /** Counts starts: what an earlier run knew, a later one does not. */
+  /** Counts starts: a restarted server knows nothing of earlier runs. */
   #run = 0;
   #alive = false;
   #ready = false;
 
-  /** Starts at once. */
+  /** Starts the server immediately. */
   constructor(plan: EngineProcessPlan, log: Logger) {
     this.baseUrl = `http://127.0.0.1:${plan.place.port}`;
     this.#plan = plan;
     this.#log = log.child({ engine: plan.name });
     this.#output = cappedLog(plan.logFile);
-    // Two pipes end in it, one pair per run.
+    // Each start pipes stdout and stderr into it, which would exceed the listener limit.
     this.#output.setMaxListeners(0);
     this.#running = this.#keepRunning();
   }
 
-  /** Number of the run that goes on; undefined between two. */
+  /** The number of the current start; undefined while the server is not running. */
   get run(): number | undefined {
     return this.#alive ? this.#run : undefined;
   }
@@ -90,14 +90,14 @@ export class EngineProcess {
     return this.#child?.pid;
   }
 
-  /** SIGTERM, then SIGKILL; resolves when the process is gone. It is not started again. */
+  /** Sends SIGTERM, then SIGKILL. Resolves when the process is gone. It is not restarted. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
     await new Promise<void>((resolve) => this.#output.end(resolve));
   }
 
-  /** At once and without waiting: for the end of our own process. */
+  /** Sends SIGKILL without waiting, for the exit of our own process. */
   kill(): void {
     this.#stopping.abort();
     if (this.#child?.pid !== undefined) {
@@ -123,7 +123,7 @@ export class EngineProcess {
     await removeRecord(this.#plan.recordFile).catch(() => undefined);
   }
 
-  /** One life of the server. Returns why it ended. */
+  /** Runs the server once. Returns why it ended. */
   async #runOnce(): Promise<string> {
     this.#run += 1;
     this.#plan.onStart?.();
@@ -145,7 +145,7 @@ export class EngineProcess {
       ended.abort();
     });
     await this.#record(child).catch((error: unknown) =>
-      this.#log.warn({ error }, 'an engine process is not recorded'),
+      this.#log.warn({ error }, 'could not record an engine process'),
     );
     const until = AbortSignal.any([ended.signal, this.#stopping.signal]);
     const verdict = await this.#watch(until);
@@ -153,7 +153,7 @@ export class EngineProcess {
     if (!ended.signal.aborted) {
       await this.#end(child, exit, ended.signal);
     }
-    // What the server started must not keep its GPU.
+    // Child processes of the server must not keep the GPU.
     if (child.pid !== undefined) {
       killGroup(child.pid, 'SIGKILL');
     }
@@ -163,7 +163,7 @@ export class EngineProcess {
   #spawn(): ChildProcess {
     const { settings, place, variables } = this.#plan;
     const [program = '', ...parameters] = settings.command.map((word) => fillPlace(word, place));
-    // A group of its own: Ctrl-C in a terminal is for us, and the engine is stopped after its work is done.
+    // A separate process group: Ctrl-C in a terminal must reach only us, because we stop the engine after its work is done.
     const child = spawn(program, parameters, {
       env: engineEnvironment(variables, settings.env, place),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -182,7 +182,7 @@ export class EngineProcess {
     }
   }
 
-  /** Looks after the server until it ends or is stopped (undefined), or must be ended (the reason). */
+  /** Checks the server's health until it exits or is stopped (returns undefined) or must be killed (returns the reason). */
   async #watch(until: AbortSignal): Promise<string | undefined> {
     const { settings, clocks } = this.#plan;
     let lastHealthyAt = performance.now();
@@ -200,7 +200,7 @@ export class EngineProcess {
       const limitMs = (this.#ready ? settings.unhealthy_after : settings.start_timeout) * 1_000;
       if (performance.now() - lastHealthyAt >= limitMs) {
         return this.#ready
-          ? `gave no healthy answer for ${settings.unhealthy_after} s`
+          ? `failed its health check for ${settings.unhealthy_after} s`
           : `was not healthy within ${settings.start_timeout} s`;
       }
       await pause(this.#ready ? clocks.workingCheckMs : clocks.startingCheckMs, until);
@@ -208,7 +208,7 @@ export class EngineProcess {
     return undefined;
   }
 
-  /** Its warm-up, once in each of its lives. It has until the server's `start_timeout` is over. */
+  /** Sends the warm-up request, once per start. It must succeed before the server's `start_timeout` is over. */
   async #isWarm(beganAt: number, until: AbortSignal): Promise<boolean> {
     const { warmup, start_timeout } = this.#plan.settings;
     if (this.#ready || !warmup) {
@@ -235,7 +235,7 @@ export class EngineProcess {
   }
 }
 
-/** The environment of an engine's process: the harmless part of this process's own, what its entry sets, its GPU and its port. */
+/** Builds the environment of an engine process: the harmless part of ours, what its entry sets, its GPU and its port. */
 function engineEnvironment(
   ours: Readonly<Record<string, string | undefined>>,
   own: Readonly<Record<string, string>>,
@@ -245,12 +245,12 @@ function engineEnvironment(
     (entry): entry is [string, string] =>
       entry[1] !== undefined &&
       PASSED_ON.test(entry[0]) &&
-      // under ROCm it counts anew what is left, so that our number would be another GPU's
+      // ROCm renumbers the GPUs that this variable leaves visible, so our index would mean another GPU.
       !(gpu !== undefined && entry[0] === 'ROCR_VISIBLE_DEVICES'),
   );
   return {
     ...Object.fromEntries(passed),
-    // Numbers of nvidia-smi are those of the bus; without this CUDA sorts by speed.
+    // nvidia-smi numbers GPUs in bus order; by default CUDA sorts them by speed.
     ...(gpu === undefined ? {} : { CUDA_DEVICE_ORDER: 'PCI_BUS_ID' }),
     ...own,
     PORT: String(port),
@@ -258,7 +258,7 @@ function engineEnvironment(
   };
 }
 
-/** A word of the command with `{port}` and `{gpu}` filled in; without a GPU `{gpu}` is empty. */
+/** Fills in `{port}` and `{gpu}` in a word of the command. Without a GPU `{gpu}` is empty. */
 function fillPlace(word: string, { gpu, port }: EnginePlace): string {
   return word.replaceAll('{port}', String(port)).replaceAll('{gpu}', gpu === undefined ? '' : String(gpu));
 }

@@ -2,10 +2,10 @@ import { request } from 'undici';
 
 const TIMEOUT_MS = 5_000;
 const BODY_BYTES_MAX = 65_536;
-/** A picture may come with the answer. */
+/** The response may contain an image. */
 const WARMUP_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Whether the URL answers a POST of this JSON with 2xx in time. */
+/** Returns whether the URL responds to a POST of this JSON with 2xx in time. */
 export async function isWarm(
   url: string,
   body: unknown,
@@ -18,7 +18,7 @@ export async function isWarm(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      // it answers when the model has been loaded and has worked
+      // It responds only after the model has been loaded and has finished the request.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -29,7 +29,7 @@ export async function isWarm(
   }
 }
 
-/** Whether the URL answers 2xx within five seconds. */
+/** Returns whether the URL responds with 2xx within five seconds. */
 export async function isHealthy(url: string, signal: AbortSignal): Promise<boolean> {
   try {
     const answer = await request(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
-/** A process that runs, told from a later one with the same id by the time it started at (in ticks since boot). */
+/** A running process. Its start time (in ticks since boot) distinguishes it from a later process with the same id. */
 const processSchema = z.object({ pid: z.int().min(2), startedAt: z.string() });
 const recordSchema = z.object({ engine: processSchema, owner: processSchema });
 
@@ -12,30 +12,30 @@ type RunningProcess = ProcessRecord['engine'];
 
 const GONE_WITHIN_MS = 5_000;
 
-/** The process with that id; undefined when there is none, or where the system does not tell (other than Linux). */
+/** Returns the process with that id; undefined when there is none, or on systems other than Linux, which do not tell. */
 export async function identify(pid: number): Promise<RunningProcess | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The name stands in brackets and may hold spaces.
+  // The process name is in parentheses and may contain spaces.
   const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const startedAt = fields[18];
   return startedAt === undefined || state === 'Z' ? undefined : { pid, startedAt };
 }
 
-/** Writes which engine process runs for which worker. */
+/** Records which engine process runs for which worker. */
 export async function writeRecord(path: string, record: ProcessRecord): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o640 });
   await rename(`${path}.new`, path);
 }
 
-/** Forgets the process of a record; one that is not there is no error. */
+/** Deletes a record. A missing one is not an error. */
 export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
 /**
- * Ends the engine process that a dead worker left behind: it would keep the GPU's memory. Returns the worker when it still lives
- * and the place is taken.
+ * Kills the engine process that a dead worker left behind, because it would keep the GPU's memory. Returns the worker when it is still
+ * alive, so the place is taken.
  */
 export async function clearLeftover(path: string): Promise<RunningProcess | undefined> {
   const record = await readRecord(path);
@@ -54,12 +54,12 @@ export async function clearLeftover(path: string): Promise<RunningProcess | unde
   return undefined;
 }
 
-/** Signals a process and what it has started, all of which are in its group. */
+/** Signals a process and its children, which are all in its process group. */
 export function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // It is gone.
+    // It is already gone.
   }
 }
 

@@ -10,11 +10,11 @@ import { clearLeftover } from './process-record.ts';
 import { type ProcessSettings, parseProcess } from './process-settings.ts';
 export interface SupervisionOptions {
   readonly gpus: readonly Pick<Gpu, 'index'>[];
-  /** Whether this process runs the work of a pool: only then are its servers started here. */
+  /** Returns whether this process runs the work of a pool. Servers are started only for such pools. */
   readonly serves: (pool: string) => boolean;
-  /** Logs go to `logs` below it. */
+  /** Logs are written to `logs` in this folder. */
   readonly dataFolder: string;
-  /** Our environment, of which engines see what is harmless. */
+  /** Our environment variables. Engines get only the harmless ones. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   /** Called after each start of a server, including those after a crash. */
@@ -22,7 +22,7 @@ export interface SupervisionOptions {
   readonly clocks?: SupervisionClocks;
 }
 
-/** A server that should run: which one, and as what. */
+/** A server that should run. */
 interface Plan {
   readonly entry: EngineSettings;
   readonly settings: ProcessSettings;
@@ -36,21 +36,21 @@ interface Server {
   readonly process: EngineProcess;
 }
 
-/** Never called: an engine that is not served here only tells what it can do. */
+/** A placeholder that is never called: an engine that is not served here only reports its capabilities. */
 const NOWHERE = 'http://127.0.0.1:9';
 
-/** The servers of engines that have a `process` in tollgate.yaml, for the pools that are served here. Owns them. */
+/** Runs the servers of engines that have a `process` in tollgate.yaml, for the pools that are served here. Owns them. */
 export class EngineSupervision {
   readonly #options: SupervisionOptions | undefined;
   #servers: readonly Server[] = [];
   readonly #onExit = (): void => this.#kill();
 
-  /** Starts nothing before {@link renew}. Without options it never does. */
+  /** Starts nothing before {@link renew}, and never anything without options. */
   constructor(options?: SupervisionOptions) {
     this.#options = options;
   }
 
-  /** What keeps these entries from being served here, in one line; undefined where nothing is known to. */
+  /** Returns in one line why these entries cannot be served here; undefined when no reason is known. */
   mistake(entries: readonly EngineSettings[]): string | undefined {
     try {
       this.#plan(entries);
@@ -64,9 +64,9 @@ export class EngineSupervision {
   }
 
   /**
-   * Runs the servers of these entries: one per GPU, or a single one on a host without. Those that run as they should go on, with their
-   * models loaded; others are stopped, so nothing may run on them any more. They get ready while the caller goes on. Throws
-   * EngineSettingsError before it changes anything, also when another worker of this host runs one of them.
+   * Runs the servers of these entries: one per GPU, or a single one on a host without GPUs. Servers whose settings are unchanged keep
+   * running with their models loaded; the others are stopped, so nothing may be running on them. Does not wait for new servers to become
+   * ready. Throws EngineSettingsError before changing anything, also when another worker of this host runs one of them.
    */
   async renew(entries: readonly EngineSettings[]): Promise<void> {
     const plans = this.#plan(entries);
@@ -87,7 +87,7 @@ export class EngineSupervision {
     }
   }
 
-  /** The entries as the registry builds them: `slots: auto`, or none, is one per server. */
+  /** Returns the entries for the registry: `slots: auto`, or no `slots`, becomes one per server. */
   resolve(entries: readonly EngineSettings[]): EngineSettings[] {
     return entries.map((entry) => {
       const servers = this.#serversOf(entry.id).length;
@@ -96,7 +96,7 @@ export class EngineSupervision {
     });
   }
 
-  /** The kinds, taught to build an entry with a `process` on the addresses of its servers. */
+  /** Returns the kinds, extended to build an entry with a `process` for the addresses of its servers. */
   extend(kinds: ReadonlyMap<string, EngineKind>): Map<string, EngineKind> {
     const extended = [...kinds].map(([name, kind]): [string, EngineKind] => [
       name,
@@ -105,18 +105,18 @@ export class EngineSupervision {
     return new Map(extended);
   }
 
-  /** The pools that have servers here. */
+  /** The pools that have servers in this process. */
   get pools(): string[] {
     return [...new Set(this.#servers.map(({ plan }) => plan.entry.id))];
   }
 
-  /** How many servers of a pool run here, and how many of those can take work. */
+  /** Returns how many servers of a pool run here, and how many of those are ready. */
   status(pool: string): { readonly servers: number; readonly ready: number } {
     const servers = this.#serversOf(pool);
     return { servers: servers.length, ready: servers.filter((server) => server.ready).length };
   }
 
-  /** Stops every server: SIGTERM, then SIGKILL. To be called when nothing runs on them any more. */
+  /** Stops every server: SIGTERM, then SIGKILL. Call it only when nothing runs on them. */
   async close(): Promise<void> {
     await Promise.all(this.#servers.map((server) => server.process.close()));
     process.off('exit', this.#onExit);
@@ -156,7 +156,7 @@ export class EngineSupervision {
     const owner = await clearLeftover(recordFile(this.#required, name));
     if (owner) {
       throw new EngineSettingsError(
-        `engines.${entry.id}.process: worker ${owner.pid} of this host already runs it; one worker per host can`,
+        `engines.${entry.id}.process: worker ${owner.pid} of this host already runs it; only one worker per host can`,
       );
     }
   }
@@ -180,12 +180,12 @@ export class EngineSupervision {
 
   get #required(): SupervisionOptions {
     if (!this.#options) {
-      throw new Error('a supervision without options serves no pool');
+      throw new Error('an EngineSupervision without options serves no pool');
     }
     return this.#options;
   }
 
-  /** Our process ends without having closed us: servers must not stay behind with the GPUs. */
+  /** Runs when our process exits without calling {@link close}: the servers must not keep the GPUs. */
   #kill(): void {
     for (const server of this.#servers) {
       server.process.kill();
@@ -193,7 +193,7 @@ export class EngineSupervision {
   }
 }
 
-/** Starts the servers of the entries with a `process` whose pools are served here. Throws as {@link EngineSupervision.renew} does. */
+/** Starts the servers of the entries with a `process` whose pools are served here. Throws what {@link EngineSupervision.renew} throws. */
 export async function superviseEngines(
   entries: readonly EngineSettings[],
   options: SupervisionOptions,
@@ -211,7 +211,7 @@ function recordFile({ dataFolder }: SupervisionOptions, name: string): string {
   return join(dataFolder, 'engines', `${name}.json`);
 }
 
-/** Indices of the GPUs to run on; `[undefined]` where the host has none. */
+/** Returns the indices of the GPUs to run on; `[undefined]` when the host has none. */
 function gpusOf(
   entry: EngineSettings,
   settings: ProcessSettings,
@@ -226,7 +226,7 @@ function gpusOf(
   return wanted.length === 0 ? [undefined] : wanted;
 }
 
-/** A port of the loopback address that is free now. Rejects when there is none. */
+/** Finds a free port on the loopback address. Rejects when there is none. */
 function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

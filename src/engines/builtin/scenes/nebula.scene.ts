@@ -118,11 +118,11 @@ function paintGas(layout: Layout, canvas: Canvas, phase: number, report: Report)
 }
 
 interface StarOptions {
-  /** Stars per million pixels of a picture with a 1024-pixel short side, before thinning by steps. */
+  /** Stars per million pixels of an image whose short side is 1024 pixels, before thinning by steps. */
   readonly density: number;
   readonly salt: number;
   readonly tint: LinearRgb;
-  /** Fraction of the height below which no stars stand. */
+  /** Fraction of the height below which there are no stars. */
   readonly horizon: number;
 }
 
@@ -158,7 +158,7 @@ function addStars(canvas: Canvas, phase: number, options: StarOptions): void {
   }
 }
 
-/** Adds a soft round light. Radius in pixels; brightness in linear light at the centre. */
+/** Adds a soft round light. Radius in pixels; brightness in linear light at the center. */
 function addDisc(
   canvas: Canvas,
   x: number,

@@ -3,7 +3,7 @@ import { createNoiseField, sampleLinear, sampleSmooth } from '../noise-field.ts'
 import { rampOffset } from '../palette.ts';
 import type { Report, Scene, SceneInput } from '../scene.types.ts';
 
-/** Sheets of coloured paper cut along the contours of a landscape and stacked, each throwing a soft shadow. */
+/** Stacked sheets of colored paper, cut along the contours of a landscape, each casting a soft shadow. */
 export function createPaperScene(input: SceneInput): Scene {
   const layout = drawLayout(input);
   return { paint: (canvas, phase, report) => paint(layout, canvas, phase, report) };

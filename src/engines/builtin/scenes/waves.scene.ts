@@ -3,19 +3,19 @@ import { createNoiseField, sampleLinear, sampleSmooth } from '../noise-field.ts'
 import { rampOffset } from '../palette.ts';
 import type { Report, Scene, SceneInput } from '../scene.types.ts';
 
-/** The upper edge of one layer: a row (fractional pixels from the top) per column. */
+/** The upper edge of one layer: for each column its row, in fractional pixels from the top. */
 type Crest = Float32Array;
 
 interface Swell {
   readonly rate: number;
   readonly height: number;
-  /** Whole turns per loop, so that the motion closes. */
+  /** Whole turns per loop, so the motion is seamless. */
   readonly turns: number;
   readonly start: number;
   readonly shear: number;
 }
 
-/** Long curved bands rolling towards the viewer: sea, dunes or hills, depending on the colours. */
+/** Long curved bands rolling toward the viewer: sea, dunes or hills, depending on the colors. */
 export function createWavesScene(input: SceneInput): Scene {
   const layout = drawLayout(input);
   return { paint: (canvas, phase, report) => paint(layout, canvas, phase, report) };
@@ -141,8 +141,8 @@ function paintBand(layout: Layout, canvas: Canvas, band: number, crest: Crest, l
 }
 
 /**
- * For layers from far to near, the row per column from which nearer layers hide everything: painting further down is
- * wasted. The nearer crest's own row stays included, since its edge is blended over what stands behind.
+ * For layers from far to near, returns for each column the row from which nearer layers hide everything: painting below it is wasted. The
+ * nearer crest's own row is included, because its edge is blended with what is behind it.
  */
 function hiddenFrom(crests: readonly Crest[], height: number): Int32Array[] {
   const limits: Int32Array[] = [];
@@ -155,7 +155,7 @@ function hiddenFrom(crests: readonly Crest[], height: number): Int32Array[] {
   return limits;
 }
 
-/** The lowest row that is not yet hidden in any column: skies end there. */
+/** Returns the row where the sky ends: everything below it is hidden in every column. */
 function skyRows(crest: Crest | undefined, height: number): number {
   let lowest = 0;
   for (const row of crest ?? [height]) {
