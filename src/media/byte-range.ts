@@ -1,7 +1,7 @@
 import type { ByteRange } from './storage.types.ts';
 
 export type RangeAnswer =
-  /** Send everything with 200: no range asked, or one we may ignore. */
+  /** Send everything with 200: no range was requested, or one we may ignore. */
   | { readonly kind: 'whole' }
   /** Send these bytes with 206. */
   | { readonly kind: 'part'; readonly range: ByteRange }
@@ -11,8 +11,8 @@ export type RangeAnswer =
 const SINGLE_RANGE = /^bytes[ \t]*=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i;
 
 /**
- * Reads a Range header for an object of `size` bytes (RFC 9110 §14). Unknown units, malformed values and lists of ranges
- * are ignored, as the standard allows; a range that lies past the end is unsatisfiable.
+ * Parses a Range header for an object of `size` bytes (RFC 9110 §14). Unknown units, malformed values and lists of ranges are ignored, as
+ * the standard allows. A range past the end is unsatisfiable.
  */
 export function parseRange(header: string | undefined, size: number): RangeAnswer {
   const match = header === undefined ? null : SINGLE_RANGE.exec(header);

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 
 export interface ChildLimits {
-  /** Milliseconds for the whole run. */
+  /** Maximum duration of the run, in ms. */
   readonly timeoutMs: number;
-  /** Milliseconds without {@link ChildWatch.alive}; undefined = not watched. */
+  /** Maximum time without a call of {@link ChildWatch.alive}, in ms; undefined for no limit. */
   readonly stallMs?: number;
   readonly signal: AbortSignal;
   /** Milliseconds between SIGTERM and SIGKILL. */
@@ -15,16 +15,16 @@ export type StopReason = 'timeout' | 'stalled' | 'aborted';
 export interface ChildExit {
   readonly code: number | null;
   readonly killedBy: NodeJS.Signals | null;
-  /** Why we stopped it, when we did. */
+  /** Why we stopped it; undefined when we did not. */
   readonly stopped: StopReason | undefined;
 }
 
 export interface ChildWatch {
-  /** Tells that the child made progress. */
+  /** Reports that the child made progress. */
   alive(): void;
-  /** Stops the child for a reason of the caller's. */
+  /** Stops the child at the caller's request. */
   stop(): void;
-  /** Settles when the process is gone and its pipes have closed (or a second later, should a grandchild hold them). */
+  /** Settles when the process is gone and its pipes are closed, or a second later if a grandchild holds them open. */
   readonly exited: Promise<ChildExit>;
 }
 
@@ -32,8 +32,8 @@ const KILL_AFTER_MS = 5_000;
 const PIPES_CLOSE_MS = 1_000;
 
 /**
- * Bounds the life of a child: deadline, stall and abort each send SIGTERM, SIGKILL follows. Nothing settles before the
- * process is gone, so a folder removed afterwards has no writer left.
+ * Limits the life of a child process. Deadline, stall and abort each send SIGTERM, followed by SIGKILL. Nothing settles before the process
+ * is gone, so nothing writes to a folder removed afterwards.
  */
 export function watchChild(child: ChildProcess, limits: ChildLimits): ChildWatch {
   let stopped: StopReason | undefined;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Transform } from 'node:stream';
 import type { FileDigest } from './file-digest.ts';
 
-/** Passes bytes on and knows their size and SHA-256 at the end; fails with `tooLarge()` beyond `bytesMax`. */
+/** Passes bytes through and computes their size and SHA-256. Fails with `tooLarge()` beyond `bytesMax`. */
 export function digestStream(
   bytesMax: number,
   tooLarge: () => Error,

@@ -12,7 +12,7 @@ test.each([
   expect(isOldFfmpeg(banner)).toBe(isOld);
 });
 
-test('one that is not there is warned about and fails nothing', async () => {
+test('warns about a missing ffmpeg without failing', async () => {
   const lines: string[] = [];
   const log = createLogger({ name: 'test', level: 'info' }, { write: (line) => lines.push(line) });
   await warnOfOldFfmpeg('/nowhere/ffmpeg', log);

@@ -11,8 +11,9 @@ import { toolFailure } from './tool-failure.ts';
 export interface FfmpegOptions {
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
-  /** Milliseconds for one run; and without progress. */
+  /** Maximum duration of one run, in ms. */
   readonly timeoutMs?: number;
+  /** Maximum time without progress, in ms. */
   readonly stallMs?: number;
   /** Milliseconds between SIGTERM and SIGKILL. */
   readonly killAfterMs?: number;
@@ -25,15 +26,15 @@ export interface InputOptions {
 }
 
 export interface Mp4Options extends InputOptions {
-  /** Copies the video stream as it is: it must be H.264 yuv420p of the right size. */
+  /** Whether to copy the video stream unchanged. It must be H.264 yuv420p of the right size. */
   readonly copyVideo: boolean;
   readonly copyAudio: boolean;
-  /** Size to fill and crop to when the video is re-encoded. */
+  /** The size to fill and crop to when the video is re-encoded. */
   readonly width: number;
   readonly height: number;
-  /** What the file says about its making: a constant. */
+  /** A constant text about the file's origin. */
   readonly comment: string;
-  /** One frame of it as PNG from the same run, where it is re-encoded. */
+  /** Also writes one frame as PNG in the same run, when the video is re-encoded. */
   readonly still?: { readonly path: string; readonly atSeconds: number };
 }
 
@@ -45,27 +46,27 @@ export interface FrameOptions {
 }
 
 export interface Ffmpeg {
-  /** Facts of a video. See {@link probeVideo} for what it throws. */
+  /** Returns the properties of a video. See {@link probeVideo} for what it throws. */
   probe(path: string, options: ProbeOptions): Promise<VideoProbe>;
   /** Rewrites or re-encodes a video as a streamable H.264 MP4 without its metadata. */
   toMp4(input: string, output: string, options: Mp4Options): Promise<void>;
-  /** Decodes all of a video's pictures and throws them away. Throws {@link MediaError} media_corrupt at the first flaw. */
+  /** Decodes all frames of a video and discards them. Throws {@link MediaError} media_corrupt at the first error. */
   checkPictures(path: string, options: InputOptions): Promise<void>;
   /** Writes one frame as PNG. */
   poster(input: string, output: string, options: InputOptions & { atSeconds: number }): Promise<void>;
-  /** Encodes raw sRGB frames (width × height × 3 bytes) as H.264 MP4; same frames, same bytes. Even sides only. */
+  /** Encodes raw sRGB frames (width × height × 3 bytes) as H.264 MP4. The same frames give the same bytes. Even sides only. */
   encodeFrames(frames: AsyncIterable<Uint8Array>, output: string, options: FrameOptions): Promise<void>;
 }
 
 const TIMEOUT_MS = 10 * 60_000;
 const STALL_MS = 60_000;
 const LINES_KEPT = 40;
-// A fixed number: x264 gives the same bytes for the same number of threads only.
+// Fixed, because the output of x264 depends on the number of threads.
 const ENCODER_THREADS = '2';
 
 const QUIET = ['-hide_banner', '-nostdin', '-loglevel', 'error', '-nostats', '-progress', 'pipe:2'];
 const H264 = ['-c:v', 'libx264', '-preset', 'veryfast', '-pix_fmt', 'yuv420p', '-threads', ENCODER_THREADS];
-// Without these tags players guess BT.601 or BT.709 by the size and shift the colours.
+// Without these tags players guess BT.601 or BT.709 from the size, which shifts the colors.
 const BT709 = [
   '-colorspace',
   'bt709',
@@ -81,7 +82,7 @@ const CLEAN_MP4 = [
   ['-movflags', '+faststart', '-f', 'mp4'],
 ].flat();
 
-/** Drives ffmpeg and ffprobe. Every method rejects with {@link MediaError} or the signal's reason, after the child is gone. */
+/** Runs ffmpeg and ffprobe. Every method rejects with {@link MediaError} or the signal's reason, and only after the child is gone. */
 export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
   const command = (input: string | Readable) => {
     const created = fluent({ source: input, logger: undefined }).setFfmpegPath(options.ffmpegPath);
@@ -150,7 +151,7 @@ function stillOutput(atSeconds: number): string[] {
 
 function mp4Output(options: Mp4Options): string[] {
   const filter = `${fillAndCrop(options, ':out_color_matrix=bt709:out_range=tv')},setsar=1`;
-  // filter_units drops SEI messages (type 6), where encoders leave their settings and anything else they like.
+  // filter_units drops SEI messages (type 6), in which encoders store their settings and arbitrary other data.
   const video = options.copyVideo
     ? ['-c:v', 'copy', '-bsf:v', 'filter_units=remove_types=6']
     : [...H264, '-crf', '18', ...BT709, '-vf', filter];
@@ -193,7 +194,7 @@ async function encodeFrames(
       limits,
     );
   } finally {
-    // Ends the producer too: a generator's own clean-up runs before the caller goes on.
+    // Also ends the producer, so a generator's cleanup runs before the caller continues.
     await new Promise<void>((resolve) => {
       if (source.closed) {
         resolve();
@@ -215,8 +216,8 @@ const FORMATS = Object.fromEntries(
   ['mov', 'mp4', 'matroska', 'avi', 'rawvideo', 'image2pipe', 'null'].map((name) => [name, BOTH_WAYS]),
 );
 
-// The package asks the binary for its formats and encoders before each first run, in children it can neither stop nor
-// time out. We use a handful that every build has, and ffmpeg itself reports the rest.
+// Before its first run the package asks the binary for its formats and encoders, in children that it can neither stop nor time out. We
+// use a handful that every build has; ffmpeg itself reports any others.
 function declareCapabilities(command: fluent.FfmpegCommand): fluent.FfmpegCommand {
   const internals: Pick<FluentInternals, 'availableFormats' | 'availableEncoders'> = {
     availableFormats: (callback) => callback(null, FORMATS),
@@ -226,8 +227,8 @@ function declareCapabilities(command: fluent.FfmpegCommand): fluent.FfmpegComman
 }
 
 /**
- * Runs a command. The package's own timeout reports before the process is gone and never escalates, so its events only
- * tell of the start and of lines; the process itself says when the run is over.
+ * Runs a command. The package's own timeout reports before the process is gone and never escalates to SIGKILL, so we use its events only
+ * for the start and for output lines; the process itself determines when the run is over.
  */
 function run(command: fluent.FfmpegCommand, limits: ChildLimits): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -255,7 +256,7 @@ function run(command: fluent.FfmpegCommand, limits: ChildLimits): Promise<void> 
         reject(new MediaError('media_tool_missing', 'ffmpeg could not be started'));
         return;
       }
-      // The package's own listener breaks on a process that never started, and takes this one down with it.
+      // The package's own listener throws for a process that never started, which would crash our process.
       child.removeAllListeners('error').once('error', (error) => {
         sourceError ??= child.pid === undefined ? error : undefined;
       });

@@ -9,17 +9,17 @@ export interface VideoProbe {
   readonly pixelFormat: string;
   readonly width: number;
   readonly height: number;
-  /** Display differs from the coded size: rotated or non-square pixels. */
+  /** Whether the display size differs from the coded size: rotated, or non-square pixels. */
   readonly distorted: boolean;
   readonly durationMs: number;
-  /** Exact where the container counts frames, else duration × rate. */
+  /** Exact when the container states the number of frames, else duration × rate. */
   readonly frames: number;
   readonly audioCodec: string | undefined;
 }
 
 export interface ProbeOptions {
   readonly container: VideoContainer;
-  /** Pixels per frame the decoder may allocate. */
+  /** Maximum number of pixels per frame that the decoder may allocate. */
   readonly pixelsMax: number;
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
@@ -28,15 +28,15 @@ export interface ProbeOptions {
 const TIMEOUT_MS = 15_000;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 
-/** Decoders a file may ask for: what engines and services really send. Names cover ffmpeg 4 to 7. */
+/** The allowed decoders: those for what engines and services actually send. Includes the names used by ffmpeg 4 to 7. */
 export const DECODERS = [
   'h264,hevc,vp8,vp9,libvpx,libvpx-vp9,av1,libdav1d,libaom-av1,mpeg4,mjpeg,png,rawvideo',
   'aac,mp3,mp3float,opus,libopus,vorbis,libvorbis,flac,pcm_s16le',
 ].join(',');
 
 /**
- * Reads the facts of a video with ffprobe: forced demuxer, no network, allow-listed decoders, own deadline. Throws
- * {@link MediaError} media_corrupt, media_tool_missing or media_tool_timeout, or the signal's reason.
+ * Reads the properties of a video with ffprobe: forced demuxer, no network, allow-listed decoders, its own deadline. Throws {@link
+ * MediaError} media_corrupt, media_tool_missing or media_tool_timeout, or the signal's reason.
  */
 export async function probeVideo(
   ffprobePath: string,
@@ -77,7 +77,7 @@ export async function probeVideo(
   const failure = toolFailure('ffprobe', exit, complaints, signal);
   if (failure instanceof MediaError && failure.code === 'media_tool_failed') {
     if (complaints.some((line) => line.includes('exceeds specified max pixel count'))) {
-      throw new MediaError('media_pixel_limit', 'the video has more pixels than asked for', {
+      throw new MediaError('media_pixel_limit', 'the video has too many pixels for the requested size', {
         cause: failure,
       });
     }
@@ -107,7 +107,7 @@ function readProbe(text: string): VideoProbe {
   const { streams = [], format = {} } = parseOutput(text);
   const video = streams.find((stream) => stream.codec_type === 'video');
   if (!video?.codec_name || !video.width || !video.height) {
-    throw new MediaError('media_corrupt', 'the file holds no readable video');
+    throw new MediaError('media_corrupt', 'the file contains no readable video');
   }
   const durationMs = Math.round(Number(video.duration ?? format.duration ?? 0) * 1000) || 0;
   const counted = Number(video.nb_frames ?? 0);

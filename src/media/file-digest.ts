@@ -4,11 +4,11 @@ import type { FileContent } from '../lib/file-content.ts';
 
 export interface FileDigest {
   readonly bytes: number;
-  /** Lower-case hex. */
+  /** Lowercase hex. */
   readonly sha256: string;
 }
 
-/** Size and SHA-256 of a file; one on disk is read once as a stream. Throws what reading it throws. */
+/** Returns the size and SHA-256 of a file. Streams a file on disk once. Rethrows read errors. */
 export async function digestFile(content: FileContent): Promise<FileDigest> {
   const hash = createHash('sha256');
   if (typeof content !== 'string') {

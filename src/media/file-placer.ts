@@ -3,10 +3,10 @@ import type { Worker } from 'node:worker_threads';
 import { startThread } from '../lib/start-thread.ts';
 import type { Placement, PlacementFailure } from './place-files.worker.ts';
 
-/** Files that are placed together, and their bytes, at most; a larger one goes alone. Bytes are copied for the thread. */
+/** Limits of a batch, in files and bytes. A larger file is placed alone. The bytes are copied for the thread. */
 const FILES_MAX = 64;
 const BYTES_MAX = 16 * 1024 * 1024;
-/** Megabytes of JavaScript heap of the thread; what it writes lies outside of it. */
+/** Maximum JavaScript heap of the thread, in megabytes. The file contents are outside it. */
 const HEAP_MB_MAX = 64;
 
 interface Waiting {
@@ -21,25 +21,24 @@ interface Answer {
 }
 
 /**
- * Places files on a thread of its own, and together those that come while it is at others. To store a small picture takes ten calls of
- * the file system; one by one through the thread pool they cost a worker a tenth of its time or more, and each waits for a journal of its own.
- * The thread starts with the first file, and keeps no process alive that waits for none. As long as the file system does not answer,
- * nor does it.
+ * Places files on a separate thread, and batches those that arrive while it is busy. Storing a small image takes ten file system calls; one
+ * by one through the thread pool these cost a worker a tenth of its time or more, and each waits for a journal write of its own. The thread
+ * starts with the first file and does not keep an idle process alive. While the file system does not respond, neither does the placer.
  */
 export class FilePlacer {
   readonly #root: string;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #thread: Worker | undefined;
-  /** Of the files that the thread has. */
+  /** The pending answer for the batch that the thread is placing. */
   #answer: Answer | undefined;
 
-  /** `root`: absolute, without symbolic links. */
+  /** `root` must be absolute, without symbolic links. */
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Resolves when the file is visible and durable. Throws what the file system throws, with its code. */
+  /** Resolves when the file is visible and durable. Rejects with the file system's message and code. */
   place(file: Placement): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ file, resolve, reject });
@@ -47,14 +46,14 @@ export class FilePlacer {
     });
   }
 
-  /** Ends the thread after the files under way. */
+  /** Stops the thread after the pending files. */
   async close(): Promise<void> {
     await this.#running;
     await this.#thread?.terminate();
   }
 
   async #run(): Promise<void> {
-    // what comes in the same turn of the event loop goes along
+    // Files that arrive in the same turn of the event loop join the batch.
     await nextTurn();
     while (this.#waiting.length > 0) {
       await this.#placeTogether(this.#take());
@@ -96,7 +95,7 @@ export class FilePlacer {
     try {
       return await new Promise((resolve, reject) => {
         this.#answer = { resolve, reject };
-        // exact copies: a buffer may be a view of one that is many times as large, or be wanted again
+        // Send exact copies: a buffer may be a view of a much larger one, or still be needed here.
         const own = files.map((file) => ({ ...file, content: file.content && new Uint8Array(file.content) }));
         thread.postMessage(
           own,
@@ -120,7 +119,7 @@ export class FilePlacer {
     thread.on('error', (error: Error) => this.#answer?.reject(error));
     thread.on('exit', () => {
       this.#thread = undefined;
-      this.#answer?.reject(new Error('the thread that stores files has ended'));
+      this.#answer?.reject(new Error('the thread that stores files has exited'));
     });
     return thread;
   }

@@ -11,7 +11,7 @@ describe('signatureOf', () => {
     ['webm', Buffer.from('1a45dfa39f4286810142f7810142', 'hex'), { kind: 'video', type: 'matroska' }],
     ['mp4', box('isom'), { kind: 'video', type: 'mov' }],
     ['mov', box('qt  '), { kind: 'video', type: 'mov' }],
-  ])('takes %s', (_name, head, signature) => {
+  ])('accepts %s', (_name, head, signature) => {
     expect(signatureOf(head)).toEqual(signature);
   });
 
@@ -28,7 +28,7 @@ describe('signatureOf', () => {
     ['wave', Buffer.from('RIFF\x10\0\0\0WAVEfmt ', 'latin1')],
     ['a short file', Buffer.from('ffd8ff', 'hex')],
     ['nothing', Buffer.alloc(0)],
-  ])('refuses %s', (_name, head) => {
+  ])('rejects %s', (_name, head) => {
     expect(signatureOf(head)).toBeUndefined();
   });
 });

@@ -3,7 +3,7 @@ import type { FileContent } from '../lib/file-content.ts';
 import { MediaError } from './media-error.ts';
 
 export type ImageType = 'png' | 'jpeg' | 'webp';
-/** Containers we demux, by the name of ffmpeg's demuxer. */
+/** The containers we accept, named after ffmpeg's demuxers. */
 export type VideoContainer = 'mov' | 'matroska' | 'avi';
 export type FileSignature =
   | { readonly kind: 'image'; readonly type: ImageType }
@@ -12,8 +12,8 @@ export type FileSignature =
 const HEAD_BYTES = 16;
 
 /**
- * The type of a file by its first bytes, for the six types we take. Everything else (SVG, PDF, TIFF, GIF, playlists,
- * concat scripts, archives) is undefined, and what is found here forces the decoder, so a polyglot is read as one thing.
+ * Determines the type of a file from its first bytes, for the six types we accept. Returns undefined for everything else (SVG, PDF, TIFF,
+ * GIF, playlists, concat scripts, archives). The result forces the decoder, so a polyglot file is read as exactly one type.
  */
 export function signatureOf(head: Uint8Array): FileSignature | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
@@ -47,7 +47,7 @@ export interface Identified {
   readonly bytes: number;
 }
 
-/** {@link identifyFile} for what may still be in memory. */
+/** Like {@link identifyFile}, for content that may still be in memory. */
 export async function identifyContent(
   content: FileContent,
   kind: 'image' | 'video',
@@ -58,14 +58,14 @@ export async function identifyContent(
     : check(content.subarray(0, HEAD_BYTES), content.length, kind, bytesMax);
 }
 
-/** Checks kind and size of a regular file. Throws {@link MediaError} media_type_refused, media_too_large or media_corrupt. */
+/** Checks the kind and size of a regular file. Throws {@link MediaError} media_type_refused, media_too_large or media_corrupt. */
 export async function identifyFile(
   path: string,
   kind: 'image' | 'video',
   bytesMax: number,
 ): Promise<Identified> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw new MediaError('media_corrupt', 'the engine left no readable file', { cause: error });
+    throw new MediaError('media_corrupt', 'the engine produced no readable file', { cause: error });
   });
   try {
     const stats = await file.stat();
@@ -79,7 +79,7 @@ export async function identifyFile(
 
 function check(head: Buffer, bytes: number, kind: 'image' | 'video', bytesMax: number): Identified {
   if (bytes === 0) {
-    throw new MediaError('media_corrupt', 'the engine left an empty file');
+    throw new MediaError('media_corrupt', 'the engine produced an empty file');
   }
   if (bytes > bytesMax) {
     throw new MediaError(

@@ -14,12 +14,12 @@ export interface MadeThumbnail extends Size {
   readonly bytes: Buffer;
 }
 
-/** 0–6. Higher ones take twice the time for files a few percent smaller. */
+/** 0–6. Higher values take twice the time for files that are a few percent smaller. */
 const WEBP_EFFORT = 1;
 
 /**
- * An image at exactly the requested size (filled, cropped at the centre), re-encoded from its pixels: whatever metadata the
- * engine wrote is gone, the digital source type is stated. Throws MediaError.
+ * Re-encodes an image from its pixels at exactly the requested size (filled, cropped at the center). This removes all metadata of the
+ * engine and adds the digital source type. Throws MediaError.
  */
 export async function makeImage(image: OpenedImage, size: Size, options: ImageWriteOptions): Promise<Buffer> {
   const sized = isOfSize(image, size)
@@ -29,9 +29,9 @@ export async function makeImage(image: OpenedImage, size: Size, options: ImageWr
 }
 
 /**
- * A PNG of the requested size with the pixel data that the engine compressed; undefined where it has to be re-encoded. Of what stood
- * beside the pixels nothing is left. That they can be decoded is found out here for a picture that is its own thumbnail; for others
- * by {@link makeThumbnail}.
+ * Returns a PNG of the requested size with the pixel data as the engine compressed it, but without its metadata; undefined when it has to
+ * be re-encoded. If the image is its own thumbnail, this function checks that the pixels can be decoded; for larger images {@link
+ * makeThumbnail} finds out.
  */
 export async function copyImage(
   image: OpenedImage,
@@ -45,14 +45,14 @@ export async function copyImage(
   return png.write(provenanceXmp(source));
 }
 
-/** Whether a picture is so small that it is its own thumbnail. */
+/** Returns whether an image is small enough to be its own thumbnail. */
 export function isThumbnail(size: Size): boolean {
   return Math.max(size.width, size.height) <= THUMBNAIL_SIDE;
 }
 
 /**
- * A WebP whose longer side is {@link THUMBNAIL_SIDE} pixels (never enlarged), of an image for that size. An image of that very size is
- * decoded to its last pixel: the thumbnail of a copied one is the proof that it can be. Throws MediaError.
+ * Makes a WebP whose longer side is {@link THUMBNAIL_SIDE} pixels (never enlarged) from an image requested at `size`. An image of exactly
+ * that size is decoded to its last pixel, so the thumbnail of a copied image proves that it can be decoded. Throws MediaError.
  */
 export async function makeThumbnail(
   image: OpenedImage,
@@ -62,14 +62,14 @@ export async function makeThumbnail(
   const scale = Math.min(1, THUMBNAIL_SIDE / Math.max(size.width, size.height));
   const width = Math.max(1, Math.round(size.width * scale));
   const height = Math.max(1, Math.round(size.height * scale));
-  // Rounding must not crop a row away unseen.
+  // Rounding must not crop a row, because every row has to be decoded.
   const fit = isOfSize(image, size) ? 'fill' : 'cover';
   const sized = image.pipeline().resize(width, height, { fit, position: 'centre' });
   const bytes = await guardImage(() => encode(sized, { format: 'webp', source }).toBuffer());
   return { width, height, bytes };
 }
 
-/** Writes width × height × 3 bytes of sRGB as a quickly compressed PNG, for engines that draw themselves. */
+/** Writes width × height × 3 bytes of sRGB as a PNG with fast compression, for engines that draw in this process. */
 export async function encodePng(
   pixels: Uint8Array<ArrayBuffer>,
   width: number,

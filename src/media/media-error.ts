@@ -1,12 +1,12 @@
-/** Every way a file of an engine can fail on its way to storage, and whether another run of the same request may pass. */
+/** Every way an engine's file can fail on its way to storage, and whether another run of the same request may succeed. */
 const MEDIA_ERRORS = {
-  /** Not one of the types we take, or not the kind that was asked for. */
+  /** Not one of the types we accept, or not the requested kind. */
   media_type_refused: { retryable: false },
   media_too_large: { retryable: false },
-  /** More pixels than the request explains: a decompression bomb or another picture. */
+  /** Far more pixels than requested: a decompression bomb or a wrong image. */
   media_pixel_limit: { retryable: false },
   media_corrupt: { retryable: true },
-  /** Clearly smaller than the customer asked for. */
+  /** Clearly smaller than the customer requested. */
   media_size_mismatch: { retryable: false },
   media_too_long: { retryable: false },
   media_tool_missing: { retryable: true },
@@ -17,7 +17,7 @@ const MEDIA_ERRORS = {
 
 export type MediaErrorCode = keyof typeof MEDIA_ERRORS;
 
-/** A refusal or failure of post-processing. The message holds no path and nothing of the prompt. */
+/** A rejection or failure in post-processing. The message contains no path and nothing of the prompt. */
 export class MediaError extends Error {
   override readonly name = 'MediaError';
   readonly code: MediaErrorCode;

@@ -9,7 +9,7 @@ const etag = '"0-original-0123456789abcdef.mp4"';
 const options = { downloadName: undefined, secondsLeft: 59.7 };
 
 describe('mediaResponse', () => {
-  test('sends the whole object, privately cached for as long as the link lives, never sniffed', () => {
+  test('sends the whole object, with private caching until the link expires and no sniffing', () => {
     const { status, headers, range } = mediaResponse(object, {}, options);
     expect({ status, range }).toEqual({ status: 200, range: undefined });
     expect(headers).toMatchObject({
@@ -28,13 +28,13 @@ describe('mediaResponse', () => {
     expect(headers).toMatchObject({ 'Content-Length': '100', 'Content-Range': 'bytes 900-999/1000' });
   });
 
-  test('refuses a part past the end', () => {
+  test('rejects a part past the end', () => {
     const { status, headers } = mediaResponse(object, { range: 'bytes=1000-' }, options);
     expect(status).toBe(416);
     expect(headers['Content-Range']).toBe('bytes */1000');
   });
 
-  test('ignores a range of another version', () => {
+  test('ignores a range for another version', () => {
     expect(mediaResponse(object, { range: 'bytes=0-1', ifRange: '"other"' }, options).status).toBe(200);
     expect(mediaResponse(object, { range: 'bytes=0-1', ifRange: etag }, options).status).toBe(206);
   });
@@ -44,7 +44,7 @@ describe('mediaResponse', () => {
     expect(mediaResponse(object, { ifNoneMatch: '"x"' }, options).status).toBe(200);
   });
 
-  test('offers a name', () => {
+  test('offers a download name', () => {
     const { headers } = mediaResponse(object, {}, { ...options, downloadName: 'film.mp4' });
     expect(headers['Content-Disposition']).toBe('attachment; filename="film.mp4"');
   });

@@ -10,18 +10,18 @@ export interface MediaRequestHeaders {
 export interface MediaResponse {
   readonly status: 200 | 206 | 304 | 416;
   readonly headers: Readonly<Record<string, string>>;
-  /** Bytes to read and send; undefined = the whole object for 200, nothing for 304 and 416. */
+  /** The bytes to read and send; undefined means the whole object for 200, and nothing for 304 and 416. */
   readonly range?: ByteRange;
 }
 
 export interface MediaResponseOptions {
   /** Makes a browser save the file under this name. */
   readonly downloadName: string | undefined;
-  /** Seconds the link stays valid: caches keep the file no longer. */
+  /** Seconds until the link expires. Caches keep the file no longer than that. */
   readonly secondsLeft: number;
 }
 
-/** What to answer to a verified request for a stored object. The caller streams the bytes, or none for HEAD. */
+/** Returns the response to a verified request for a stored object. The caller streams the bytes, or none for HEAD. */
 export function mediaResponse(
   object: StoredObject,
   request: MediaRequestHeaders,
@@ -40,7 +40,7 @@ export function mediaResponse(
   if (request.ifNoneMatch?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)) {
     return { status: 304, headers: common };
   }
-  // A range of another version must not be glued to what the client has (RFC 9110 §13.1.5).
+  // A range of another version must not be combined with what the client has (RFC 9110 §13.1.5).
   const current = request.ifRange === undefined || request.ifRange === etag;
   const answer = parseRange(current ? request.range : undefined, object.bytes);
   if (answer.kind === 'unsatisfiable') {

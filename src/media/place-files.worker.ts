@@ -5,15 +5,15 @@ import { invariant } from '../lib/invariant.ts';
 
 /** A file on its way into the storage; both paths are absolute. */
 export interface Placement {
-  /** Where it grows. */
+  /** Where the file is written first. */
   readonly incoming: string;
-  /** Where it becomes visible. */
+  /** Where the file becomes visible. */
   readonly target: string;
-  /** Undefined where it lies at `incoming` already, whole and synced. */
+  /** Undefined when the file is already at `incoming`, complete and synced. */
   readonly content: Uint8Array | undefined;
 }
 
-/** Why a file was not placed: what is left of an error of the file system on its way between threads. */
+/** Why a file was not placed: the parts of a file system error that can be sent between threads. */
 export interface PlacementFailure {
   readonly message: string;
   readonly code: string | undefined;
@@ -24,8 +24,8 @@ export const FOLDER_MODE = 0o750;
 const FOLDER_TRIES = 5;
 
 /**
- * Places files durably below `root`, and tells in their order why one was not. All take a step before any takes the next: what the
- * file system writes to its journal for the first then holds the others too, and they find it written.
+ * Places files durably below `root`. Returns for each file, in order, why it was not placed. Every file takes a step before any takes the
+ * next, so what the file system writes to its journal for the first file covers the others as well.
  */
 export function placeFiles(root: string, files: readonly Placement[]): (PlacementFailure | undefined)[] {
   const failures: (PlacementFailure | undefined)[] = files.map(() => undefined);
@@ -61,7 +61,7 @@ function* place(root: string, { incoming, target, content }: Placement): Generat
   syncFolder(dirname(target));
 }
 
-/** Another task's last file may take an empty folder with it at the very moment this one needs it. */
+/** Retries because deleting another task's last file may remove an empty folder at the very moment this file needs it. */
 function moveInto(root: string, incoming: string, target: string): void {
   for (let again = FOLDER_TRIES; ; again -= 1) {
     try {
@@ -78,7 +78,7 @@ function moveInto(root: string, incoming: string, target: string): void {
   }
 }
 
-// A rename is durable only once the folder that holds the name is.
+// A rename is durable only once its folder is synced.
 function syncFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {

@@ -1,41 +1,41 @@
 import { crc32, type InflateRaw, inflate } from 'node:zlib';
 import type { Size } from './media-limits.ts';
 
-/** What inflating with `info` answers; the types of Node's own documentation lack it. */
+/** The result of inflating with `info`, which Node's type definitions lack. */
 interface Inflated {
   readonly buffer: Buffer;
   readonly engine: Pick<InflateRaw, 'bytesWritten'>;
 }
 
-/** Filter types of a row are 0 to 4 (PNG specification, third edition, section 9.2). */
+/** The filter type of a row is 0 to 4 (PNG specification, third edition, section 9.2). */
 const FILTER_TYPE_MAX = 4;
 
-/** A PNG whose pictures need no encoding. */
+/** A PNG whose pixel data can be copied without re-encoding. */
 export interface CopyablePng extends Size {
-  /** The same pixels in the same encoding, with nothing beside them but the XMP packet. */
+  /** Writes the same encoded pixels with no metadata but the XMP packet. */
   write(xmp: string): Buffer;
-  /** Whether every pixel can be decoded, found without decoding them: for small pictures in a fraction of a decoder's time. */
+  /** Checks without a decoder that every pixel can be decoded. For small images this takes a fraction of a decoder's time. */
   isSound(): Promise<boolean>;
 }
 
 interface Chunk {
   readonly type: string;
-  /** Length, type, data and checksum. */
+  /** The chunk's bytes: length, type, data and checksum. */
   readonly whole: Buffer;
   readonly data: Buffer;
 }
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 const HEADER_BYTES = 13;
-/** What says nothing of how the pixels look: left out. */
+/** Chunks that do not affect how the pixels look, so they are dropped. */
 const DROPPED = new Set(['tEXt', 'zTXt', 'iTXt', 'tIME', 'eXIf', 'pHYs', 'sRGB', 'caBX']);
 const CHANNELS: Readonly<Record<number, number>> = { 2: 3, 6: 4 };
-/** A picture that is hardly compressed is worth encoding: it is downloaded more often than once. */
+/** An image that is barely compressed is worth re-encoding, because it is usually downloaded more than once. */
 const COMPRESSED_SHARE_MAX = 0.9;
 
 /**
- * The PNG of those bytes if its pixel data can be handed on as it is: 8-bit RGB or RGBA, not interlaced, no palette, no colour
- * profile, one picture, compressed. Reads the frame only; whether the pixels can be decoded is for the decoder or `isSound` to say.
+ * Returns the PNG in those bytes if its pixel data can be passed on unchanged: 8-bit RGB or RGBA, not interlaced, no palette, no color
+ * profile, one image, compressed. Reads only the chunk structure; the decoder or `isSound` finds out whether the pixels can be decoded.
  */
 export function copyablePng(bytes: Buffer): CopyablePng | undefined {
   const chunks = readChunks(bytes);
@@ -69,7 +69,9 @@ export function copyablePng(bytes: Buffer): CopyablePng | undefined {
   };
 }
 
-/** The chunks up to and with IEND; undefined when they do not follow each other. What comes behind IEND is no part of the picture. */
+/**
+ * Returns the chunks up to and including IEND; undefined when their lengths do not add up. Anything after IEND is not part of the image.
+ */
 function readChunks(bytes: Buffer): Chunk[] | undefined {
   if (!bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) {
     return undefined;
@@ -90,7 +92,7 @@ function readChunks(bytes: Buffer): Chunk[] | undefined {
   return undefined;
 }
 
-/** Of type and data; `whole` has room for length and checksum around them. */
+/** Returns the checksum of type and data; `whole` also has the length before and the checksum after them. */
 function checksumOf(whole: Buffer): number {
   return crc32(whole.subarray(4, -4));
 }
@@ -99,12 +101,12 @@ function hasRightChecksum({ whole }: Chunk): boolean {
   return checksumOf(whole) === whole.readUInt32BE(whole.length - 4);
 }
 
-/** As in the XMP specification, part 3: an uncompressed iTXt chunk. */
+/** Builds an uncompressed iTXt chunk as defined in the XMP specification, part 3. */
 function xmpChunk(xmp: string): Buffer {
   return pngChunk('iTXt', Buffer.from(`XML:com.adobe.xmp\0\0\0\0\0${xmp}`, 'utf8'));
 }
 
-/** A chunk of a PNG; see section 5.3 of its specification. */
+/** Builds a chunk of a PNG; see section 5.3 of its specification. */
 export function pngChunk(type: string, data: Buffer = Buffer.alloc(0)): Buffer {
   const whole = Buffer.alloc(data.length + 12);
   whole.writeUInt32BE(data.length, 0);
@@ -115,9 +117,9 @@ export function pngChunk(type: string, data: Buffer = Buffer.alloc(0)): Buffer {
 }
 
 /**
- * Whether compressed pixel data are just the rows of a picture that is not interlaced: the stream is whole and its checksum right, every
- * row has its length and a known filter, and nothing hides behind them. Undoing the filters can't fail, so the rest is a decoder's
- * arithmetic. `rowBytes`: without the byte that names the filter.
+ * Returns whether compressed pixel data are exactly the rows of a non-interlaced image: the stream is complete and its checksum is right,
+ * every row has its full length and a known filter, and nothing follows them. Undoing the filters cannot fail, so the rest is arithmetic in
+ * the decoder. `rowBytes` excludes the byte that names the filter.
  */
 async function isSoundPixelData(compressed: Buffer, rowBytes: number, rows: number): Promise<boolean> {
   const stride = rowBytes + 1;
@@ -133,7 +135,7 @@ async function isSoundPixelData(compressed: Buffer, rowBytes: number, rows: numb
   return true;
 }
 
-/** Undefined unless all the bytes given become that many, not one less or more. */
+/** Inflates data that must have exactly that many bytes; undefined when it has fewer or more, or when input is left over. */
 async function inflateExactly(compressed: Buffer, bytes: number): Promise<Buffer | undefined> {
   return await new Promise((resolve) => {
     const options = { chunkSize: bytes + 1, maxOutputLength: bytes, info: true };

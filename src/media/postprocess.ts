@@ -12,17 +12,17 @@ import { finishVideo } from './video.ts';
 
 export interface PostprocessJob {
   readonly kind: 'image' | 'video';
-  /** Pixels the customer asked for: the size of every original. */
+  /** The requested size in pixels, which every original gets. */
   readonly width: number;
   readonly height: number;
-  /** Files of the engine, in order of their index; videos lie on disk. Hostile. */
+  /** The engine's files in order of their index. Untrusted. Videos are on disk. */
   readonly inputs: readonly FileContent[];
-  /** An empty folder of the caller's; what is made of videos is written into it. */
+  /** An empty folder provided by the caller, for the files made from videos. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Format of image originals. PNG unless stated. */
+  /** Format of image originals; PNG by default. */
   readonly imageFormat?: 'png' | 'jpeg';
-  /** What made the pictures: a trained model unless stated. */
+  /** What made the images; a trained model by default. */
   readonly source?: DigitalSource;
 }
 
@@ -39,15 +39,15 @@ export interface MediaOutput {
   /** Videos only. */
   readonly durationMs?: number;
   readonly frames?: number;
-  /** Lower-case hex of the file. */
+  /** Lowercase hex of the file's hash. */
   readonly sha256: string;
 }
 
 const DEFAULT_SOURCE: DigitalSource = 'trainedAlgorithmicMedia';
 
 /**
- * Turns the files of an engine into what customers get: exact size, one clean format, no foreign metadata, provenance
- * stated, thumbnail (and poster) beside it. Throws MediaError, or the signal's reason.
+ * Turns an engine's files into the files customers get: the exact size, one clean format, no foreign metadata, stated provenance, with a
+ * thumbnail (and a poster for videos). Throws MediaError, or the signal's reason.
  */
 export async function postprocess(job: PostprocessJob, ffmpeg: Ffmpeg): Promise<MediaOutput[]> {
   const outputs: MediaOutput[] = [];
@@ -83,7 +83,7 @@ async function video(
   input: FileContent,
   ffmpeg: Ffmpeg,
 ): Promise<MediaOutput[]> {
-  invariant(typeof input === 'string', 'videos lie on disk');
+  invariant(typeof input === 'string', 'videos are on disk');
   const size = { width: job.width, height: job.height };
   const path = join(job.folder, `${index}-original.mp4`);
   const { probe, poster, thumbnail } = await finishVideo(ffmpeg, input, size, path, {

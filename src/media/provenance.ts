@@ -1,12 +1,12 @@
-/** How a picture came to be, in IPTC's vocabulary (cv.iptc.org/newscodes/digitalsourcetype). */
+/** How an image was made, in IPTC's vocabulary (cv.iptc.org/newscodes/digitalsourcetype). */
 export type DigitalSource = 'trainedAlgorithmicMedia' | 'algorithmicMedia';
 
-/** The URI of a digital source type; the whole statement that goes into a video's comment. */
+/** Returns the URI of a digital source type. A video's comment consists of just this URI. */
 export function digitalSourceUri(source: DigitalSource): string {
   return `http://cv.iptc.org/newscodes/digitalsourcetype/${source}`;
 }
 
-/** An XMP packet that says only how the picture was made: no prompt, no account, no time. */
+/** Returns an XMP packet that states only how the image was made: no prompt, no account, no time. */
 export function provenanceXmp(source: DigitalSource): string {
   return [
     '<?xpacket begin="\uFEFF" id="W5M0MpCehiHzreSzNTczkc9d"?>',

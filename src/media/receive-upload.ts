@@ -11,18 +11,18 @@ import type { UsedUploads } from './used-uploads.ts';
 
 export interface UploadDoor {
   readonly storage: Pick<Storage, 'putFile'>;
-  /** Each upload has a folder of its own below it until it is stored. */
+  /** Each upload gets its own folder below this one until it is stored. */
   readonly folder: string;
   readonly used: UsedUploads;
-  /** Ms without a byte after which an upload is given up. */
+  /** Ms without a byte after which an upload is aborted. */
   readonly idleMs: number;
-  /** Ms for a whole upload. */
+  /** Maximum duration of an upload, in ms. */
   readonly totalMs: number;
 }
 
 /**
- * Streams an upload to disk and stores it when its size and hash are the signed ones. Throws AppError idempotency_completed for a
- * leave that was used before, payload_too_large beyond the signed size, invalid_request for other bytes or a cut upload.
+ * Streams an upload to disk and stores it if its size and hash match the signed ones. Throws AppError idempotency_completed for a grant
+ * that was used before, payload_too_large beyond the signed size, invalid_request for other bytes or an interrupted upload.
  */
 export async function receiveUpload(
   body: Readable,
@@ -30,7 +30,7 @@ export async function receiveUpload(
   door: UploadDoor,
 ): Promise<StoredObject> {
   if (!(await door.used.claim(upload.nonce))) {
-    throw new AppError('idempotency_completed', 'this upload has already been used; request another');
+    throw new AppError('idempotency_completed', 'this upload grant has already been used; request another');
   }
   try {
     return await withTemporaryFolder(door.folder, 'upload', async (folder) => {
@@ -61,7 +61,7 @@ async function writeBody(
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     if (signal.aborted || code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE') {
-      throw new AppError('invalid_request', 'the upload was cut off', { cause });
+      throw new AppError('invalid_request', 'the upload was interrupted', { cause });
     }
     throw cause;
   } finally {
@@ -69,6 +69,6 @@ async function writeBody(
   }
   const { bytes, sha256 } = digest();
   if (bytes !== upload.bytes || sha256 !== upload.sha256) {
-    throw new AppError('invalid_request', 'the upload is not the file that was announced');
+    throw new AppError('invalid_request', 'the uploaded file does not match the announced size and hash');
   }
 }

@@ -8,13 +8,13 @@ import type { UploadGrant } from './storage.types.ts';
 import { mediaNotFound, StorageError } from './storage-error.ts';
 
 export interface RemoteClocks {
-  /** Ms for TCP and TLS. */
+  /** Ms to connect, including TLS. */
   readonly connectMs: number;
-  /** Ms from the end of a request to the head of its answer. */
+  /** Ms from the end of a request to the response headers. */
   readonly answerMs: number;
-  /** Ms between two pieces of an answer. */
+  /** Ms between two chunks of a response. */
   readonly idleMs: number;
-  /** Ms for a whole call or upload. */
+  /** Maximum duration of a call or upload, in ms. */
   readonly totalMs: number;
 }
 
@@ -27,20 +27,20 @@ export const REMOTE_CLOCKS: RemoteClocks = {
 
 export interface RemoteCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** A path of the API, or the whole URL of another store. */
+  /** A path of the API, or the absolute URL of another store. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Makes a new body for each attempt. */
+  /** Creates a new body for each attempt. */
   readonly body?: () => HttpCall['body'];
 }
 
-/** What the API tells of an object. */
+/** The API's description of an object. */
 export interface RemoteObject {
   readonly bytes: number;
   readonly mediaType: string;
-  /** For anyone. */
+  /** The URL that works for anyone. */
   readonly url: string;
-  /** The same below the API's own address; null when it lies elsewhere. */
+  /** The path of that URL below the API's own address; null when the object is elsewhere. */
   readonly path: string | null;
 }
 
@@ -65,7 +65,7 @@ const objectAnswer = z.object({
   }),
 });
 
-/** HTTP to the API that keeps the storage. Owns its connections. */
+/** HTTP client for the API that has the storage. Owns its connections. */
 export class RemoteApi {
   readonly #base: string;
   readonly #token: string;
@@ -80,7 +80,7 @@ export class RemoteApi {
     this.#http = new HttpClient({ connections: CONNECTIONS_MAX, connectMs, answerMs, idleMs });
   }
 
-  /** A grant to upload one file. Throws StorageError. */
+  /** Requests a grant to upload one file. Throws StorageError. */
   async grantUpload(file: { key: string; bytes: number; sha256: string }): Promise<UploadGrant> {
     const answer = await this.#json({
       method: 'POST',
@@ -92,7 +92,7 @@ export class RemoteApi {
     return { url, headers, expiresAt: Date.parse(expires_at) };
   }
 
-  /** Facts and URLs of an object. Throws AppError media_not_found, StorageError. */
+  /** Returns the properties and URLs of an object. Throws AppError media_not_found, StorageError. */
   async describe(key: string, query: Readonly<Record<string, string>> = {}): Promise<RemoteObject> {
     const search = new URLSearchParams(query).toString();
     const url = `/internal/v1/objects/${key}${search === '' ? '' : `?${search}`}`;
@@ -105,12 +105,15 @@ export class RemoteApi {
     return { bytes, mediaType: media_type, url: shared, path };
   }
 
-  /** Removes an object; a missing one is no error. Throws StorageError. */
+  /** Deletes an object. A missing one is not an error. Throws StorageError. */
   async remove(key: string): Promise<void> {
     await this.#json({ method: 'DELETE', url: `/internal/v1/objects/${key}` });
   }
 
-  /** Sends a request with the signature in its URL or headers, once. The caller reads the body. Throws StorageError for other than 2xx. */
+  /**
+   * Sends a request once, with the signature in its URL or headers. The caller reads the body. Throws StorageError for anything but 2xx,
+   * AppError media_not_found for 404.
+   */
   async send(call: RemoteCall): Promise<HttpAnswer> {
     const own = call.url.startsWith('/');
     const { origin, pathname, search } = new URL(own ? `${this.#base}${call.url}` : call.url);
@@ -129,10 +132,10 @@ export class RemoteApi {
     if (answer.statusCode === 404) {
       throw mediaNotFound();
     }
-    throw new StorageError(`the storage answered ${answer.statusCode}`, { status: answer.statusCode });
+    throw new StorageError(`the storage responded with ${answer.statusCode}`, { status: answer.statusCode });
   }
 
-  /** Destroys the connections; calls in flight fail. */
+  /** Closes the connections. Calls in flight fail. */
   async close(): Promise<void> {
     await this.#http.close();
   }
@@ -152,11 +155,11 @@ export class RemoteApi {
 function toStorageError(error: unknown): StorageError {
   const { reason, code } = transportErrorOf(error);
   return reason === 'too_long'
-    ? new StorageError('the storage returned an answer that is too long')
-    : new StorageError(`the storage did not answer (${code || reason})`);
+    ? new StorageError('the storage returned a response that is too long')
+    : new StorageError(`the storage did not respond (${code || reason})`);
 }
 
-/** Up to three attempts with growing pauses, as long as trying again can help: no answer, 429, 5xx, and refusals named in `again`. */
+/** Makes up to three attempts with backoff, while a retry can help: no response, 429, 5xx, and the statuses in `again`. */
 export async function retrying<T>(work: () => Promise<T>, again: readonly number[] = []): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -2,25 +2,25 @@ import { S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { tlsRefusal } from '../lib/tls-refusal.ts';
 import { StorageError } from './storage-error.ts';
 
-/** Where the bucket is and how to sign for it. */
+/** The address of a bucket and the credentials for it. */
 export interface S3Location {
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
+  /** Whether to use `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
   readonly forcePathStyle: boolean;
-  /** Put before every key: empty, or ends with a slash. */
+  /** A prefix for every key: empty, or ends with a slash. */
   readonly prefix: string;
 }
 
 export interface S3Clocks {
-  /** Ms for TCP and TLS. */
+  /** Ms to connect, including TLS. */
   readonly connectMs: number;
-  /** Ms from the start of a request, its body included, to the head of its answer. */
+  /** Ms from the start of a request, including its body, to the response headers. */
   readonly answerMs: number;
-  /** Ms without a byte on a connection in use. */
+  /** Maximum time without a byte on a connection in use, in ms. */
   readonly idleMs: number;
 }
 
@@ -29,7 +29,7 @@ const ATTEMPTS_MAX = 3;
 const CONNECTIONS_MAX = 50;
 const NOT_FOUND = 404;
 
-/** A client with bounded waits and retries. The caller destroys it. */
+/** Creates a client with limited waits and retries. The caller must destroy it. */
 export function createS3Client(location: S3Location, clocks: S3Clocks): S3Client {
   return new S3Client({
     endpoint: location.endpoint,
@@ -37,7 +37,7 @@ export function createS3Client(location: S3Location, clocks: S3Clocks): S3Client
     forcePathStyle: location.forcePathStyle,
     credentials: { accessKeyId: location.accessKeyId, secretAccessKey: location.secretAccessKey },
     maxAttempts: ATTEMPTS_MAX,
-    // Stores other than Amazon's refuse or ignore the newer checksum headers. Every request signs the hash of its body anyway.
+    // Stores other than Amazon's reject or ignore the newer checksum headers. Every request signs the hash of its body anyway.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -51,18 +51,18 @@ export function createS3Client(location: S3Location, clocks: S3Clocks): S3Client
   });
 }
 
-/** Whether the store says that there is no such object (or bucket). */
+/** Returns whether the store reports that the object (or bucket) does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof S3ServiceException && error.$metadata.httpStatusCode === NOT_FOUND;
 }
 
-/** What the SDK threw, without the request and its signature. */
+/** Converts an SDK error into a StorageError without the request and its signature. */
 export function toStorageError(operation: string, error: unknown): StorageError {
   const name = error instanceof Error ? error.name : 'an unknown error';
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   const code = (error as NodeJS.ErrnoException)?.code;
   const detail = status === undefined ? [name, code].filter(Boolean).join(' ') : `${status} ${name}`;
-  return new StorageError(`the S3 store answered ${operation} with ${detail}`, {
+  return new StorageError(`${operation} at the S3 store failed: ${detail}`, {
     status,
     tlsRefusal: tlsRefusal(error),
   });

@@ -4,7 +4,7 @@ import { SHA256_METADATA } from './s3-put.ts';
 import type { GrantUpload, UploadRequest } from './storage.types.ts';
 import { StorageError } from './storage-error.ts';
 
-/** How old a signature in the Authorization header may be; part of the protocol (SigV4). */
+/** Maximum age of a signature in the Authorization header, as defined by the protocol (SigV4). */
 const SIGNATURE_TTL_MS = 15 * 60_000;
 const CONTENT_HASH = 'x-amz-content-sha256';
 
@@ -16,8 +16,8 @@ interface SignedRequest {
 }
 
 /**
- * Signs PUTs for hosts that hold no credentials. The signature is in the headers, not in the URL, because only there it covers
- * the hash of the body: every S3 store then checks the bytes itself, while presigned URLs leave them unsigned.
+ * Signs PUTs for hosts without credentials. The signature is in the headers rather than in the URL, because only there does it cover the
+ * hash of the body: every S3 store then verifies the bytes itself, while presigned URLs leave them unsigned.
  */
 export function createS3Granter(
   client: S3Client,
@@ -51,13 +51,13 @@ async function sign(
     (next) => (args) => {
       const request = args.request as SignedRequest;
       request.headers[CONTENT_HASH] = sha256;
-      // The name of the operation, which the SDK puts there for Amazon's logs.
+      // The SDK adds the name of the operation for Amazon's logs.
       delete request.query['x-id'];
       return next(args);
     },
     { step: 'build', name: 'signContentHash' },
   );
-  // Last before the request would be sent: it is not.
+  // Runs last, just before sending, and returns without sending the request.
   command.middlewareStack.add(
     () => async (args) => {
       signed = args.request as SignedRequest;
@@ -67,7 +67,7 @@ async function sign(
   );
   await client.send(command);
   if (!signed?.headers.authorization) {
-    throw new StorageError('an upload could not be signed');
+    throw new StorageError('could not sign an upload');
   }
   return signed;
 }

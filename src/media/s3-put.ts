@@ -11,7 +11,7 @@ import type { FileContent } from '../lib/file-content.ts';
 import { digestFile } from './file-digest.ts';
 import { StorageError } from './storage-error.ts';
 
-/** Name of the metadata entry that holds the SHA-256 of the whole object. */
+/** Name of the metadata entry with the SHA-256 of the whole object. */
 export const SHA256_METADATA = 'sha256';
 
 export interface S3Target {
@@ -25,9 +25,9 @@ interface S3File {
 }
 
 /**
- * Stores a file: in one request what is in memory or has up to `partBytes`, else in parts of that size, so memory holds one part at
- * a time. The hash of each body is signed, so the store refuses bytes that changed on the way. Returns the size. Throws what the SDK
- * throws.
+ * Stores a file. Content in memory, and files up to `partBytes`, take one request; larger files are sent in parts of that size, so memory
+ * holds one part at a time. The hash of each body is signed, so the store rejects bytes that changed in transit. Returns the size. Rethrows
+ * SDK errors.
  */
 export async function putS3File(
   client: S3Client,
@@ -75,7 +75,7 @@ async function putInParts(
     }
     await client.send(new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
   } catch (error) {
-    // Parts that stay behind cost space until the bucket's lifecycle rule removes them; the first error is what matters.
+    // Leftover parts take up space until the bucket's lifecycle rule removes them. If this fails, too, the first error matters.
     await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined);
     throw error;
   }

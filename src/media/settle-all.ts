@@ -1,6 +1,6 @@
 /**
- * Runs pieces of work side by side. Settles when all have, so that the folder they write into is not removed too early. Throws the
- * error of the first in order that failed.
+ * Waits for concurrent work. Settles only when all of it has, so the folder it writes to is not removed too early. Throws the first error,
+ * in the order of `work`.
  */
 export async function settleAll<Results extends readonly unknown[]>(
   work: {

@@ -6,15 +6,15 @@ import type { GrantUpload, UploadRequest } from './storage.types.ts';
 import { mediaTypeOfKey } from './storage-key.ts';
 import { isUploadKey, uploadBytesMax } from './upload-limits.ts';
 
-/** A verified leave to store one file. */
+/** A verified grant to store one file. */
 export interface VerifiedUpload extends UploadRequest {
-  /** Name of this leave: it is good for one upload. */
+  /** The id of this grant, which is valid for one upload. */
   readonly nonce: string;
 }
 
 export interface UploadSigner {
   readonly grantUpload: GrantUpload;
-  /** Throws AppError signature_invalid, or media_expired when the signature is right and too old. */
+  /** Verifies a grant. Throws AppError signature_invalid, or media_expired when the signature is valid but too old. */
   verify(key: string, query: Readonly<Record<string, unknown>>): VerifiedUpload;
 }
 
@@ -24,8 +24,9 @@ const SHA256 = /^[0-9a-f]{64}$/;
 const DIGITS = /^\d{1,13}$/;
 
 /**
- * Signs uploads to our own API: `/media-upload/<key>?exp=<Unix ms>&size=<bytes>&sha256=<hex>&nonce=…&sig=…`, HMAC-SHA256 with a
- * key derived for this use alone, so that no media URL can be turned into an upload. A secret has at least 16 characters; what previous ones signed is still good.
+ * Signs uploads to our own API: `/media-upload/<key>?exp=<Unix ms>&size=<bytes>&sha256=<hex>&nonce=…&sig=…`, HMAC-SHA256 with a key derived
+ * for this purpose only, so no media URL can be turned into an upload. A secret must have at least 16 characters. Signatures made with
+ * previous secrets are still accepted.
  */
 export function createUploadSigner(
   secret: string,
@@ -70,7 +71,7 @@ export function createUploadSigner(
       throw new AppError('signature_invalid', 'The signature of this upload is not valid.');
     }
     if (Number(exp) <= clock.now()) {
-      throw new AppError('media_expired', 'The grant for this upload has expired: request another.');
+      throw new AppError('media_expired', 'The grant for this upload has expired. Request another.');
     }
     invariant(isUploadKey(key) && mediaType !== undefined, 'only upload keys are signed');
     return { key, mediaType, bytes: Math.min(Number(size), uploadBytesMax(mediaType)), sha256, nonce };

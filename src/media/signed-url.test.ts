@@ -34,7 +34,7 @@ describe('createUrlSigner', () => {
 
   test.each<[string, Partial<ReturnType<typeof read>>, Record<string, unknown>]>([
     ['another key', { key: OTHER_KEY }, {}],
-    ['a climbing key', { key: '../secret' }, {}],
+    ['a key with ..', { key: '../secret' }, {}],
     ['a write', { method: 'PUT' }, {}],
     ['a later expiry', {}, { exp: '1900000000' }],
     ['an expiry written otherwise', {}, { exp: '01800003600' }],
@@ -42,10 +42,10 @@ describe('createUrlSigner', () => {
     ['an added name', {}, { dl: 'x.png' }],
     ['no signature', {}, { sig: undefined }],
     ['an empty signature', {}, { sig: '' }],
-    ['a cut signature', {}, { sig: String(read(url).query.sig).slice(0, -2) }],
+    ['a truncated signature', {}, { sig: String(read(url).query.sig).slice(0, -2) }],
     ['an unknown key id', {}, { kid: '00000000' }],
     ['no key id', {}, { kid: undefined }],
-  ])('refuses %s', (_name, request, query) => {
+  ])('rejects %s', (_name, request, query) => {
     const good = read(url);
     const tampered = { ...good, ...request, query: { ...good.query, ...query } };
     expect(() => signer.verify(tampered)).toThrow(
@@ -81,7 +81,7 @@ describe('createUrlSigner', () => {
     expect(() => signer.verify(read(old))).toThrow(expect.objectContaining({ code: 'signature_invalid' }));
   });
 
-  test('signs nothing but keys, for a bounded time', () => {
+  test('signs only keys, for a limited time', () => {
     expect(() => signer.sign('../x', { ttlSeconds: 60 })).toThrow('storage keys');
     expect(() => signer.sign(KEY, { ttlSeconds: 0 })).toThrow('week');
     expect(() => signer.sign(KEY, { ttlSeconds: 8 * 24 * 3600 })).toThrow('week');

@@ -6,11 +6,11 @@ import type { SignOptions } from './storage.types.ts';
 import { isStorageKey } from './storage-key.ts';
 
 export interface UrlSignerOptions {
-  /** Origin and optional path prefix under which `/media/…` is served, without a slash at the end. */
+  /** Origin and optional path prefix under which `/media/…` is served, without a trailing slash. */
   readonly publicUrl: string;
-  /** At least 16 characters; URLs are signed with it. */
+  /** The secret that signs URLs, at least 16 characters. */
   readonly secret: string;
-  /** Still accepted, until the URLs they signed have expired. */
+  /** Previous secrets, still accepted until the URLs they signed have expired. */
   readonly previousSecrets?: readonly string[];
   readonly clock: Clock;
 }
@@ -18,7 +18,7 @@ export interface UrlSignerOptions {
 /** The parts of a request for a signed URL. */
 export interface SignedRequest {
   readonly method: string;
-  /** What follows `/media/`, percent-decoded. */
+  /** The path after `/media/`, percent-decoded. */
   readonly key: string;
   readonly query: Readonly<Record<string, unknown>>;
 }
@@ -27,14 +27,14 @@ export interface VerifiedUrl {
   readonly key: string;
   /** Unix seconds. */
   readonly expiresAt: number;
-  /** File name to offer, when the URL was made for saving. */
+  /** File name to offer, if the URL was made for saving. */
   readonly downloadName: string | undefined;
 }
 
 export interface UrlSigner {
-  /** A URL that anyone holding it may GET until it expires. */
+  /** Returns a URL that gives anyone who has it read access until it expires. */
   sign(key: string, options: SignOptions): string;
-  /** Throws AppError signature_invalid, or media_expired when the signature is right and too old. */
+  /** Verifies a URL. Throws AppError signature_invalid, or media_expired when the signature is valid but too old. */
   verify(request: SignedRequest): VerifiedUrl;
 }
 
@@ -47,8 +47,8 @@ const TTL_SECONDS_MAX = 7 * 24 * 3600;
 const DOWNLOAD_NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$/;
 
 /**
- * Signs media URLs: `<publicUrl>/media/<key>?exp=<Unix s>&kid=<id>[&dl=<name>]&sig=<base64url>`, HMAC-SHA256 over method,
- * key, expiry and name with a key derived for this use alone (HKDF, RFC 5869). Several secrets allow rotation.
+ * Signs media URLs: `<publicUrl>/media/<key>?exp=<Unix s>&kid=<id>[&dl=<name>]&sig=<base64url>`, HMAC-SHA256 over method, key, expiry and
+ * name with a key derived for this purpose only (HKDF, RFC 5869). Several secrets allow rotation.
  */
 export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   const current = deriveKey(options.secret);
@@ -83,7 +83,7 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
     if (expiresAt <= options.clock.now() / 1000) {
       throw new AppError(
         'media_expired',
-        'This link has expired. Ask for the task result again to get a fresh one.',
+        'This link has expired. Request the task result again to get a new one.',
       );
     }
     return { key, expiresAt, downloadName: dl };
@@ -92,11 +92,14 @@ export function createUrlSigner(options: UrlSignerOptions): UrlSigner {
   return { sign, verify };
 }
 
-/** Throws InvariantError for what no storage signs: a key that is none, more than a week, a name that is not plain. */
+/** Throws InvariantError for what no storage signs: an invalid key, more than a week, a download name with special characters. */
 export function requireSignable(key: string, { ttlSeconds, downloadName }: SignOptions): void {
   invariant(isStorageKey(key), 'only storage keys are signed');
-  invariant(ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX, 'a signed URL lives for seconds to a week');
-  invariant(downloadName === undefined || DOWNLOAD_NAME.test(downloadName), 'a plain download name');
+  invariant(ttlSeconds > 0 && ttlSeconds <= TTL_SECONDS_MAX, 'a signed URL is valid for seconds to a week');
+  invariant(
+    downloadName === undefined || DOWNLOAD_NAME.test(downloadName),
+    'a download name has only plain characters',
+  );
 }
 
 function invalid(): AppError {
@@ -109,8 +112,8 @@ function deriveKey(secret: string): SigningKey {
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes };
 }
 
-// HEAD shows less than GET, so one signature covers both. Lines cannot be shifted: a key holds no line break, an expiry
-// only digits, and the name comes last.
+// HEAD reveals less than GET, so one signature covers both. The lines are unambiguous: a key contains no line break, an expiry only
+// digits, and the name is last.
 function signature(
   key: SigningKey,
   storageKey: string,

@@ -1,11 +1,11 @@
 import { AppError } from '../lib/errors.ts';
 
-/** A storage that does not do what it was asked for. The message holds no credentials, URL or key. Trying again may help. */
+/** A failure of the storage. The message contains no credentials, URL or key. A retry may help. */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
-  /** HTTP status of the storage's answer; undefined when there was none. */
+  /** HTTP status of the storage's response; undefined when there was none. */
   readonly status: number | undefined;
-  /** Why its TLS connection was refused; undefined where it was not. */
+  /** Why its TLS connection was rejected; undefined when it was not. */
   readonly tlsRefusal: string | undefined;
 
   constructor(
@@ -18,7 +18,7 @@ export class StorageError extends Error {
   }
 }
 
-/** The error of reading what is not there. */
+/** Returns the error for reading a missing object. */
 export function mediaNotFound(): AppError {
   return new AppError('media_not_found', 'There is no such file.');
 }

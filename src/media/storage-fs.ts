@@ -23,18 +23,18 @@ import { mediaNotFound } from './storage-error.ts';
 import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
 
 export interface FileStorageOptions {
-  /** Absolute folder of the objects; made when missing. Nothing else may write below it. */
+  /** The absolute folder of the objects, created if missing. Nothing else may write below it. */
   readonly root: string;
-  /** Mints URLs for keys; see createUrlSigner. */
+  /** Creates URLs for keys; see createUrlSigner. */
   readonly sign: (key: string, options: SignOptions) => string;
 }
 
-/** Where files grow before they are renamed into place. Begins with a dot, so no key can name it. */
+/** Where files are written before they are renamed into place. The leading dot keeps keys from naming it. */
 const INCOMING = '.incoming';
 
 /**
- * Storage in a local folder, for one host. Several hosts need the S3 driver or a shared file system with atomic renames.
- * Writes are durable before they are visible; reads follow no symbolic link out of the folder.
+ * Creates a storage in a local folder, for a single host. Several hosts need the S3 driver or a shared file system with atomic renames.
+ * Writes are durable before they are visible. Reads follow no symbolic link out of the folder.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<Storage> {
   await mkdir(join(options.root, INCOMING), { recursive: true, mode: FOLDER_MODE });
@@ -88,7 +88,7 @@ async function streamObject(root: string, key: string, range?: ByteRange): Promi
   if (file === undefined) {
     throw mediaNotFound();
   }
-  // The stream owns the handle from here: it closes it at its end and when it is destroyed.
+  // The stream owns the handle from here on, and closes it when it ends or is destroyed.
   return createReadStream('', { fd: file, ...(range ? { start: range.start, end: range.end } : {}) });
 }
 
@@ -98,7 +98,7 @@ async function copyObject(root: string, key: string, path: string): Promise<void
   if (file === undefined) {
     throw mediaNotFound();
   }
-  // By name, because the kernel copies faster than streams do; what the name stands for was checked, and only we write here.
+  // Copies by name, because the kernel copies faster than streams do. The name has been checked, and only we write here.
   await file.close();
   await copyFile(join(root, key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
 }
@@ -114,7 +114,7 @@ async function removeObject(root: string, key: string): Promise<void> {
   }
 }
 
-/** Every task has folders of its own: left behind empty, they would use up the disk's inodes. */
+/** Removes empty folders. Every task has its own, so empty ones would use up the disk's inodes. */
 async function removeEmptyFolders(root: string, from: string): Promise<void> {
   for (let folder = from; dirname(folder) !== root && folder !== root; folder = dirname(folder)) {
     try {
@@ -151,7 +151,7 @@ async function isInside(root: string, folder: string): Promise<boolean> {
   return real?.startsWith(root + sep) ?? false;
 }
 
-/** Apart from what the placer does: a film takes its time, and pictures need not wait for it. Returns the size. */
+/** Copies a file durably, outside the placer: a video takes long, and images should not wait for it. Returns the size. */
 async function copyDurably(from: string, path: string): Promise<number> {
   await copyFile(from, path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   const file = await open(path, 'r+');
@@ -164,7 +164,7 @@ async function copyDurably(from: string, path: string): Promise<number> {
   }
 }
 
-// ELOOP: the name is a symbolic link, which is never an object that we stored.
+// ELOOP: the name is a symbolic link, which is never an object we stored.
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'ELOOP') {
     return undefined;
@@ -173,8 +173,8 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
 }
 
 /**
- * Files below `root`/`prefix` as keys, in the order of their names, from the first after `after`. Symbolic links are not followed;
- * what goes away meanwhile is left out.
+ * Yields the files below `root`/`prefix` as keys, sorted by name, starting after `after`. Does not follow symbolic links. Skips files that
+ * disappear meanwhile.
  */
 async function* listFiles(
   root: string,
@@ -182,7 +182,7 @@ async function* listFiles(
   after: string | undefined,
 ): AsyncGenerator<ListedObject> {
   const entries = await readdir(join(root, prefix), { withFileTypes: true }).catch(whenMissing(() => []));
-  // A folder stands where its files do: between `a` and `a.png` lies everything in `a/`.
+  // Sort a folder by the position of its files: for example `a.png` comes before everything in `a/`.
   const named = entries.map((entry) => ({
     entry,
     name: entry.isDirectory() ? `${entry.name}/` : entry.name,
@@ -201,7 +201,7 @@ async function* listFiles(
   }
 }
 
-/** Whether everything in the folder stands before `after` or is it. */
+/** Returns whether everything in the folder sorts before `after`. */
 function isBehind(folder: string, after: string | undefined): boolean {
   return after !== undefined && folder < after && !after.startsWith(folder);
 }

@@ -17,8 +17,8 @@ describe('storageKey', () => {
     expect(mediaTypeOfKey(key)).toBe('video/mp4');
   });
 
-  test.each(['..', 'a/../b', '', '.hidden', 'a b', 'a\0b', 'ä'])('refuses the task id %p', (taskId) => {
-    expect(() => storageKey({ ...PARTS, taskId })).toThrow('no storage key');
+  test.each(['..', 'a/../b', '', '.hidden', 'a b', 'a\0b', 'ä'])('rejects the task id %p', (taskId) => {
+    expect(() => storageKey({ ...PARTS, taskId })).toThrow('invalid storage key');
   });
 });
 
@@ -37,7 +37,7 @@ describe('isStorageKey', () => {
     'acct/x\n.png',
     'x.png',
     `acct/${'x'.repeat(600)}.png`,
-  ])('refuses %p', (key) => {
+  ])('rejects %p', (key) => {
     expect(isStorageKey(key)).toBe(false);
   });
 });

@@ -13,18 +13,18 @@ import { mediaTypeOfKey } from './storage-key.ts';
 import { isUploadKey } from './upload-limits.ts';
 
 export interface RemoteStorageOptions {
-  /** Address of the API as this host reaches it, without a slash at the end. */
+  /** Address of the API as seen from this host, without a trailing slash. */
   readonly url: string;
   readonly token: string;
   readonly clocks?: RemoteClocks;
 }
 
-/** Statuses of an upload whose grant has expired, at S3 and at the API: a new grant may work. */
+/** Statuses for an upload whose grant has expired, at S3 and at the API. A new grant may work. */
 const ASK_AGAIN = [403, 410];
 
 /**
- * Storage of a worker on a host without disk or credentials in common with the API: it asks the API for leave to upload and for
- * signed URLs to read. Bytes go to the API or, where that keeps them in S3, straight to the bucket.
+ * Storage for a worker on a host that shares no disk or credentials with the API. It requests upload grants and signed read URLs from the
+ * API. Bytes go to the API or, if the API stores them in S3, directly to the bucket.
  */
 export class RemoteStorage implements Storage {
   readonly #api: RemoteApi;
@@ -34,7 +34,7 @@ export class RemoteStorage implements Storage {
   }
 
   async putFile(key: string, content: FileContent, mediaType: string): Promise<StoredObject> {
-    invariant(isUploadKey(key), 'remote storage keeps raw output and finished files');
+    invariant(isUploadKey(key), 'remote storage stores only raw output and finished files');
     invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
     const { bytes, sha256 } = await digestFile(content);
     await retrying(async () => {
@@ -95,7 +95,7 @@ export class RemoteStorage implements Storage {
     }
   }
 
-  // The objects are the API's to look after.
+  // The API lists the objects.
   async *list(): AsyncGenerator<never> {}
 
   async close(): Promise<void> {

@@ -42,7 +42,7 @@ export interface S3StorageOptions {
   readonly location: S3Location;
   readonly clock: Clock;
   readonly clocks?: S3Clocks;
-  /** Bytes of one request; larger files go in parts. At least 5 MiB, the store's own minimum. */
+  /** Maximum bytes of one request. Larger files are sent in parts. At least 5 MiB, the store's own minimum. */
   readonly partBytes?: number;
 }
 
@@ -51,8 +51,8 @@ const PART_BYTES = 8 * 1024 * 1024;
 type S3Object = GetObjectCommandOutput & { readonly Body: Readable };
 
 /**
- * Storage in an S3 bucket, for any number of hosts: Amazon's or any store that speaks its protocol with SigV4. Opens no
- * connection before its first use.
+ * Storage in an S3 bucket, for any number of hosts: Amazon's or any store that supports its protocol with SigV4. Opens no connection before
+ * its first use.
  */
 export class S3Storage implements Storage {
   readonly grantUpload: GrantUpload;
@@ -69,17 +69,20 @@ export class S3Storage implements Storage {
     this.grantUpload = createS3Granter(this.#client, (key) => this.#target(key), clock);
   }
 
-  /** Whether the bucket keeps what is deleted as an older version. Throws StorageError, also where the credentials may not ask. */
+  /**
+   * Returns whether the bucket keeps deleted objects as older versions. Throws StorageError, also when the credentials do not permit this
+   * check.
+   */
   async keepsVersions(): Promise<boolean> {
     const { bucket } = this.#location;
     const ask = new GetBucketVersioningCommand({ Bucket: bucket });
     const { Status: status } = await this.#client.send(ask).catch((error: unknown) => {
-      throw toStorageError('a check of its versioning', error);
+      throw toStorageError("a check of the bucket's versioning", error);
     });
     return status === 'Enabled';
   }
 
-  /** Asks for the bucket. Throws StorageError: 404 = no such bucket, 403 = these credentials may not use it. */
+  /** Checks that the bucket exists. Throws StorageError with status 404 when it does not, 403 when the credentials have no access. */
   async checkBucket(): Promise<void> {
     const { bucket } = this.#location;
     await this.#client.send(new HeadBucketCommand({ Bucket: bucket })).catch((error: unknown) => {
@@ -110,7 +113,7 @@ export class S3Storage implements Storage {
       if (isMissing(error)) {
         return undefined;
       }
-      throw toStorageError('a look', error);
+      throw toStorageError('a metadata read', error);
     }
   }
 
@@ -118,7 +121,7 @@ export class S3Storage implements Storage {
     return (await this.#get(key, range)).Body;
   }
 
-  /** As Storage.getFile; also throws StorageError when the bytes are not those that were stored. */
+  /** Like Storage.getFile; also throws StorageError when the bytes differ from those stored. */
   async getFile(key: string, path: string): Promise<void> {
     const { Body, Metadata, ContentLength = Number.POSITIVE_INFINITY } = await this.#get(key);
     const { stream, digest } = digestStream(
@@ -198,7 +201,7 @@ export class S3Storage implements Storage {
   }
 }
 
-/** Reading the local file failed: that is not the store's doing. */
+/** Returns whether reading the local file failed, which is not the store's fault. */
 function isOfTheFile(error: unknown): boolean {
   return (
     error instanceof StorageError ||

@@ -7,7 +7,7 @@ export interface StoredObject {
   readonly mediaType: string;
 }
 
-/** An object as a listing shows it. */
+/** An object in a listing. */
 export interface ListedObject {
   readonly key: string;
   /** Unix ms. */
@@ -21,52 +21,52 @@ export interface ByteRange {
 }
 
 export interface SignOptions {
-  /** Seconds the URL stays valid. */
+  /** How long the URL is valid, in seconds. */
   readonly ttlSeconds: number;
-  /** File name offered to a browser that saves it. */
+  /** File name offered to a browser that saves the file. */
   readonly downloadName?: string;
 }
 
-/** Where finished media lives. Keys are `/`-separated, made by us, never from client input. */
+/** The store of finished media. Keys are `/`-separated and made by us, never from client input. */
 export interface Storage {
-  /** Stores a file under the key (atomically: readers see all of it or nothing). */
+  /** Stores a file under the key, atomically: readers see all of it or nothing. */
   putFile(key: string, content: FileContent, mediaType: string): Promise<StoredObject>;
-  /** Undefined when there is no such object. */
+  /** Returns the properties of an object; undefined when it does not exist. */
   stat(key: string): Promise<StoredObject | undefined>;
   /** Streams an object or an inclusive byte range of it. Throws AppError media_not_found. */
   read(key: string, range?: ByteRange): Promise<Readable>;
   /** Copies an object to a local file. Throws AppError media_not_found. */
   getFile(key: string, path: string): Promise<void>;
-  /** A URL that anyone holding it may GET until it expires. */
+  /** Returns a URL that gives anyone who has it read access until it expires. */
   signedUrl(key: string, options: SignOptions): Promise<string>;
-  /** Removes an object; removing a missing one is no error. */
+  /** Deletes an object. A missing one is not an error. */
   delete(key: string): Promise<void>;
   /**
-   * Objects whose keys begin with `prefix` (which ends with a slash), in the order of their keys, from the first after `after`. Nothing
-   * where the objects lie with another host: that one lists them.
+   * Lists the objects whose keys begin with `prefix` (which ends with a slash), sorted by key, starting after `after`. Yields nothing when
+   * another host has the objects, because that host lists them.
    */
   list(prefix: string, after?: string): AsyncIterable<ListedObject>;
   close(): Promise<void>;
 }
 
-/** One file that a host without storage of its own wants to store. */
+/** A file that a host without its own storage wants to store. */
 export interface UploadRequest {
   readonly key: string;
   readonly mediaType: string;
   readonly bytes: number;
-  /** Lower-case hex of the file. */
+  /** Lowercase hex of the file's hash. */
   readonly sha256: string;
 }
 
-/** Leave to PUT exactly that file, for minutes. */
+/** Permission to PUT exactly that file, valid for minutes. */
 export interface UploadGrant {
-  /** Absolute; or a path of our own API that begins with a slash. */
+  /** An absolute URL, or a path of our own API that begins with a slash. */
   readonly url: string;
-  /** To be sent as they are; what they sign cannot be changed. */
+  /** Must be sent unchanged; what they sign cannot be changed. */
   readonly headers: Readonly<Record<string, string>>;
   /** Unix ms. */
   readonly expiresAt: number;
 }
 
-/** Grants uploads. Size and hash are bound: another file is refused where it arrives. */
+/** Grants uploads. A grant is bound to size and hash, so the receiver rejects any other file. */
 export type GrantUpload = (request: UploadRequest) => Promise<UploadGrant>;

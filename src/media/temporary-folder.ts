@@ -4,15 +4,15 @@ import { mkdir, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 
-/** Milliseconds after which any folder is stale: longer than any task may run. */
+/** Age in ms beyond which any folder is stale. Longer than any task may run. */
 const STALE_AFTER_MS = 24 * 3600_000;
-/** Tells this run of the process from an earlier one that had the same pid, as the first process of a container does. */
+/** Distinguishes this process from an earlier one with the same pid, such as the first process of a container. */
 const RUN_ID = randomBytes(6).toString('hex');
 const NAME_PATTERN = /^(?<host>[A-Za-z0-9-]+)\.(?<pid>\d+)\.(?<run>[0-9a-f]{12})\./;
 
 /**
- * Gives `fn` an empty folder below `base` and removes it afterwards, whatever happened. `fn` must not settle before its
- * child processes are gone.
+ * Calls `fn` with an empty folder below `base` and removes the folder afterwards in any case. `fn` must not settle before its child
+ * processes are gone.
  */
 export async function withTemporaryFolder<Result>(
   base: string,
@@ -31,7 +31,7 @@ export async function withTemporaryFolder<Result>(
   }
 }
 
-/** {@link withTemporaryFolder} for work that may not need one: it is made when `fn` first asks where it is. */
+/** Like {@link withTemporaryFolder}, for work that may not need a folder: it is created when `fn` first asks for its path. */
 export async function withFolderOnDemand<Result>(
   base: string,
   name: string,
@@ -53,14 +53,14 @@ export async function withFolderOnDemand<Result>(
   }
 }
 
-/** Says whose it is, so that a folder left behind by a dead process is known as such. */
+/** Returns a path that names its owner, so a folder left behind by a dead process can be recognized. */
 function newFolderPath(base: string, name: string): string {
   const label = name.replace(/[^A-Za-z0-9-]/g, '').slice(0, 60);
   const owner = `${hostLabel()}.${process.pid}.${RUN_ID}`;
   return join(base, `${owner}.${label}.${randomBytes(6).toString('hex')}`);
 }
 
-/** Most folders hold a few files and nothing else: those go by the short way. */
+/** Removes a folder, with a fast path for the usual case of a few files and no subfolders. */
 async function removeFolder(folder: string): Promise<void> {
   try {
     await Promise.all((await readdir(folder)).map((name) => unlink(join(folder, name))));
@@ -71,8 +71,8 @@ async function removeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Removes what processes that are gone left below `base`: folders of this host whose process does not run, and any older
- * than a day. Other hosts may share the folder, so their recent ones stay. Returns how many were removed.
+ * Removes folders that dead processes left below `base`: those of this host whose process is not running, and any older than a day. Other
+ * hosts may share `base`, so their recent folders stay. Returns how many were removed.
  */
 export async function sweepTemporaryFolders(base: string, nowMs: number): Promise<number> {
   const entries = await readdir(base, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
@@ -115,7 +115,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: it runs, under another user.
+    // EPERM: it is running, under another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

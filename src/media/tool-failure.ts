@@ -4,7 +4,7 @@ import { MediaError } from './media-error.ts';
 const TAIL_LINES = 8;
 const LINE_CHARACTERS_MAX = 240;
 
-/** The last lines a tool wrote about its failure, without the folders of this machine. */
+/** Returns the last lines of a tool's error output, without the folder names of this machine. */
 export function errorTail(lines: readonly string[]): string {
   return lines
     .map((line) => line.trim())
@@ -14,7 +14,7 @@ export function errorTail(lines: readonly string[]): string {
     .join(' | ');
 }
 
-/** What an exit means: undefined for success, else what to throw (the signal's reason after an abort). */
+/** Returns what to throw for an exit (the signal's reason after an abort), or undefined for success. */
 export function toolFailure(
   tool: string,
   exit: ChildExit,

@@ -2,14 +2,14 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 
-/** Longer than any leave to upload. */
+/** Longer than any upload grant is valid. */
 const FORGET_AFTER_MS = 3_600_000;
 const SWEEP_EVERY_MS = 60_000;
 const SUFFIX = '.used';
 
 /**
- * Remembers which leaves to upload were used, as empty files: every API process on the folder sees them, and a restart forgets
- * none. Old ones are removed as new ones come.
+ * Remembers which upload grants have been used, as empty files: every API process that uses the folder sees them, and they survive a
+ * restart. Adding new ones removes old ones.
  */
 export class UsedUploads {
   readonly #folder: string;
@@ -21,7 +21,7 @@ export class UsedUploads {
     this.#clock = clock;
   }
 
-  /** Takes a leave; false when it was taken before. */
+  /** Claims a grant. Returns false when it was claimed before. */
   async claim(nonce: string): Promise<boolean> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await this.#sweep();
@@ -36,7 +36,7 @@ export class UsedUploads {
     }
   }
 
-  /** Gives a leave back after an upload that stored nothing. */
+  /** Releases a grant after an upload that stored nothing. */
   async release(nonce: string): Promise<void> {
     await rm(this.#path(nonce), { force: true });
   }

@@ -23,20 +23,20 @@ interface VerifiedVideo {
 
 export interface FinishedVideo {
   readonly probe: VideoProbe;
-  /** A WebP of the video's size. */
+  /** A WebP with the size of the video. */
   readonly poster: Buffer;
   readonly thumbnail: MadeThumbnail;
 }
 
 type Stills = Omit<FinishedVideo, 'probe'>;
 
-/** Where in the video its poster is taken, in seconds: past a possible fade-in. */
+/** Position of the poster frame in the video, in seconds. Late enough to skip a fade-in. */
 const POSTER_SECONDS = 0.5;
 
-/** Share of the announced duration that must survive; frame rates that do not divide evenly cost a frame. */
+/** Minimum share of the declared duration that must remain. Frame rates that do not divide evenly cost a frame. */
 const DURATION_KEPT_MIN = 0.9;
 
-/** Turns an engine's video into a streamable MP4 of the requested size at `path`, with poster and thumbnail. Throws MediaError. */
+/** Turns an engine's video into a streamable MP4 of the requested size at `path`, with a poster and a thumbnail. Throws MediaError. */
 export async function finishVideo(
   ffmpeg: Ffmpeg,
   input: string,
@@ -70,13 +70,13 @@ export async function finishVideo(
     ]);
     return { probe, ...stills };
   };
-  // Re-encoding finds broken frames by itself; a copy passes them on.
+  // Re-encoding detects broken frames; copying passes them on.
   const check = copyVideo ? ffmpeg.checkPictures(input, { ...limits, container }) : Promise.resolve();
   const [, finished] = await settleAll<[unknown, FinishedVideo]>([check, make()]);
   return finished;
 }
 
-/** A truncated input can still give a file: what counts is what came out. */
+/** Checks the result, because even a truncated input can produce a file. */
 async function verifyMade(
   ffmpeg: Ffmpeg,
   path: string,
@@ -88,13 +88,13 @@ async function verifyMade(
   if (probe.frames < 1 || probe.durationMs < announced.durationMs * DURATION_KEPT_MIN) {
     throw new MediaError(
       'media_corrupt',
-      `only ${probe.durationMs} of ${announced.durationMs} ms can be read`,
+      `only ${probe.durationMs} of ${announced.durationMs} ms of the video can be read`,
     );
   }
   return probe;
 }
 
-/** Poster and thumbnail of one frame. */
+/** Makes the poster and the thumbnail from one frame. */
 async function makeStills(path: string, size: Size, source: DigitalSource): Promise<Stills> {
   const image = await openImage(path, size);
   const [poster, thumbnail] = await settleAll<[Buffer, MadeThumbnail]>([
@@ -110,7 +110,7 @@ function canCopy({ container, probe }: VerifiedVideo, size: Size): boolean {
 }
 
 /**
- * Checks an engine's video against its request: container by magic bytes, bytes, pixels, length. Throws MediaError
+ * Checks an engine's video against its request: container (by magic bytes), file size, pixels, duration. Throws MediaError
  * media_type_refused, media_too_large, media_pixel_limit, media_size_mismatch, media_too_long, media_corrupt.
  */
 async function verifyVideo(
@@ -128,7 +128,7 @@ async function verifyVideo(
   }
   if (!coversRequest(probe, requested)) {
     const sizes = `${probe.width}x${probe.height} for ${requested.width}x${requested.height}`;
-    throw new MediaError('media_size_mismatch', `the video is smaller than asked for: ${sizes}`);
+    throw new MediaError('media_size_mismatch', `the video is smaller than requested: ${sizes}`);
   }
   if (probe.durationMs > VIDEO_DURATION_MS_MAX || probe.frames > VIDEO_FRAMES_MAX) {
     throw new MediaError('media_too_long', `the video lasts ${probe.durationMs} ms`);

@@ -320,7 +320,7 @@ describe('a store that does not do', () => {
       clock: systemClock,
       clocks: { connectMs: 500, answerMs: 100, idleMs: 500 },
     });
-    await expect(storage.stat(newKey())).rejects.toThrow('a look');
+    await expect(storage.stat(newKey())).rejects.toThrow('a metadata read');
     await storage.close();
   });
 });
