@@ -13,35 +13,35 @@ export interface ClaimDeskParts {
   readonly dispatch: Pick<TaskDispatchStore, 'queued'>;
   readonly claims: Pick<TaskClaimsStore, 'giveBack'>;
   readonly turns: Pick<PreferringClaims, 'claim'>;
-  /** Hears that tasks wait, until closed. */
+  /** Subscribes to wake-ups for waiting tasks until closed. */
   readonly listen: (onWaiting: () => void) => { close(): Promise<void> };
   readonly log: Logger;
 }
 
-/** A worker that waits for a task of a pool. */
+/** A worker waiting for a task of a pool. */
 interface Waiter {
   readonly worker: string;
   readonly tokenId: string;
-  /** Models that its engine has loaded. */
+  /** Models that the worker's engine has loaded. */
   readonly loaded: readonly string[];
   readonly signal: StopSignal;
-  /** It got a task, or waits no longer. */
+  /** Whether it got a task or stopped waiting. */
   isServed: boolean;
   take(task: ClaimedTask): void;
-  /** Waits no longer. */
+  /** Stops waiting. */
   leave(): void;
 }
 
-/** Ms between two looks: the net under signals that get lost. */
+/** Ms between two polls, a fallback for lost signals. */
 const LOOK_MS = 1_000;
-/** Workers of one token that may wait at once, and of all in this process. */
+/** Maximum number of workers that wait at once, per token and in this process. */
 const WAITERS_MAX = { token: 100, process: 2_000 };
-/** Tasks beside the one whose turn it is that a worker with models loaded may choose from. */
+/** Number of tasks, besides the next one in turn, that a worker with loaded models may choose from. */
 const CHOICES = 4;
 
 /**
- * Hands waiting tasks to workers that wait for them, fairly over accounts as the relays do, with one look per pool however many wait.
- * A task that already has a job in Redis is handed out, too: the claim decides, and the job finds nothing to do.
+ * Hands waiting tasks to waiting workers, as fairly across accounts as the relays, with one poll per pool however many workers wait. Also
+ * hands out tasks that already have a job in Redis: the claim decides who gets them, and the job then finds nothing to do.
  */
 export class ClaimDesk {
   readonly #parts: ClaimDeskParts;
@@ -58,8 +58,8 @@ export class ClaimDesk {
   }
 
   /**
-   * A task of the pool, claimed for the worker; undefined when none came within that many ms or the signal aborted. Throws AppError
-   * concurrency_limit_exceeded when too many wait, service_unavailable when this process stops.
+   * Waits for a task of the pool and claims it for the worker. Resolves with undefined when none came within `waitMs` or the signal was
+   * aborted. Throws AppError concurrency_limit_exceeded when too many workers wait, service_unavailable when this process is stopping.
    */
   async claim(
     order: { pool: string; worker: string; tokenId: string; loaded: readonly string[] },
@@ -95,7 +95,7 @@ export class ClaimDesk {
     return task;
   }
 
-  /** Gives a task back that nobody was told of. */
+  /** Returns a claimed task that was not handed to anyone. */
   async putBack({ id, attempt }: ClaimedTask): Promise<void> {
     const back = {
       failures: 0,
@@ -107,7 +107,7 @@ export class ClaimDesk {
     await this.#parts.claims.giveBack({ id, attempt, ...back });
   }
 
-  /** Nobody waits here any more: there are other replicas, or this process is about to be replaced. */
+  /** Rejects new waiters and releases all current ones: other replicas take over, or this process is about to be replaced. */
   sendAway(): void {
     this.#isClosing = true;
     for (const waiting of this.#waiting.values()) {
@@ -129,9 +129,13 @@ export class ClaimDesk {
     const waiters = [...this.#waiting.values()].flatMap((pool) => [...pool]);
     const own = waiters.filter((waiter) => waiter.tokenId === tokenId);
     if (own.length >= WAITERS_MAX.token || waiters.length >= WAITERS_MAX.process) {
-      throw new AppError('concurrency_limit_exceeded', 'too many workers wait for tasks with this token', {
-        retryAfterSeconds: 1,
-      });
+      throw new AppError(
+        'concurrency_limit_exceeded',
+        'too many workers are waiting for tasks; retry later',
+        {
+          retryAfterSeconds: 1,
+        },
+      );
     }
   }
 
@@ -140,7 +144,7 @@ export class ClaimDesk {
     this.#waiting.set(pool, waiting.add(waiter));
   }
 
-  /** However many ask, one look follows the one in flight. */
+  /** Requests a poll. However many requests there are, a single poll follows the one in flight. */
   #lookSoon(): void {
     if (!this.#isLookDue) {
       this.#isLookDue = true;
@@ -160,7 +164,7 @@ export class ClaimDesk {
     await Promise.all(
       pools.map((pool) =>
         this.#look(pool).catch((error: unknown) => {
-          // the next look is the net
+          // The next poll retries.
           this.#parts.log.warn({ error, pool }, 'tasks could not be handed out');
         }),
       ),
@@ -183,7 +187,7 @@ export class ClaimDesk {
     }
   }
 
-  /** The id of the task that a worker got for the ticket; undefined where none did. */
+  /** Hands out a ticket. Returns the id of the task that a worker got for it; undefined when no worker got one. */
   async #handOut(ticket: RelayTicket, pool: string, source: RelaySource): Promise<string | undefined> {
     const waiting = this.#waiting.get(pool);
     const waiter = [...(waiting ?? [])].find(({ signal }) => !signal.aborted);
@@ -194,7 +198,7 @@ export class ClaimDesk {
     waiting?.delete(waiter);
     const { worker, loaded } = waiter;
     const { leaseMs } = REMOTE_LEASES;
-    // nobody's turn is lost here: what was not handed out is in the next look
+    // No task loses its turn here: those not handed out are in the next poll.
     const models = loaded.length === 0 ? undefined : loaded;
     const task = await this.#parts.turns.claim({ taskId: ticket.id, worker, leaseMs, pool, loaded: models });
     if (waiter.isServed) {
@@ -202,7 +206,7 @@ export class ClaimDesk {
     } else if (task) {
       waiter.take(task);
     } else {
-      // somebody else was faster: the worker waits on
+      // Another worker was faster, so this one keeps waiting.
       this.#add(pool, waiter);
     }
     return task?.id;

@@ -4,13 +4,13 @@ import type { EndingTask } from '../tasks/task-endings.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
 import { findHeldRun, findHeldRuns } from './held-runs.sql.ts';
 
-/** Who asks: a worker by its full name, and the pools of its token. */
+/** The calling worker: its full name, and the pools of its token. */
 export interface Holder {
   readonly worker: string;
   readonly pools: readonly string[];
 }
 
-/** A task that a worker holds to generate it. */
+/** A task that a worker holds while it generates it. */
 export interface HeldRun extends EndingTask {
   readonly kind: TaskKind;
   readonly pool: string;
@@ -18,7 +18,7 @@ export interface HeldRun extends EndingTask {
   readonly upstreamModel: string;
 }
 
-/** What workers on other hosts hold. Nothing is found for whoever does not hold it. */
+/** Finds tasks held by workers on other hosts. Returns a task only to the worker that holds it. */
 export class HeldRunsStore {
   readonly #cells: Cells;
 
@@ -47,7 +47,7 @@ export class HeldRunsStore {
     );
   }
 
-  /** Those of the leases that the worker holds. */
+  /** Returns those of the leases that the worker holds. */
   async held<Held extends { readonly id: string; readonly attempt: number }>(
     leases: readonly Held[],
     { worker, pools }: Holder,

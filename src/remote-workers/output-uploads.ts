@@ -12,7 +12,7 @@ import { RAW_FILES, rawKey, rawPartKey } from '../tasks/raw-outputs.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
 import { UPLOAD_PART_BYTES } from './upload-part.ts';
 
-/** A file that an attempt made. */
+/** An output file of an attempt. */
 export interface AttemptOutput {
   readonly id: string;
   readonly attempt: number;
@@ -21,10 +21,11 @@ export interface AttemptOutput {
 }
 
 export interface UploadPart {
-  /** Where it begins. */
+  /** Where the part begins in the file, in bytes. */
   readonly offset: number;
-  /** Of the whole file. */
+  /** Size of the whole file. */
   readonly bytes: number;
+  /** Hash of the whole file. */
   readonly sha256: string;
   readonly content: Buffer;
 }
@@ -35,14 +36,14 @@ export interface UploadState {
 }
 
 /**
- * Takes the files of workers on other hosts part by part. Parts are objects of the storage beside the file that they become: whichever
- * replica is asked knows how far an upload is, and the sweep of files that no task lists clears what was left off.
+ * Receives files from workers on other hosts part by part. Parts are stored as objects next to the file they become, so any replica knows
+ * how far an upload is, and the sweep of unlisted files removes abandoned uploads.
  */
 export class OutputUploads {
   readonly #storage: Storage;
   readonly #folder: string;
 
-  /** `folder`: where files are put together. */
+  /** `folder` is where files are assembled. */
   constructor(storage: Storage, folder: string) {
     this.#storage = storage;
     this.#folder = folder;
@@ -66,19 +67,23 @@ export class OutputUploads {
   }
 
   /**
-   * Takes the next part; any other is left, and the answer says where to go on. With the last one the file is put together. Throws
-   * AppError payload_too_large, and invalid_request for a part or a file that is not what was announced; the upload then begins anew.
+   * Stores the next part. Ignores any other part and returns the offset to continue at. Assembles the file with the last part. Throws
+   * AppError payload_too_large, and invalid_request for a part or a file that does not match what was announced; a mismatched file has to
+   * be uploaded again from the start.
    */
   async put(output: AttemptOutput, part: UploadPart): Promise<UploadState> {
     const { mediaType } = RAW_FILES[output.kind];
     if (part.bytes > uploadBytesMax(mediaType)) {
       throw new AppError(
         'payload_too_large',
-        `a file of that kind has at most ${uploadBytesMax(mediaType)} bytes`,
+        `a file of this kind may have at most ${uploadBytesMax(mediaType)} bytes`,
       );
     }
     if (part.content.length !== Math.min(UPLOAD_PART_BYTES, part.bytes - part.offset)) {
-      throw new AppError('invalid_request', 'the part does not have its size');
+      throw new AppError(
+        'invalid_request',
+        `the part has the wrong size: every part but the last must have ${UPLOAD_PART_BYTES} bytes`,
+      );
     }
     const state = await this.state(output);
     if (state.complete || state.offset !== part.offset) {
@@ -128,7 +133,7 @@ export class OutputUploads {
     await this.#clear(parts);
   }
 
-  /** What stays behind is swept when its task has ended. */
+  /** Deletes the parts. Leftovers are swept when the task has ended. */
   async #clear(keys: readonly string[]): Promise<void> {
     await Promise.allSettled(keys.map((key) => this.#storage.delete(key)));
   }
@@ -141,5 +146,5 @@ function requireSame(sha256: string, announced: UploadPart): void {
 }
 
 function changed(): AppError {
-  return new AppError('invalid_request', 'the upload is not the file that was announced');
+  return new AppError('invalid_request', 'the uploaded file does not match the announced size and hash');
 }

@@ -37,29 +37,29 @@ export interface RemoteRunsParts {
   readonly extraOf: (task: ClaimedTask) => EngineRequest['extra'];
 }
 
-/** A task as its worker is told of it. */
+/** A task as handed out to a worker. */
 export interface HandedOut {
   readonly task: ClaimedTask;
   readonly policy: RunPolicy;
-  /** What the route adds to the order. */
+  /** Members that the route adds to the request. */
   readonly extra: EngineRequest['extra'];
-  /** Stands for the customer. */
+  /** A pseudonym of the customer. */
   readonly customer: string;
 }
 
-/** Which attempt a worker speaks of. */
+/** Identifies the attempt that a worker reports about. */
 export interface AttemptName {
   readonly worker: string;
   readonly task_id: string;
   readonly attempt: number;
 }
 
-/** Customers of a worker are told apart by this much of a hash. */
+/** Number of hex digits of the hash that identifies a customer to a worker. */
 const CUSTOMER_DIGITS = 16;
 
 /**
- * What workers on hosts that are trusted with nothing else may do: run tasks of their token's pools. They neither charge nor finish: what
- * they uploaded is checked and finished in the network, and whatever they say is written under the claim that they hold.
+ * What workers on untrusted hosts may do: run tasks of their token's pools. They cannot charge or finish a task: their uploads are checked
+ * and finished inside the network, and their reports are written only under the claim they hold.
  */
 export class RemoteRunsService {
   readonly #parts: RemoteRunsParts;
@@ -69,8 +69,8 @@ export class RemoteRunsService {
   }
 
   /**
-   * Waits for a task. Throws AppError insufficient_scope for a pool that is not the token's, invalid_api_key where it was revoked
-   * meanwhile, concurrency_limit_exceeded.
+   * Waits for a task. Throws AppError insufficient_scope for a pool outside the token, invalid_api_key when the token was revoked in the
+   * meantime, concurrency_limit_exceeded.
    */
   async claim(
     identity: WorkerIdentity,
@@ -95,7 +95,7 @@ export class RemoteRunsService {
     );
   }
 
-  /** Those of the leases that still are the worker's. */
+  /** Renews leases. Returns those that the worker still holds. */
   async renew(
     identity: WorkerIdentity,
     worker: string,
@@ -126,7 +126,7 @@ export class RemoteRunsService {
     return kept.flat();
   }
 
-  /** What the worker says of itself. Says whether an operator has drained its host. Throws AppError insufficient_scope. */
+  /** Stores a worker's report. Returns whether an operator has drained its host. Throws AppError insufficient_scope. */
   async report(
     identity: WorkerIdentity,
     report: Omit<WorkerReport, 'queues'> & {
@@ -149,7 +149,10 @@ export class RemoteRunsService {
     return drained;
   }
 
-  /** False: the task is no longer the worker's, and nothing was written. Throws AppError invalid_request for files that are not there. */
+  /**
+   * Writes a step. Returns false, and writes nothing, when the worker no longer holds the task. Throws AppError invalid_request for missing
+   * files.
+   */
   async step(identity: WorkerIdentity, body: StepBody): Promise<boolean> {
     const held = await this.#find(identity, body);
     if (!held) {
@@ -180,7 +183,7 @@ export class RemoteRunsService {
     }
   }
 
-  /** How much of a file is there; undefined where the task is no longer the worker's. */
+  /** Returns how much of a file has been uploaded; undefined when the worker no longer holds the task. */
   async uploaded(
     identity: WorkerIdentity,
     output: AttemptName & { index: number },
@@ -189,7 +192,7 @@ export class RemoteRunsService {
     return held && (await this.#parts.uploads.state({ ...held, index: output.index }));
   }
 
-  /** Takes a part of a file; undefined where the task is no longer the worker's. Throws what {@link OutputUploads.put} throws. */
+  /** Stores a part of a file. Returns undefined when the worker no longer holds the task. Throws what {@link OutputUploads.put} throws. */
   async upload(
     identity: WorkerIdentity,
     output: AttemptName & { index: number },
@@ -215,7 +218,7 @@ export class RemoteRunsService {
       engineId: pool,
       model: upstreamModel,
       latencyMs: body.latency_ms,
-      // a host that is not trusted says nothing about money
+      // An untrusted host has no say about money.
       cost: null,
       ...(body.algorithmic ? { source: 'algorithmicMedia' } : {}),
     };
@@ -244,7 +247,7 @@ function holderOf(identity: WorkerIdentity, worker: string): Holder {
   return { worker: fullName(identity, worker), pools: identity.pools };
 }
 
-/** No worker of the network and of no other token has such a name: theirs have no colon. */
+/** Returns a name that no other worker has: names of workers inside the network and of tokens contain no colon. */
 function fullName({ name }: WorkerIdentity, worker: string): string {
   return `${name}:${worker}`;
 }
@@ -252,7 +255,7 @@ function fullName({ name }: WorkerIdentity, worker: string): string {
 function requirePools({ pools }: WorkerIdentity, asked: readonly string[]): void {
   const foreign = asked.find((pool) => !pools.includes(pool));
   if (foreign !== undefined) {
-    throw new AppError('insufficient_scope', `the worker token does not open the pool ${foreign}`);
+    throw new AppError('insufficient_scope', `the worker token does not cover the pool ${foreign}`);
   }
 }
 

@@ -30,7 +30,7 @@ function setUp() {
   };
 }
 
-test('a flood of wrong tokens is one statement after the other, and shuts no right one out', async () => {
+test('a flood of wrong tokens runs one statement at a time and does not block valid ones', async () => {
   const { lookups, asked, most } = setUp();
   const wrong = Array.from({ length: 3_000 }, (_, index) => `wrong-${index}`);
   const answers = await Promise.all(
@@ -42,7 +42,7 @@ test('a flood of wrong tokens is one statement after the other, and shuts no rig
   expect(most()).toBe(1);
 });
 
-test('more than may wait are told to come again', async () => {
+test('lookups beyond the waiting limit are told to retry', async () => {
   const { lookups } = setUp();
   const wrong = Array.from({ length: 5_001 }, (_, index) => lookups.find(`wrong-${index}`));
   await expect(wrong.at(-1)).rejects.toMatchObject({ code: 'service_unavailable' });
@@ -50,7 +50,7 @@ test('more than may wait are told to come again', async () => {
   await Promise.allSettled(wrong);
 });
 
-test('an unknown token is asked for once a minute, a right one each time, so that it is refused as soon as it is revoked', async () => {
+test('looks up an unknown token once a minute, and a valid one each time, so it is rejected as soon as it is revoked', async () => {
   const { lookups, known, asked, pass } = setUp();
   for (let call = 0; call < 3; call += 1) {
     expect(await lookups.find('wrong')).toBeUndefined();
@@ -65,7 +65,7 @@ test('an unknown token is asked for once a minute, a right one each time, so tha
   expect(asked.flat().filter((hash) => hash === 'wrong')).toHaveLength(2);
 });
 
-test('what the database could not answer is not remembered', async () => {
+test('does not remember lookups that failed', async () => {
   let isAway = true;
   const lookups = new TokenLookups(
     {

@@ -4,23 +4,23 @@ import { LruMap } from '../lib/lru-map.ts';
 import { WriteBatch } from '../tasks/write-batch.ts';
 import type { OpenedToken, WorkerTokensStore } from './worker-tokens.store.ts';
 
-/** Ms between two statements. Who asks meanwhile is in the next one. */
+/** Ms between two statements. Lookups in between join the next one. */
 const PACE_MS = 5;
-/** A token that does not exist never will: a secret is drawn when its row is written. */
+/** How long an unknown token is remembered, in ms. It cannot become valid later: a secret is generated when its row is written. */
 const UNKNOWN_MS = 60_000;
 const UNKNOWN_MAX = 10_000;
-/** Questions that may wait for the database at once. */
+/** Maximum number of lookups that wait for the database at once. */
 const WAITING_MAX = 5_000;
 
 /**
- * Looks worker tokens up: one statement is in flight at a time, with all that were asked for meanwhile, and one that was not there is not asked
- * for again for a minute. So wrong tokens cost the database one statement after the other, however many come, and right ones are asked for
- * with each call: a revoked one is refused from the next on.
+ * Looks up worker tokens. At most one statement is in flight, with all tokens requested in the meantime, and a token that was not found is
+ * not looked up again for a minute. Thus wrong tokens cost the database one statement at a time, however many arrive. Valid tokens are
+ * looked up on each call, so a revoked one is rejected from the next call on.
  */
 export class TokenLookups {
   readonly #lookups: WriteBatch<string, OpenedToken | undefined>;
   readonly #clock: Clock;
-  /** Unix ms until which a token is taken for unknown, by hash. */
+  /** Until when a token counts as unknown (Unix ms), by hash. */
   readonly #unknown = new LruMap<string, number>(UNKNOWN_MAX);
   #waiting = 0;
 
@@ -32,13 +32,16 @@ export class TokenLookups {
     this.#clock = clock;
   }
 
-  /** The token of that hash; undefined for one that is unknown or revoked. Throws AppError service_unavailable when too many wait, and what Postgres throws. */
+  /**
+   * Returns the token with that hash; undefined when it is unknown or revoked. Throws AppError service_unavailable when too many lookups
+   * wait. Rethrows Postgres errors.
+   */
   async find(hash: string): Promise<OpenedToken | undefined> {
     if ((this.#unknown.get(hash) ?? 0) > this.#clock.now()) {
       return undefined;
     }
     if (this.#waiting >= WAITING_MAX) {
-      throw new AppError('service_unavailable', 'the token cannot be looked up right now, please retry', {
+      throw new AppError('service_unavailable', 'the token cannot be looked up right now; retry later', {
         retryAfterSeconds: 1,
       });
     }

@@ -3,7 +3,7 @@ import { readOrder, storeOrder } from '../tasks/task-parameters.ts';
 import type { HandedOut } from './remote-runs.service.ts';
 import type { ClaimedTaskJson } from './worker-api.schema.ts';
 
-/** Neither whose task it is nor what it costs. */
+/** Presents a task to its worker, without its owner and its price. */
 export function presentHandedOut({ task, policy, extra, customer }: HandedOut): ClaimedTaskJson {
   return {
     task_id: publicId('generation', task.id),

@@ -21,12 +21,12 @@ import {
 
 const WORKER_ROUTE = { tag: 'Workers', access: 'worker', envelope: 'data' } as const;
 
-/** `/worker/v1`: for workers on hosts without a database. */
+/** `/worker/v1`, for workers on hosts without a database. */
 export function workerApiRoutes(runs: RemoteRunsService): Route[] {
   return [...taskRoutes(runs), ...hostRoutes(runs), ...outputRoutes(runs)];
 }
 
-/** What becomes of tasks. */
+/** Routes for claiming tasks and reporting their steps. */
 function taskRoutes(runs: RemoteRunsService): Route[] {
   return [
     defineRoute({
@@ -50,7 +50,7 @@ function taskRoutes(runs: RemoteRunsService): Route[] {
       method: 'post',
       path: '/worker/v1/steps',
       operationId: 'reportStep',
-      summary: 'Tell what became of a claimed task',
+      summary: 'Report a step of a claimed task',
       body: stepBody,
       response: { status: 200, schema: stepResponse },
       errors: [],
@@ -62,7 +62,7 @@ function taskRoutes(runs: RemoteRunsService): Route[] {
   ];
 }
 
-/** What is told every few seconds. */
+/** Routes that workers call every few seconds. */
 function hostRoutes(runs: RemoteRunsService): Route[] {
   return [
     defineRoute({
@@ -70,7 +70,7 @@ function hostRoutes(runs: RemoteRunsService): Route[] {
       method: 'post',
       path: '/worker/v1/leases',
       operationId: 'renewLeases',
-      summary: 'Go on holding claimed tasks; to be sent every 5 seconds',
+      summary: 'Renew the leases of claimed tasks; send this every 5 seconds',
       body: leasesBody,
       bodyBytesMax: 128 * 1024,
       response: { status: 200, schema: leasesResponse },
@@ -91,7 +91,7 @@ function hostRoutes(runs: RemoteRunsService): Route[] {
       method: 'post',
       path: '/worker/v1/reports',
       operationId: 'reportWorker',
-      summary: 'Tell how the worker is; to be sent every 5 seconds',
+      summary: 'Report the state of the worker; send this every 5 seconds',
       body: reportBody,
       response: { status: 200, schema: reportResponse },
       errors: [],
@@ -104,7 +104,7 @@ function hostRoutes(runs: RemoteRunsService): Route[] {
   ];
 }
 
-/** The files of tasks. */
+/** Routes for uploading the files of tasks. */
 function outputRoutes(runs: RemoteRunsService): Route[] {
   return [
     defineRoute({
@@ -112,7 +112,7 @@ function outputRoutes(runs: RemoteRunsService): Route[] {
       method: 'get',
       path: '/worker/v1/files',
       operationId: 'getOutput',
-      summary: 'Tell how much of a file was uploaded',
+      summary: 'Get how much of a file has been uploaded',
       query: outputStateQuery,
       response: { status: 200, schema: outputResponse },
       errors: [],
@@ -125,7 +125,7 @@ function outputRoutes(runs: RemoteRunsService): Route[] {
       method: 'patch',
       path: '/worker/v1/files',
       operationId: 'uploadOutput',
-      summary: 'Upload the next part of a file; the answer says where to go on',
+      summary: 'Upload the next part of a file; the response says where to continue',
       query: outputPartQuery,
       body: z.instanceof(Buffer),
       bodyFormat: 'raw',

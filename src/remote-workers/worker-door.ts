@@ -13,17 +13,20 @@ const SECRET_BYTES = 32;
 const FORMAT = /^sk-tgw-[A-Za-z0-9_-]{43}$/;
 const FAILURES_PER_MINUTE = 60;
 
-/** A new secret of 256 random bits. */
+/** Creates a secret of 256 random bits. */
 export function newWorkerSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64url');
 }
 
-/** What is kept of a secret. */
+/** Returns the hash of a secret, which is all that is stored of it. */
 export function workerSecretHash(secret: string): string {
   return hash('sha256', secret);
 }
 
-/** Lets workers in by their tokens. Each call asks the database for a right one, so a revoked token is refused from the next call on. */
+/**
+ * Authenticates workers by their tokens. Valid tokens are looked up in the database on each call, so a revoked one is rejected from the
+ * next call on.
+ */
 export class TokenDoor implements WorkerDoor {
   readonly #lookups: TokenLookups;
   readonly #failures: FailureLimiter;
@@ -36,22 +39,22 @@ export class TokenDoor implements WorkerDoor {
   async identify(headers: IncomingHttpHeaders, address: string): Promise<WorkerIdentity> {
     const secret = presentedSecret(headers);
     const secretHash = workerSecretHash(secret);
-    // text that cannot be a token costs no look into the database
+    // A string that cannot be a token costs no database lookup.
     const found = FORMAT.test(secret) ? await this.#lookups.find(secretHash) : undefined;
     if (found) {
       return { tokenId: found.id, tokenHash: secretHash, name: found.name, pools: found.pools };
     }
     const retryAfterSeconds = this.#failures.retryAfterSeconds(address);
     if (retryAfterSeconds > 0) {
-      throw new AppError('rate_limit_exceeded', 'too many failed authentications from this address', {
+      throw new AppError('rate_limit_exceeded', 'too many failed authentication attempts from this address', {
         retryAfterSeconds,
       });
     }
     this.#failures.recordFailure(address);
-    throw new AppError('invalid_api_key', 'the worker token is not valid or was revoked');
+    throw new AppError('invalid_api_key', 'the worker token is not valid or has been revoked');
   }
 
-  /** Whether it has not been revoked since. */
+  /** Returns whether the token has not been revoked since. */
   async isStillOpen({ tokenHash }: WorkerIdentity): Promise<boolean> {
     return (await this.#lookups.find(tokenHash)) !== undefined;
   }

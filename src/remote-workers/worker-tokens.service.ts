@@ -5,16 +5,16 @@ import type { WorkerTokenRow, WorkerTokensStore } from './worker-tokens.store.ts
 
 export interface CreatedWorkerToken {
   readonly row: WorkerTokenRow;
-  /** Shown once. */
+  /** The secret, which is shown only once. */
   readonly secret: string;
 }
 
-/** The tokens of workers on hosts without a database. */
+/** Manages the tokens of workers on hosts without a database. */
 export class WorkerTokensService {
   readonly #store: Pick<WorkerTokensStore, 'insert' | 'list' | 'revoke'>;
   readonly #pools: () => readonly string[];
 
-  /** `pools`: those of the catalog in force. */
+  /** `pools` returns the pools of the current catalog. */
   constructor(store: Pick<WorkerTokensStore, 'insert' | 'list' | 'revoke'>, pools: () => readonly string[]) {
     this.#store = store;
     this.#pools = pools;
@@ -24,7 +24,7 @@ export class WorkerTokensService {
     return this.#store.list();
   }
 
-  /** Throws AppError invalid_parameter for a pool that is none, key_in_use for a name that is taken. */
+  /** Creates a token. Throws AppError invalid_parameter for an unknown pool, key_in_use for a name that is taken. */
   async create(name: string, pools: readonly string[], operator: string): Promise<CreatedWorkerToken> {
     const unknown = pools.find((pool) => !this.#pools().includes(pool));
     if (unknown !== undefined) {
@@ -45,11 +45,11 @@ export class WorkerTokensService {
     return { row, secret };
   }
 
-  /** Calls with it are refused from now on. Throws AppError key_not_found. */
+  /** Revokes a token. Calls with it are rejected from now on. Throws AppError key_not_found. */
   async revoke(name: string): Promise<WorkerTokenRow> {
     const row = await this.#store.revoke(name);
     if (!row) {
-      throw new AppError('key_not_found', 'No token of that name is in use.');
+      throw new AppError('key_not_found', 'No active token has that name.');
     }
     return row;
   }

@@ -2,27 +2,27 @@ import type { SqlStatement } from '../store/statement.ts';
 
 const SHOWN = 'id, name, pools, created_by, created_at, last_used_at, revoked_at';
 
-/** $1 id, $2 name, $3 hash, $4 pools, $5 operator. No row where a token of that name is in use. */
+/** $1 id, $2 name, $3 hash, $4 pools, $5 operator. Returns no row when an active token has that name. */
 export const insertWorkerToken: SqlStatement = {
   name: 'worker_token_insert',
   text: `INSERT INTO worker_tokens (id, name, hash, pools, created_by) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ${SHOWN}`,
 };
 
-/** $1 most rows. Newest first. */
+/** $1 maximum number of rows. Newest first. */
 export const listWorkerTokens: SqlStatement = {
   name: 'worker_token_list',
   text: `SELECT ${SHOWN} FROM worker_tokens ORDER BY id DESC LIMIT $1`,
 };
 
-/** $1 name. No row where no token of that name is in use. */
+/** $1 name. Returns no row when no active token has that name. */
 export const revokeWorkerToken: SqlStatement = {
   name: 'worker_token_revoke',
   text: `UPDATE worker_tokens SET revoked_at = statement_timestamp()
      WHERE name = $1 AND revoked_at IS NULL RETURNING ${SHOWN}`,
 };
 
-/** $1 hashes. Notes the use once a minute. */
+/** $1 hashes. Records the use at most once a minute. */
 export const useWorkerTokens: SqlStatement = {
   name: 'worker_tokens_use',
   text: `WITH found AS (

@@ -7,19 +7,19 @@ import {
   useWorkerTokens,
 } from './worker-tokens.sql.ts';
 
-/** A token as operators see it: nobody can be shown the secret again. */
+/** A token as shown to operators, without the secret, which cannot be shown again. */
 export interface WorkerTokenRow {
   readonly id: string;
   readonly name: string;
   readonly pools: readonly string[];
   readonly created_by: string;
   readonly created_at: Date;
-  /** To the minute. */
+  /** Accurate to the minute. */
   readonly last_used_at: Date | null;
   readonly revoked_at: Date | null;
 }
 
-/** What a right token opens. */
+/** The access that a valid token gives. */
 export interface OpenedToken {
   readonly id: string;
   readonly name: string;
@@ -35,7 +35,7 @@ export class WorkerTokensStore {
     this.#pool = pool;
   }
 
-  /** Undefined where a token of that name is in use. */
+  /** Inserts a token. Returns undefined when an active token has that name. */
   async insert(token: {
     id: string;
     name: string;
@@ -48,18 +48,18 @@ export class WorkerTokensStore {
     return row;
   }
 
-  /** Newest first, revoked ones among them. */
+  /** Lists tokens, newest first, including revoked ones. */
   async list(): Promise<WorkerTokenRow[]> {
     return await run<WorkerTokenRow>(this.#pool, listWorkerTokens, [LISTED_MAX]);
   }
 
-  /** Undefined where no token of that name is in use. */
+  /** Revokes a token. Returns undefined when no active token has that name. */
   async revoke(name: string): Promise<WorkerTokenRow | undefined> {
     const [row] = await run<WorkerTokenRow>(this.#pool, revokeWorkerToken, [name]);
     return row;
   }
 
-  /** The tokens of those hashes that are not revoked, by hash. Keeps when they were used last. */
+  /** Returns the tokens with those hashes that are not revoked, by hash. Records their last use. */
   async use(hashes: readonly string[]): Promise<ReadonlyMap<string, OpenedToken>> {
     type Row = { id: string; hash: string; name: string; pools: string[] };
     const rows = await run<Row>(this.#pool, useWorkerTokens, [hashes]);

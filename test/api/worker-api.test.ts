@@ -313,7 +313,7 @@ describe('a file', () => {
     await orderVideo(server, customer);
     const task = await claim();
     const wrong = await put(task, 0, { bytes: content.subarray(0, 10), query: { bytes: '10' } });
-    expect(wrong.json.error.message).toBe('the upload is not the file that was announced');
+    expect(wrong.json.error.message).toBe('the uploaded file does not match the announced size and hash');
     expect((await put(task, 0, { bytes: content.subarray(0, 10) })).status).toBe(400);
     expect((await put(task, 0, { query: { bytes: String(2 ** 30) } })).status).toBe(413);
     expect((await put(task, 7)).status).toBe(400);

@@ -9,7 +9,7 @@ import type { ClaimedTaskJson } from '../worker-api.schema.ts';
 import type { WorkerApiClient } from './worker-api-client.ts';
 import { WorkerApiError } from './worker-api-error.ts';
 
-/** A task that this host runs: neither whose it is nor what it costs. */
+/** A task that this host runs, without its owner and its price. */
 export interface RemoteRun extends ClaimedRun {
   readonly policy: AttemptPolicy;
   readonly extra: EngineRequest['extra'];
@@ -17,7 +17,7 @@ export interface RemoteRun extends ClaimedRun {
 
 const MS_MAX = 7 * 24 * 3_600_000;
 
-/** The claims of this process, kept by the API: what the database is to workers beside it. */
+/** The claims of this process, kept by the API. It replaces the database that other workers use. */
 export class RemoteClaims
   implements RunClaims, RunEndings<RemoteRun>, Pick<TaskClaimsStore, 'renew' | 'findLease'>
 {
@@ -29,7 +29,7 @@ export class RemoteClaims
     this.#loaded = loaded;
   }
 
-  /** Waits up to that many seconds for a task of the pool. Throws WorkerApiError, or the signal's reason. */
+  /** Waits up to `waitSeconds` for a task of the pool. Throws WorkerApiError, or the signal's reason. */
   async next(pool: string, waitSeconds: number, signal: AbortSignal): Promise<RemoteRun | undefined> {
     const task = await this.#api.claim({ pool, waitSeconds, loaded: this.#loaded.of(pool) ?? [] }, signal);
     const run = task ? toRun(task) : undefined;
@@ -50,7 +50,7 @@ export class RemoteClaims
     }));
   }
 
-  /** The API has looked twice before it leaves a lease out. */
+  /** Finds nothing: the API has already checked twice before it omits a lease. */
   async findLease(): Promise<undefined> {
     return undefined;
   }
@@ -68,7 +68,7 @@ export class RemoteClaims
     return await this.#api.step<'submitted'>(taskId, attempt, { step: 'submitted', reference });
   }
 
-  /** A task that was canceled meanwhile the API ends by itself. */
+  /** Marks a task as generated. The API itself ends a task that was canceled in the meantime. */
   async markGenerated(
     taskId: string,
     attempt: number,
@@ -149,7 +149,7 @@ function toRun(task: ClaimedTaskJson): RemoteRun {
 function uuidOf(taskId: string): string {
   const id = parsePublicId('generation', taskId);
   if (id === undefined) {
-    throw new WorkerApiError(200, `${taskId} is no id of a task`);
+    throw new WorkerApiError(200, `${taskId} is not a task id`);
   }
   return id;
 }
@@ -158,7 +158,7 @@ function wholeMs(milliseconds: number): number {
   return Math.min(Math.max(0, Math.round(milliseconds)), MS_MAX);
 }
 
-/** What an engine says may hold what no database takes. */
+/** Removes characters that databases reject from an engine's message. */
 function storable(text: string, charactersMax: number): string {
   return text.slice(0, charactersMax).replaceAll(/[\0\p{Surrogate}]/gu, '');
 }

@@ -11,13 +11,13 @@ import { UPLOAD_PART_BYTES } from '../upload-part.ts';
 import type { OutputName, WorkerApiClient } from './worker-api-client.ts';
 import { WorkerApiError } from './worker-api-error.ts';
 
-/** Times that a part is sent before whoever waits for the storage decides. */
+/** Number of times a part is sent before the failure is left to the caller. */
 const TRIES = 5;
 const AGAIN_MS = 500;
 
 /**
- * Where raw output goes from this host: to the API, part by part, and on from what it has after a line that broke. Throws StorageError
- * while the API is away, and a TaskAbortError where the claim is over.
+ * Uploads this host's raw output to the API part by part, and resumes after a broken connection from what the API already has. Throws
+ * StorageError while the API is away, and TaskAbortError when the claim is lost.
  */
 export class RemoteOutputs {
   readonly #api: Pick<WorkerApiClient, 'uploaded' | 'upload'>;
@@ -37,14 +37,14 @@ export class RemoteOutputs {
       const part = await readPart(content, state.offset, file.bytes);
       const next = await again(() => this.#send(output, state.offset, file, part));
       if (!next.complete && next.offset <= state.offset) {
-        throw new StorageError('an upload does not come forward');
+        throw new StorageError('an upload makes no progress');
       }
       state = next;
     }
     return { key, bytes: file.bytes, mediaType };
   }
 
-  /** The API clears what no task lists. */
+  /** Does nothing: the API removes files that no task lists. */
   async delete(): Promise<void> {}
 
   async #send(output: OutputName, offset: number, file: FileDigest, content: Buffer): Promise<UploadState> {

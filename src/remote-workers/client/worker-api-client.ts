@@ -20,14 +20,14 @@ import {
 import { WorkerApiError } from './worker-api-error.ts';
 
 export interface WorkerApiOptions {
-  /** Address of the API, without a slash at the end. */
+  /** Address of the API, without a trailing slash. */
   readonly url: string;
   readonly token: string;
-  /** Name of this process. */
+  /** The name of this process. */
   readonly worker: string;
 }
 
-/** Which file of which attempt. */
+/** Identifies a file of an attempt. */
 export interface OutputName {
   readonly taskId: string;
   readonly attempt: number;
@@ -35,7 +35,7 @@ export interface OutputName {
 }
 
 type Step = z.input<typeof stepBody>;
-/** A step without what every one says. */
+/** A step without the members that all steps share. */
 export type StepOf<Kind extends Step['step']> = Omit<
   Extract<Step, { step: Kind }>,
   'worker' | 'task_id' | 'attempt'
@@ -46,22 +46,22 @@ interface Call<Answer> {
   readonly path: string;
   readonly body?: object | Buffer;
   readonly answer: z.ZodType<Answer>;
-  /** Ms until the answer begins. */
+  /** Ms until the response begins. */
   readonly answerMs?: number;
   readonly signal?: AbortSignal;
 }
 
 const CONNECT_MS = 10_000;
 const ANSWER_MS = 20_000;
-/** Ms: the last part of a file is answered when all of it lies in the storage. */
+/** Ms until the response to a part begins. The last part of a file is answered only when the whole file is in the storage. */
 const UPLOAD_ANSWER_MS = 300_000;
 const CONNECTIONS_MAX = 50;
 const ANSWER_BYTES_MAX = 2 ** 20;
-/** Ms for which what became of a task is told again while the API is away: then its lease has lapsed. */
+/** How long a step is resent while the API is away, in ms. By then the task's lease has expired. */
 const PERSIST_MS = 300_000;
 const AGAIN_MS = { first: 250, most: 5_000 };
 
-/** The API as a worker on another host sees it. Opens connections and takes none. Owns them. */
+/** Client of the API for a worker on another host. Only opens connections, accepts none. Owns its connections. */
 export class WorkerApiClient {
   readonly #options: WorkerApiOptions;
   readonly #http = new HttpClient({ connections: CONNECTIONS_MAX, connectMs: CONNECT_MS });
@@ -70,7 +70,7 @@ export class WorkerApiClient {
     this.#options = options;
   }
 
-  /** Waits up to that many seconds for a task. Throws WorkerApiError, or the signal's reason. */
+  /** Waits up to `waitSeconds` for a task. Throws WorkerApiError, or the signal's reason. */
   async claim(
     {
       pool,
@@ -91,7 +91,7 @@ export class WorkerApiClient {
     return data.task;
   }
 
-  /** Those that the worker still holds. Throws WorkerApiError. */
+  /** Renews leases. Returns those that the worker still holds. Throws WorkerApiError. */
   async renew(leases: readonly LeaseRenewal[]): Promise<z.output<typeof leasesResponse>['data']> {
     const named = leases.map(({ id, attempt, progress, queuePosition = null }) => ({
       task_id: publicId('generation', id),
@@ -104,7 +104,7 @@ export class WorkerApiClient {
       .data;
   }
 
-  /** Says whether an operator has drained this host. Throws WorkerApiError. */
+  /** Reports the state of this worker. Returns whether an operator has drained this host. Throws WorkerApiError. */
   async report(report: Omit<z.input<typeof reportBody>, 'worker'>): Promise<boolean> {
     const body = { worker: this.#options.worker, ...report };
     const { data } = await this.#call({
@@ -116,7 +116,7 @@ export class WorkerApiClient {
     return data.drained;
   }
 
-  /** Tells what became of a task, again while the API is away. False when the claim is over. Throws WorkerApiError. */
+  /** Reports a step of a task, and retries while the API is away. Returns false when the claim is lost. Throws WorkerApiError. */
   async step<Kind extends Step['step']>(
     taskId: string,
     attempt: number,
@@ -142,14 +142,14 @@ export class WorkerApiClient {
     }
   }
 
-  /** How much of a file the API has; undefined when the claim is over. Throws WorkerApiError. */
+  /** Returns how much of a file the API has; undefined when the claim is lost. Throws WorkerApiError. */
   async uploaded(output: OutputName): Promise<UploadState | undefined> {
     const path = `/worker/v1/files?${this.#outputQuery(output)}`;
     const { data } = await this.#call({ method: 'GET', path, answer: outputResponse });
     return data.held ? data : undefined;
   }
 
-  /** Sends a part of a file; undefined when the claim is over. Throws WorkerApiError. */
+  /** Uploads a part of a file. Returns undefined when the claim is lost. Throws WorkerApiError. */
   async upload(
     output: OutputName,
     part: { offset: number; bytes: number; sha256: string; content: Buffer },
@@ -166,7 +166,7 @@ export class WorkerApiClient {
     return data.held ? data : undefined;
   }
 
-  /** Destroys the connections; calls in flight fail. */
+  /** Closes the connections. Calls in flight fail. */
   async close(): Promise<void> {
     await this.#http.close();
   }
@@ -213,24 +213,27 @@ function readAnswer<Answer>(status: number, text: string, schema: z.ZodType<Answ
   }
   const parsed = schema.safeParse(parseAnswer(text));
   if (!parsed.success) {
-    throw new WorkerApiError(status, 'its answer is of another version');
+    throw new WorkerApiError(
+      status,
+      'its response has another format; check that the API and this host run compatible versions',
+    );
   }
   return parsed.data;
 }
 
-/** What is no JSON comes from something between us and the API, which may be gone the next time. */
+/** Parses JSON. Other responses come from something between us and the API, which may be gone on the next try. */
 function parseAnswer(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new WorkerApiError(undefined, 'its answer is no JSON', { cause });
+    throw new WorkerApiError(undefined, 'its response is not JSON', { cause });
   }
 }
 
 function toWorkerApiError(error: unknown, status: number | undefined): WorkerApiError {
   const { reason, code } = transportErrorOf(error);
   return reason === 'too_long'
-    ? new WorkerApiError(status, 'its answer is too long', { cause: error })
+    ? new WorkerApiError(status, 'its response is too long', { cause: error })
     : new WorkerApiError(undefined, code || reason, { cause: error });
 }
 

@@ -1,16 +1,16 @@
 const REFUSALS_THAT_PASS = new Set([408, 429]);
 
-/** The API did not do what a worker asked for. The message holds no secret. */
+/** A failed call of the API by a worker. The message contains no secret. */
 export class WorkerApiError extends Error {
   override readonly name = 'WorkerApiError';
-  /** HTTP status of its answer; undefined: there was none. */
+  /** HTTP status of the response; undefined when there was none. */
   readonly status: number | undefined;
 
   constructor(status: number | undefined, reason: string, options?: { cause?: unknown }) {
     super(
       status === undefined
         ? `the API cannot be reached (${reason})`
-        : `the API answered ${status}: ${reason}`,
+        : `the API responded with ${status}: ${reason}`,
       options,
     );
     this.status = status;
