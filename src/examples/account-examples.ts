@@ -11,7 +11,7 @@ export const ANTHROPIC_MODEL = {
   created_at: '1970-01-01T00:00:00.000Z',
 };
 
-/** Keys, reports and billing, by schema. */
+/** Examples for keys, reports and billing, by schema. */
 export const ACCOUNT_EXAMPLES = {
   Usage: USAGE,
   Money: MONEY,

@@ -2,14 +2,14 @@ import { ACCOUNT, BROWSER, CREATED, HASH, INVITATION, MEMBER, TASK } from './exa
 
 const ENDS = '2026-11-21T21:30:00.000Z';
 
-/** What a page hears that follows its account. */
+/** The events that a page receives when it follows its account. */
 export const ACCOUNT_STREAM = [
   'event: hello\ndata: {}\n\n',
   'event: balance\ndata: {"remaining_credits":"42.04","held":"0.84","available":"41.20"}\n\n',
   `event: task\ndata: {"id":"${TASK}","status":"generating"}\n\n`,
 ].join('');
 
-/** Sessions of browsers and what the console shows, by schema. */
+/** Examples for browser sessions and the console, by schema. */
 export const CONSOLE_EXAMPLES = {
   CreateSession: { api_key: 'sk-tg-v1-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8yZ0aB' },
   Session: {

@@ -1,4 +1,4 @@
-/** Ids and values that the examples share, so that one refers to the other. */
+/** Ids and values shared by the examples, so they refer to each other. */
 
 export const GENERATION = 'gen-01KAJ3V9M2Q4R6S8T0V2W4X6Y8';
 export const TASK = 'gen-01KAJ3X1C3E5G7J9M1P3R5T7V9';

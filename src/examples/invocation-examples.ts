@@ -1,6 +1,6 @@
 import { GENERATION, USAGE } from './example-ids.ts';
 
-/** Chat, messages, responses, embeddings and rerank, by schema. */
+/** Examples for chat, messages, responses, embeddings and rerank, by schema. */
 export const INVOCATION_EXAMPLES = {
   RerankRequest: {
     model: 'acme/rank',
@@ -143,7 +143,7 @@ const chunk = (members: object): string =>
     ...members,
   })}\n\n`;
 
-/** A short answer with `stream: true`. */
+/** A short chat completion with `stream: true`. */
 export const CHAT_STREAM = [
   chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
   chunk({ choices: [{ index: 0, delta: { content: 'A gate.' }, finish_reason: null }] }),
@@ -155,7 +155,7 @@ export const CHAT_STREAM = [
 const event = (type: string, members: object): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 
-/** The same as a message. */
+/** The same stream in the format of the messages API. */
 export const MESSAGE_STREAM = [
   event('message_start', { message: { ...INVOCATION_EXAMPLES.Message, content: [], stop_reason: null } }),
   event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
@@ -168,7 +168,7 @@ export const MESSAGE_STREAM = [
 const [RESPONSE_ITEM] = INVOCATION_EXAMPLES.Response.output;
 const response = (members: object) => ({ response: { ...INVOCATION_EXAMPLES.Response, ...members } });
 
-/** The same as a response, without the events about its parts. */
+/** The same stream in the format of the responses API, without the events about content parts. */
 export const RESPONSE_STREAM = [
   event('response.created', {
     sequence_number: 0,

@@ -89,7 +89,7 @@ const CHARGE_RECORD = {
   write_offs: [],
 };
 
-/** What operators see, by schema. */
+/** Examples for operators, by schema. */
 export const OPERATOR_EXAMPLES = {
   CreateAccount: { name: 'Acme', credits: '100.00' },
   Adjustment: { amount: '-2.50', description: 'Correction of May', reason: 'correction' },

@@ -1,6 +1,6 @@
 import { CREATED, DELIVERY, HASH, TASK } from './example-ids.ts';
 
-/** Tasks and their webhooks, by schema. */
+/** Examples for tasks and their webhooks, by schema. */
 export const TASK_EXAMPLES = {
   ImageRequest: {
     model: 'image-turbo',

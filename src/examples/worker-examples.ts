@@ -19,7 +19,7 @@ const CLAIMED = {
   policy: { attempts: 5, backoff_ms: 1_000, backoff_max_ms: 60_000, timeout_ms: 600_000 },
 };
 
-/** What workers on hosts without a database send and get. */
+/** Examples for workers on hosts without a database, by schema. */
 export const WORKER_EXAMPLES: Readonly<Record<string, unknown>> = {
   WorkerToken: {
     name: 'rented',
@@ -44,7 +44,7 @@ export const WORKER_EXAMPLES: Readonly<Record<string, unknown>> = {
   },
 };
 
-/** Answers of the same by operation. */
+/** Response examples for such workers, by operation. */
 export const WORKER_ANSWERS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   createWorkerToken: answer(WORKER_EXAMPLES.WorkerToken, {
     token: 'sk-tgw-4FqT0m8sW2xY6bC1dE3fG5hJ7kL9nP0qR2sT4uV6wX8',

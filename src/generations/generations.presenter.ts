@@ -5,7 +5,7 @@ import type { GenerationRow } from './generations.read-model.ts';
 import type { GenerationJson } from './generations.schema.ts';
 import type { GenerationPage } from './generations.service.ts';
 
-/** A page of the log, as both the account and operators read it. */
+/** Presents a page of the log, for both the account and operators. */
 export function presentGenerations(page: GenerationPage): {
   data: GenerationJson[];
   searched_until?: string;

@@ -7,22 +7,22 @@ import { idAt, uuidTimeMs } from '../lib/ids.ts';
 import type { GenerationFilter, GenerationRow, GenerationsReadModel } from './generations.read-model.ts';
 import type { ListGenerationsQuery } from './generations.schema.ts';
 
-/** Finds the id behind a key's hash, of a deleted one too. */
+/** Finds the id of a key by its hash, even of a deleted key. */
 export interface KeyIds {
   idOfHash(accountId: string, hash: string): Promise<string | undefined>;
 }
 
-/** Whose generations are meant: an owner of the account sees all, an inference key its own. */
+/** The reader of generations: an owner sees all of the account, an inference key only its own. */
 export type Reader =
   | { readonly accountId: string; readonly role: 'owner' }
   | Pick<Principal, 'accountId' | 'role' | 'apiKeyId' | 'keyHash'>;
 
 export interface GenerationPage extends Page<GenerationRow> {
-  /** Set where the page is short because it looked at as many rows as it may: how far back that was. */
+  /** How far back the search went. Set when the page is short because the limit of scanned rows was reached. */
   readonly searchedUntil?: Date;
 }
 
-/** An id may be older than its generation: a call repeated under its Idempotency-Key has the id of its first try. */
+/** Maximum age of an id relative to its generation, in ms: a call repeated with its Idempotency-Key keeps the id of its first try. */
 const ID_OLDER_MS_MAX = 25 * 3_600_000;
 
 export class GenerationsService {
@@ -35,8 +35,8 @@ export class GenerationsService {
   }
 
   /**
-   * Ended generations, newest first; an inference key sees its own. A page looks at a bounded number of rows, so one with filters
-   * may be short, even empty, and still name a next one. Throws AppError invalid_cursor, FieldError.
+   * Lists ended generations, newest first; an inference key sees only its own. A page scans a limited number of rows, so a filtered page
+   * may be short or even empty and still have a next page. Throws AppError invalid_cursor, FieldError.
    */
   async list(reader: Reader, query: ListGenerationsQuery): Promise<GenerationPage> {
     const { start_time: from = null, end_time: until = null, limit } = query;
@@ -66,7 +66,7 @@ export class GenerationsService {
       : { rows: page.rows, next: [scanned], searchedUntil: new Date(uuidTimeMs(scanned)) };
   }
 
-  /** Null = all keys, undefined = none: the filter names nothing that the caller may see. */
+  /** Returns the key id to filter by; null for all keys, undefined for none, when the filter names a key that the caller may not see. */
   async #keyFilter(reader: Reader, hash: string | undefined): Promise<string | null | undefined> {
     if (reader.role === 'owner') {
       return hash === undefined ? null : this.#keys.idOfHash(reader.accountId, hash);
@@ -74,7 +74,7 @@ export class GenerationsService {
     return hash === undefined || hash === reader.keyHash ? reader.apiKeyId : undefined;
   }
 
-  /** A generation that the caller may see: an inference key sees its own. Throws AppError generation_not_found. */
+  /** Returns a generation that the caller may see; an inference key sees only its own. Throws AppError generation_not_found. */
   async get(principal: Principal, id: string): Promise<GenerationRow> {
     const row = await this.#readModel.find(principal.accountId, id);
     if (!row || (principal.role !== 'owner' && row.api_key_id !== principal.apiKeyId)) {

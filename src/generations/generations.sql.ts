@@ -9,7 +9,7 @@ const CLOSED = `
          g.completed_at, g.price_version, v.pricing
     FROM generations g JOIN api_keys k ON k.id = g.api_key_id LEFT JOIN price_versions v ON v.id = g.price_version`;
 
-/** A hold that is still open is a generation in the making; a task's waits in a queue first. */
+/** An open hold is a running generation; the hold of a task is queued first. */
 const OPEN = `
   SELECT h.id, h.created_at, h.request_id, h.endpoint, h.model, k.hash AS api_key_hash, h.api_key_id,
          CASE WHEN t.state = 'queued' THEN 'queued' ELSE 'in_progress' END AS status, NULL, NULL, 0, 0, 0, 0, 0, 'none',
@@ -27,8 +27,8 @@ export const generationById: SqlStatement = {
 };
 
 /**
- * $1 account, $2 request id, $3–$4 the first and last id that a generation of that request can have, or NULL for an id that the caller chose.
- * Such ids need not be unique: the newest generation is meant.
+ * $1 account, $2 request id, $3–$4 the first and last id that a generation of that request can have, or NULL for an id chosen by the
+ * caller. Such ids need not be unique, so the newest generation is returned.
  */
 export const generationByRequest: SqlStatement = {
   name: 'generation_by_request',
@@ -40,12 +40,13 @@ export const generationByRequest: SqlStatement = {
   ) found ORDER BY id DESC LIMIT 1`,
 };
 
-/** Rows looked at for one page of a list with filters; what lies beyond is for the next one. */
+/** Maximum number of rows scanned for one page of a filtered list. The next page continues after them. */
 export const GENERATIONS_SCANNED_MAX = 10_000;
 
 /**
- * $1 account, $2 before id or NULL, $3 not below id, $4 key or NULL, $5 model or NULL, $6 status or NULL, $7–$8 range of time or
- * NULL, $9 endpoint or NULL, $10 how many. Newest first. The inner list has a bound, so that a filter without a hit answers in time.
+ * $1 account, $2 before id or NULL, $3 lowest id, $4 key or NULL, $5 model or NULL, $6 status or NULL, $7–$8 time range or NULL, $9
+ * endpoint or NULL, $10 maximum number of rows. Newest first. The inner list is limited, so a filter without matches still responds in
+ * time.
  */
 export const generationsPage: SqlStatement = {
   name: 'generations_page',
@@ -61,7 +62,7 @@ export const generationsPage: SqlStatement = {
      ORDER BY g.id DESC LIMIT $10`,
 };
 
-/** $1–$3 as above. The last id that a page looks at; none when it looks at all there is. */
+/** $1–$3 as above. Returns the last id that a page scans; no row when it scans all there is. */
 export const generationsScanned: SqlStatement = {
   name: 'generations_scanned',
   text: `SELECT id FROM generations WHERE account_id = $1 AND ($2::uuid IS NULL OR id < $2::uuid) AND id >= $3::uuid

@@ -19,34 +19,34 @@ export interface MediaRoutesOptions {
 
 const linkQuery = z.object({
   exp: z.string().optional().meta({ description: 'Unix seconds at which the link expires' }),
-  kid: z.string().optional().meta({ description: 'Which secret signed it' }),
+  kid: z.string().optional().meta({ description: 'Id of the secret that signed the link' }),
   sig: z
     .string()
     .optional()
     .meta({ description: 'Signature over the key, the method and the other parameters' }),
-  dl: z.string().optional().meta({ description: 'File name that browsers save it under' }),
+  dl: z.string().optional().meta({ description: 'File name under which browsers save the file' }),
 });
 
-/** `/media/…`: finished files, for anybody with a media link. */
+/** `/media/…`: finished files, for anyone with a media link. */
 export function mediaRoutes(options: MediaRoutesOptions): Route[] {
   return [
     defineRoute({
       method: 'get',
       path: '/media/{key+}',
       operationId: 'getMedia',
-      summary: 'Get a finished file by the media link of a task result; ranges are supported',
+      summary: 'Get a finished file with the media link of a task result; supports ranges',
       tag: 'Async',
       access: 'public',
       envelope: 'bare',
       params: z.object({
-        key: z.string().min(1).max(500).meta({ description: 'Where the file lies in the storage' }),
+        key: z.string().min(1).max(500).meta({ description: 'Storage key of the file' }),
       }),
       query: linkQuery,
       response: {
         status: 200,
         schema: z.string(),
         mediaTypes: ['image/png', 'image/jpeg', 'video/mp4'],
-        also: { 206: 'The part that was asked for', 304: 'Not changed', 416: 'There is no such part' },
+        also: { 206: 'The requested part', 304: 'Not modified', 416: 'The range is not satisfiable' },
       },
       errors: ['signature_invalid', 'media_not_found', 'media_expired'],
       async handle({ params, query, headers, response, signal }) {
@@ -54,7 +54,10 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
         const link = options.signer.verify({ method, key: params.key, query });
         const object = await options.storage.stat(link.key);
         if (!object) {
-          throw new AppError('media_not_found', 'The file is gone: media is kept for a limited time.');
+          throw new AppError(
+            'media_not_found',
+            'The file no longer exists: media is kept for a limited time.',
+          );
         }
         const secondsLeft = link.expiresAt - options.clock.now() / 1000;
         const answer = mediaResponse(
@@ -78,7 +81,7 @@ export function mediaRoutes(options: MediaRoutesOptions): Route[] {
   ];
 }
 
-/** A client that stops watching a video is no failure. */
+/** Sends the bytes. A client that stops watching a video is not a failure. */
 async function sendBytes(bytes: Readable, response: Response, signal: StopSignal): Promise<void> {
   await pipeline(bytes, response).catch((error: unknown) => {
     if (!signal.aborted) {

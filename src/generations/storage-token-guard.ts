@@ -7,13 +7,13 @@ import { AppError } from '../lib/errors.ts';
 
 const FAILURES_PER_MINUTE = 60;
 
-/** Lets workers of this installation in, and nobody else. */
+/** Admits only the workers of this installation. */
 export interface StorageTokenGuard {
-  /** Throws AppError missing_api_key, invalid_api_key, rate_limit_exceeded (too many failures from the address). */
+  /** Checks the token. Throws AppError missing_api_key, invalid_api_key, rate_limit_exceeded (too many failures from the address). */
   admit(headers: IncomingHttpHeaders, address: string): void;
 }
 
-/** Admits any of the tokens, compared in constant time. */
+/** Creates a guard that admits any of the tokens, compared in constant time. */
 export function createStorageTokenGuard(tokens: readonly string[], clock: Clock): StorageTokenGuard {
   const digests = tokens.map(digest);
   const failures = new FailureLimiter(FAILURES_PER_MINUTE, clock);

@@ -17,7 +17,7 @@ export interface WorkerStorageOptions {
   readonly storage: Storage;
   readonly guard: StorageTokenGuard;
   readonly grantUpload: GrantUpload;
-  /** Base of the URLs that the storage signs, where those are our own: workers read over the address they know us by. */
+  /** Base of the URLs that the storage signs, if they are our own. Workers then read from the address at which they reach us. */
   readonly publicUrl: string;
 }
 
@@ -27,7 +27,7 @@ const TTL_SECONDS_DEFAULT = 900;
 const uploadBody = z.strictObject({
   key: z.string().refine(isUploadKey, 'must be a storage key below raw/ or acct/'),
   bytes: z.int().min(0),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex'),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lowercase hex'),
 });
 const objectQuery = z.strictObject({
   ttl_seconds: z.coerce
@@ -38,13 +38,16 @@ const objectQuery = z.strictObject({
     .default(TTL_SECONDS_DEFAULT),
   download_name: z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$/, 'must be a plain name')
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}$/,
+      'must contain only letters, digits, spaces, dots, underscores and dashes',
+    )
     .optional(),
 });
 
 /**
- * `/internal/v1`: the storage of this installation for workers on hosts that have neither its folder nor the bucket's
- * credentials. Not part of the public API, hence not in its description.
+ * `/internal/v1`: the storage of this installation, for workers on hosts that have neither its folder nor the bucket's credentials. Not
+ * part of the public API, so it is not in its description.
  */
 export function workerStoragePage(options: WorkerStorageOptions): RequestHandler {
   const { storage, guard } = options;
@@ -61,7 +64,7 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
     if (bytes > uploadBytesMax(mediaType)) {
       throw new AppError(
         'payload_too_large',
-        `a file of that type may have at most ${uploadBytesMax(mediaType)} bytes`,
+        `a file of this type may have at most ${uploadBytesMax(mediaType)} bytes`,
       );
     }
     const grant = await options.grantUpload({ key, mediaType, bytes, sha256 });
@@ -96,16 +99,16 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
   return router;
 }
 
-/** `/media-upload/…`: takes the file that a signed URL was made for, once. */
+/** `/media-upload/…`: accepts the file that a signed URL was made for, once. */
 export function mediaUploadPage(signer: UploadSigner, door: UploadDoor): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true });
   router.put('/*key', async (request, response) => {
-    // What a refused client goes on to send must not keep the connection open.
+    // A rejected client that keeps sending must not keep the connection open.
     response.setHeader('Connection', 'close');
     const upload = signer.verify(joined(request.params.key), { ...request.query });
     const announced = request.headers['content-length'];
     if (announced !== undefined && Number(announced) !== upload.bytes) {
-      throw new AppError('invalid_request', 'the upload does not have the size that was signed');
+      throw new AppError('invalid_request', 'the upload does not have the signed size');
     }
     const stored = await allowSlowBody(request, () => receiveUpload(request, upload, door));
     sendJson(response, 201, { data: { key: stored.key, bytes: stored.bytes } });
