@@ -254,7 +254,6 @@ export class LiveCall {
       attempts: withCost(this.attempts, providerCost),
       finishReason: finishReason === undefined ? 'error' : finishReason,
       latencyMs: clock.now() - startedAt,
-      // a whole answer comes at once: it has no first token
       firstTokenMs: streamed && this.#firstTokenAt !== undefined ? this.#firstTokenAt - startedAt : null,
       streamed,
     });

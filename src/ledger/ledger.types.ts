@@ -149,6 +149,7 @@ export interface Settlement {
   readonly attempts: readonly ProviderAttempt[];
   readonly finishReason: string | null;
   readonly latencyMs: number;
+  /** Null for a whole answer, which comes at once, and where nothing came. */
   readonly firstTokenMs: number | null;
   readonly streamed: boolean;
   readonly task?: TaskEnding;
