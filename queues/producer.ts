@@ -9,7 +9,7 @@ export interface ProducerSettings {
   readonly prefix: string;
 }
 
-/** Redis is away; nothing was sent. */
+/** Redis failed or did not answer in time. A command that timed out may still take effect. */
 export class QueueUnavailableError extends Error {
   override readonly name = 'QueueUnavailableError';
 }
