@@ -1,13 +1,13 @@
 import { type Client, escapeIdentifier } from 'pg';
 import { inTransaction } from './in-transaction.ts';
-import { isAboutLocks, type LockPatience, withPatience } from './lock-patience.ts';
+import { isAboutLocks, type LockRetryPolicy, withPatience } from './lock-retry-policy.ts';
 import type { ConcurrentIndex } from './migration.types.ts';
 
 /**
  * A concurrent build waits for the end of every transaction that began before it, for instance of a backup. Nothing waits behind it, and
  * giving up discards its work, so it may wait for minutes: a quarter of an hour in total, less than deployments allow for a migration.
  */
-const BUILD_PATIENCE: LockPatience = { timeoutMs: 5 * 60_000, tries: 3, pauseMs: 1_000 };
+const BUILD_PATIENCE: LockRetryPolicy = { timeoutMs: 5 * 60_000, tries: 3, pauseMs: 1_000 };
 
 const NAME_BYTES_MAX = 63;
 
@@ -44,7 +44,7 @@ const OLDEST_TRANSACTION = `
 export async function buildIndex(
   client: Client,
   index: ConcurrentIndex,
-  patience: LockPatience = BUILD_PATIENCE,
+  patience: LockRetryPolicy = BUILD_PATIENCE,
 ): Promise<void> {
   const { rows } = await client.query<{ isPartitioned: boolean }>(DESCRIBE_TABLE, [index.table]);
   const [table] = rows;
@@ -61,7 +61,7 @@ export async function dropIndex(client: Client, { name }: ConcurrentIndex): Prom
   });
 }
 
-async function buildPlain(client: Client, index: ConcurrentIndex, patience: LockPatience): Promise<void> {
+async function buildPlain(client: Client, index: ConcurrentIndex, patience: LockRetryPolicy): Promise<void> {
   const build = async () => {
     if ((await describeIndex(client, index))?.isValid) {
       return;
@@ -81,7 +81,7 @@ async function buildPlain(client: Client, index: ConcurrentIndex, patience: Lock
 async function buildPartitioned(
   client: Client,
   index: ConcurrentIndex,
-  patience: LockPatience,
+  patience: LockRetryPolicy,
 ): Promise<void> {
   if ((await describeIndex(client, index)) === undefined) {
     await inTransaction(client, async () => {

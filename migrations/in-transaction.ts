@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { BRIEF_PATIENCE, type LockPatience, withPatience } from './lock-patience.ts';
+import { BRIEF_PATIENCE, type LockRetryPolicy, withPatience } from './lock-retry-policy.ts';
 
 /**
  * Commits what `work` did on the client, or rolls all of it back and rethrows its error. If a lock is not
@@ -8,7 +8,7 @@ import { BRIEF_PATIENCE, type LockPatience, withPatience } from './lock-patience
 export function inTransaction(
   client: Client,
   work: () => Promise<void>,
-  patience: LockPatience = BRIEF_PATIENCE,
+  patience: LockRetryPolicy = BRIEF_PATIENCE,
 ): Promise<void> {
   return withPatience(patience, async () => {
     await client.query('BEGIN');

@@ -7,13 +7,13 @@ import { warnOfConnections } from './compose/connection-budget.ts';
 import { composeFoundation } from './compose/foundation.ts';
 import type { Config } from './config/config.ts';
 import { createHttpServer } from './http/http-server.ts';
-import { onlyMonitoring } from './http/only-monitoring.ts';
+import { monitoringListener } from './http/monitoring-listener.ts';
 import { stopServers } from './http/stop-servers.ts';
-import { followHangUp } from './lib/hang-up.ts';
 import { createLogger } from './lib/logger.ts';
+import { reloadOnSighup } from './lib/reload-on-sighup.ts';
 import { shutDownOnce, shutDownWhenTold } from './lib/shutdown.ts';
 import type { ApiSlot } from './processes/api-slot.ts';
-import { BALANCER_NOTICE_MS, leaveMs } from './processes/leave-time.ts';
+import { BALANCER_NOTICE_MS, shutdownMs } from './processes/shutdown-time.ts';
 
 /** Maximum connections waiting to be accepted while the process is busy; the kernel caps it. */
 const BACKLOG = 4_096;
@@ -25,7 +25,7 @@ const EVERYBODY = 0o666;
  * or any other error that prevents the start.
  */
 export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
-  const hangUp = followHangUp();
+  const hangUp = reloadOnSighup();
   const log = createLogger({ name: slot ? `api-${slot.number}` : 'api', level: config.logLevel });
   const foundation = await composeFoundation(config, 'api', log);
   const api = await composeApi(foundation, { metrics: slot?.metricsOfAll(foundation.registry) });
@@ -55,14 +55,14 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
   };
   const address = `http://${config.host}:${port}`;
   if (slot) {
-    const leave = shutDownWhenTold(leaveMs(config.drainMs), log, stop);
+    const leave = shutDownWhenTold(shutdownMs(config.drainMs), log, stop);
     slot.follow({
       leave: () => leave('requested by the primary process'),
       reload: () => void foundation.catalogSource.reload(),
     });
     slot.ready(address);
   } else {
-    shutDownOnce(leaveMs(config.drainMs), log, stop);
+    shutDownOnce(shutdownMs(config.drainMs), log, stop);
     process.send?.({ type: 'ready', address });
   }
   if (slot?.number === 1) {
@@ -83,7 +83,7 @@ async function listen(
   const servers: [Server, ...Server[]] = [await listenOn({ host, port }, api, listener)];
   if (metricsHost !== null) {
     const { port: chosen } = servers[0].address() as AddressInfo;
-    servers.push(await listenOn({ host: metricsHost, port: chosen }, api, onlyMonitoring(listener)));
+    servers.push(await listenOn({ host: metricsHost, port: chosen }, api, monitoringListener(listener)));
   }
   if (listenSocket !== null) {
     if (!slot) {

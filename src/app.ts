@@ -2,13 +2,13 @@ import type { Express, RequestHandler } from 'express';
 import { type AccountRoutesServices, customerRoutes } from './customer-routes.ts';
 import type { AliasSource } from './http/aliases.ts';
 import { createHttpApp } from './http/http-app.ts';
-import type { Kernel } from './http/kernel.ts';
 import { type MetaOptions, metaRoutes } from './http/openapi/meta.routes.ts';
+import type { RequestPipeline } from './http/request-pipeline.ts';
 import type { Route } from './http/route.ts';
 import { type OperatorServices, operatorRoutes } from './operators/operators.routes.ts';
 
 export interface AppOptions {
-  readonly kernel: Kernel;
+  readonly pipeline: RequestPipeline;
   /** Chat, messages, tasks: the calls clients pay for. Matched first because they are most of the traffic. */
   readonly paidRoutes: readonly Route[];
   readonly account: AccountRoutesServices;
@@ -53,5 +53,5 @@ export function allRoutes(
 /** Builds the Express application with every route. Does no I/O itself. */
 export function createApp(options: AppOptions): Express {
   const routes = allRoutes(options).map((route) => options.watchRoute?.(route) ?? route);
-  return createHttpApp({ kernel: options.kernel, routes, ...options.surroundings });
+  return createHttpApp({ pipeline: options.pipeline, routes, ...options.surroundings });
 }

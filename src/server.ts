@@ -3,7 +3,7 @@ import { CatalogError } from './catalog/catalog-error.ts';
 import { ConfigError, loadConfig } from './config/config.ts';
 import { createLogger } from './lib/logger.ts';
 import { ApiSlot, SLOT_VARIABLE } from './processes/api-slot.ts';
-import { leaveMs } from './processes/leave-time.ts';
+import { shutdownMs } from './processes/shutdown-time.ts';
 
 /** Extra ms a process gets beyond its own shutdown deadline before it is killed. */
 const KILL_AFTER_MS = 2_000;
@@ -15,7 +15,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   if (processes > 1 && cluster.isPrimary) {
     const { keepApiProcesses } = await import('./processes/api-cluster.ts');
     const log = createLogger({ name: 'api', level: logLevel });
-    keepApiProcesses({ processes, listenSocket, leaveMs: leaveMs(drainMs) + KILL_AFTER_MS, log });
+    keepApiProcesses({ processes, listenSocket, shutdownMs: shutdownMs(drainMs) + KILL_AFTER_MS, log });
   } else {
     const slot = cluster.isWorker ? new ApiSlot(Number(environment[SLOT_VARIABLE])) : undefined;
     const { serveApi } = await import('./api-process.ts');

@@ -6,7 +6,7 @@ import { composeWorker } from '../src/compose/worker.ts';
 import { ConfigError, loadConfig } from '../src/config/config.ts';
 import { isRemoteWorker } from '../src/config/remote-worker-config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
-import { followHangUp } from '../src/lib/hang-up.ts';
+import { reloadOnSighup } from '../src/lib/reload-on-sighup.ts';
 import { followCatalog } from './follow-catalog.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
@@ -16,7 +16,7 @@ import { queuesServing, serveWithPage } from './worker-process.ts';
 
 /** Entry point of a worker: `main.js [--queues=generate:gpu,postprocess,webhooks,maintenance]`. With WORKER_API it uses no database. */
 async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Promise<void> {
-  const hangUp = followHangUp();
+  const hangUp = reloadOnSighup();
   const selection = parseQueueSelection(args);
   if (isRemoteWorker(environment)) {
     await runRemoteWorker(environment, selection, hangUp);

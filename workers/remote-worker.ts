@@ -1,7 +1,7 @@
 import { queueName } from '../queues/queue-name.ts';
 import { composeRemoteWorker } from '../src/compose/remote-worker.ts';
 import { loadRemoteWorkerConfig } from '../src/config/remote-worker-config.ts';
-import type { followHangUp } from '../src/lib/hang-up.ts';
+import type { reloadOnSighup } from '../src/lib/reload-on-sighup.ts';
 import { followCatalog } from './follow-catalog.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
 import { QueueGates } from './queue-gates.ts';
@@ -20,7 +20,7 @@ type RemoteParts = Awaited<ReturnType<typeof composeRemoteWorker>> & { readonly 
 export async function runRemoteWorker(
   environment: NodeJS.ProcessEnv,
   selection: QueueSelection,
-  hangUp: ReturnType<typeof followHangUp>,
+  hangUp: ReturnType<typeof reloadOnSighup>,
 ): Promise<void> {
   const config = loadRemoteWorkerConfig(environment);
   const worker = await composeRemoteWorker(config, (pool) => servesPool(selection, pool));

@@ -1,7 +1,7 @@
 import type { EngineRegistry } from '../src/engines/registry.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import type { EngineRests } from '../src/tasks/engine-rests.ts';
-import type { GpuRooms } from '../src/tasks/gpu-rooms.ts';
+import type { GpuMemoryGate } from '../src/tasks/gpu-memory-gate.ts';
 import type { InPlaceService } from '../src/tasks/in-place.service.ts';
 import type { LeaseKeeper } from '../src/tasks/lease-keeper.ts';
 import type { TaskDispatchStore } from '../src/tasks/task-dispatch.store.ts';
@@ -18,7 +18,7 @@ export interface WorkerParts {
   /** Pools whose engine is away from this process. */
   readonly rests: EngineRests;
   /** Decides who may use the memory of this host's GPUs. Absent when no GPU is shared. */
-  readonly rooms?: Pick<GpuRooms, 'hasRoom' | 'onChange'>;
+  readonly rooms?: Pick<GpuMemoryGate, 'hasRoom' | 'onChange'>;
   readonly leases: LeaseKeeper;
   /** Whether the host is about to be taken away. Absent when nothing announces it. */
   readonly notice?: Pick<PreemptionNotice, 'isGiven' | 'onChange'>;

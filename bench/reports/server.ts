@@ -30,7 +30,7 @@ export interface ReportServer {
   close(): Promise<void>;
 }
 
-/** The report routes behind the real kernel on a database. */
+/** The report routes behind the real pipeline on a database. */
 export async function startReportServer(databaseUrl: string): Promise<ReportServer> {
   const log = createLogger({ name: 'bench', level: 'silent' });
   const clock = systemClock;
@@ -45,7 +45,7 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     seller: () => undefined,
   });
   const keys = new KeyCache((hash) => keysStore.facts(hash), clock);
-  const kernel = {
+  const pipeline = {
     authenticator: new Authenticator({ digest: secretHash, keys, clock, operators: [] }),
     sessions: { cookieName: 'tollgate', find: async () => undefined },
     operatorBrowsers: { operatorOf: async () => undefined },
@@ -63,12 +63,12 @@ export async function startReportServer(databaseUrl: string): Promise<ReportServ
     loopQueue: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
-    recordMemberAct: async () => undefined,
-    onProven: () => undefined,
+    recordMemberAction: async () => undefined,
+    onAuthenticatedConnection: () => undefined,
   };
   const routes = [...creditRoutes(new CreditsReadModel(cells)), ...billing.routes];
   const server = createHttpServer(
-    createHttpApp({ kernel, routes, aliases: fixedAliases(), trustedProxies: 0 }),
+    createHttpApp({ pipeline, routes, aliases: fixedAliases(), trustedProxies: 0 }),
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

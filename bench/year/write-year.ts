@@ -4,7 +4,7 @@ import { recordCheck } from '../../src/ledger/ledger-checks.sql.ts';
 import { placeProofs } from '../../src/ledger/nightly-proof.sql.ts';
 import { sealEntries } from '../../src/ledger/seal-entries.ts';
 import { queryProof } from '../../src/ledger/walk-entries.ts';
-import { eachApart } from '../../src/lib/each-apart.ts';
+import { forEachIsolated } from '../../src/lib/for-each-isolated.ts';
 import type { Database } from '../../src/store/database.ts';
 import { run } from '../../src/store/statement.ts';
 import type { YearPostgres } from './year-postgres.ts';
@@ -116,7 +116,7 @@ async function sealAll(database: Database, owner: pg.Client): Promise<void> {
   const onFailure = (_: unknown, error: unknown) => {
     throw error;
   };
-  await eachApart(rows, seal, { together: 2, onFailure });
+  await forEachIsolated(rows, seal, { together: 2, onFailure });
 }
 
 /** As if a nightly proof of all accounts had ended at that time, and none after it. */

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { admitFairly } from '../../src/http/admission/fair-admission.ts';
-import { StrangerConnections } from '../../src/http/admission/stranger-connections.ts';
+import { UnauthenticatedConnections } from '../../src/http/admission/unauthenticated-connections.ts';
 import { createHttpMetrics } from '../../src/http/http-metrics.ts';
 import {
   createLaneObserver,
@@ -42,7 +42,7 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
       createHttpMetrics(registry);
       admitFairly({ ...(nothing as object), registry, routes: [] } as never);
       createRateMetrics(registry);
-      new StrangerConnections({ ...(nothing as object), registry } as never);
+      new UnauthenticatedConnections({ ...(nothing as object), registry } as never);
     },
   ],
   [

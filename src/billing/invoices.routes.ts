@@ -10,7 +10,7 @@ import { invoiceListResponse, invoiceParams, invoiceResponse, listInvoicesQuery 
 import type { InvoicesService } from './invoices.service.ts';
 import { statementCsv } from './statement-csv.ts';
 import type { StatementDocuments } from './statement-documents.ts';
-import { type StatementForm, statementForm } from './statement-form.ts';
+import { type StatementFormat, statementFormat } from './statement-format.ts';
 import { transactionId } from './transaction-id.ts';
 
 const TRANSACTIONS_LISTED_MAX = 10_000;
@@ -52,7 +52,7 @@ export function invoiceRoutes({ invoices, documents }: InvoiceRoutesOptions): Ro
       errors: ['invoice_not_found'],
       async handle({ principal, params, headers, response }) {
         const { accountId } = principal;
-        const { id, form } = statementForm(params.invoice_id, headers.accept);
+        const { id, form } = statementFormat(params.invoice_id, headers.accept);
         const row = await invoices.get(accountId, id);
         const lines = invoices.lines(accountId, row);
         if (form === 'json') {
@@ -78,13 +78,13 @@ export function invoiceRoutes({ invoices, documents }: InvoiceRoutesOptions): Ro
   ];
 }
 
-const TYPES: Readonly<Record<StatementForm, string>> = {
+const TYPES: Readonly<Record<StatementFormat, string>> = {
   json: 'application/json',
   csv: 'text/csv; charset=utf-8',
   pdf: 'application/pdf',
 };
 
-function nameFile(response: Response, form: StatementForm, row: InvoiceRow): void {
+function nameFile(response: Response, form: StatementFormat, row: InvoiceRow): void {
   const month = row.period_start.toISOString().slice(0, 7);
   response.setHeader('Content-Type', TYPES[form]);
   const mark = row.status === 'void' ? '-void' : '';

@@ -9,7 +9,7 @@ import {
   drawHeading,
   linesOf,
   MARGIN,
-  openPaper,
+  openPdf,
   palette,
 } from './statement-page.ts';
 
@@ -45,7 +45,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Buffer> {
   const { number, issuedAt, paidAt, seller, amount } = receipt;
   const parties = seller ? [seller, receipt.buyer] : [receipt.buyer];
   const texts = [...parties.flatMap(linesOf), ...(seller?.notes ?? []), seller?.tax?.name ?? ''];
-  const { pdf, finish } = await openPaper('Receipt', issuedAt, texts);
+  const { pdf, finish } = await openPdf('Receipt', issuedAt, texts);
   const name = documentNumber('receipt', number);
   drawHeading(pdf, {
     ...receipt,

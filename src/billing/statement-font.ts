@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { LruMap } from '../lib/lru-map.ts';
-import { ASCENT, drawCells, isBuiltInText } from './paper-cells.ts';
+import { ASCENT, drawCells, isBuiltInText } from './pdf-cells.ts';
 
 const require = createRequire(import.meta.url);
 

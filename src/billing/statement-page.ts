@@ -1,6 +1,6 @@
 import PDFDocument from 'pdfkit';
 import type { Party } from './documents.types.ts';
-import { drawCells } from './paper-cells.ts';
+import { drawCells } from './pdf-cells.ts';
 import { addFonts, drawFreeText } from './statement-font.ts';
 
 type Pdf = PDFKit.PDFDocument;
@@ -31,7 +31,7 @@ export interface Paper {
  * Opens a document. `madeAt` is the only time in the file, so that the same content has the same bytes. `texts` are the free texts that
  * will be drawn. Rejects when a font's file cannot be read.
  */
-export async function openPaper(title: string, madeAt: Date, texts: Iterable<string>): Promise<Paper> {
+export async function openPdf(title: string, madeAt: Date, texts: Iterable<string>): Promise<Paper> {
   const pdf = new PDFDocument({
     size: 'A4',
     margin: MARGIN,

@@ -3,7 +3,7 @@ import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { documentNumber, type Party } from './documents.types.ts';
 import type { StatementSum } from './invoices.read-model.ts';
 import type { InvoiceJson } from './invoices.schema.ts';
-import { type BuiltInFont, type Cell, drawCells } from './paper-cells.ts';
+import { type BuiltInFont, type Cell, drawCells } from './pdf-cells.ts';
 import { drawFreeText } from './statement-font.ts';
 import type { StatementLines } from './statement-lines.ts';
 import {
@@ -15,7 +15,7 @@ import {
   linesOf,
   MARGIN,
   makeRoom,
-  openPaper,
+  openPdf,
   palette,
 } from './statement-page.ts';
 import { presentTransaction } from './transactions.presenter.ts';
@@ -54,7 +54,7 @@ type Pdf = PDFKit.PDFDocument;
 /** Renders a statement as PDF: the totals first, then sums of usage, then every movement with its running balance. */
 export async function statementPdf(statement: StatementDocument): Promise<Buffer> {
   const { invoice, number, issuedAt, lines } = statement;
-  const { pdf, finish } = await openPaper('Statement', issuedAt, textsOf(statement));
+  const { pdf, finish } = await openPdf('Statement', issuedAt, textsOf(statement));
   drawHeading(pdf, { ...statement, title: 'Statement', facts: factsOf(statement) });
   drawTotals(pdf, statement);
   drawSums(pdf, statement.sums);

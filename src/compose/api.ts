@@ -13,11 +13,11 @@ import { createAnswerCipher } from '../http/idempotency/answer-cipher.ts';
 import { IdempotencyStore } from '../http/idempotency/idempotency.store.ts';
 import { Idempotency } from '../http/idempotency/idempotency.ts';
 import { BodyBytes } from '../http/input/body-bytes.ts';
-import type { Kernel } from '../http/kernel.ts';
 import { FallbackRateStore } from '../http/limits/fallback-rate-store.ts';
 import { MemoryRateStore } from '../http/limits/memory-rate-store.ts';
 import { RateLimiter } from '../http/limits/rate-limiter.ts';
 import { RedisRateStore } from '../http/limits/redis-rate-store.ts';
+import type { RequestPipeline } from '../http/request-pipeline.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
@@ -82,17 +82,22 @@ export async function composeApi(
   const redis = composeRedis(foundation);
   const rates = composeRates(foundation, redis.connection);
   const identity = composeIdentity(foundation);
-  const sessions = composeSessions(foundation, () => kernel);
+  const sessions = composeSessions(foundation, () => pipeline);
   const entrance = composeEntrance(foundation);
   const tasks = composeTasks(foundation);
   const remote = composeRemoteWorkers(foundation, tasks);
-  const kernel = composeKernel(foundation, identity, { rates, sessions, workers: remote.door, ...entrance });
+  const pipeline = composePipeline(foundation, identity, {
+    rates,
+    sessions,
+    workers: remote.door,
+    ...entrance,
+  });
   const invocation = composeInvocation(foundation, entrance.loopQueue, redis.connection);
   const readiness = composeReadiness(foundation, redis.watch);
   const engines = followEngines(config, foundation.catalogSource);
   const operators = composeOperators(foundation, {
     ...identity,
-    authenticator: kernel.authenticator,
+    authenticator: pipeline.authenticator,
     ledger: foundation.ledger,
     circuits: invocation.circuits,
   });
@@ -116,7 +121,7 @@ export async function composeApi(
     people,
   };
   const consolePages = composeConsolePages(config, consoleFolder, people);
-  const app = composeApplication(foundation, kernel, paidRoutes, {
+  const app = composeApplication(foundation, pipeline, paidRoutes, {
     ...parts,
     readiness,
     metrics,
@@ -127,7 +132,7 @@ export async function composeApi(
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   return {
     app,
-    ...takeTurns(foundation, app, paidRoutes, entrance, kernel.authenticator),
+    ...takeTurns(foundation, app, paidRoutes, entrance, pipeline.authenticator),
     announceShutdown: leaving(readiness, console, remote),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: () => closeApi({ ...parts, reaping }),
@@ -154,11 +159,11 @@ function composeIdentity(foundation: Foundation): Identity {
   };
 }
 
-function composeKernel(
+function composePipeline(
   foundation: Foundation,
   identity: Identity,
-  parts: Pick<Kernel, 'sessions' | 'workers'> & Entrance & { readonly rates: FallbackRateStore },
-): Kernel {
+  parts: Pick<RequestPipeline, 'sessions' | 'workers'> & Entrance & { readonly rates: FallbackRateStore },
+): RequestPipeline {
   const { config, log, clock, cells, registry } = foundation;
   return {
     authenticator: new Authenticator({
@@ -188,8 +193,8 @@ function composeKernel(
       }
     },
     onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),
-    recordMemberAct: memberActs(foundation),
-    onProven: (connection) => parts.strangers.proven(connection),
+    recordMemberAction: memberActs(foundation),
+    onAuthenticatedConnection: (connection) => parts.strangers.proven(connection),
   };
 }
 

@@ -7,7 +7,7 @@ import { GenerationsReadModel } from '../generations/generations.read-model.ts';
 import { GenerationsService } from '../generations/generations.service.ts';
 import { createStorageTokenGuard } from '../generations/storage-token-guard.ts';
 import { mediaUploadPage, workerStoragePage } from '../generations/worker-storage.routes.ts';
-import type { Kernel } from '../http/kernel.ts';
+import type { RequestPipeline } from '../http/request-pipeline.ts';
 import type { Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
@@ -31,7 +31,7 @@ interface Identity {
 /** Builds the application with the routes and pages of all parts. */
 export function composeApplication(
   foundation: Foundation,
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   paidRoutes: readonly Route[],
   parts: {
     readonly identity: Identity;
@@ -47,7 +47,7 @@ export function composeApplication(
   const { identity, operators } = parts;
   return createApp({
     watchRoute: (route) => (route.tag === 'Service' ? route : tracedRoute(route, tracing)),
-    kernel,
+    pipeline,
     paidRoutes,
     account: composeAccount(foundation, identity),
     billingRoutes: composeBilling(foundation, identity.keysStore).routes,
@@ -57,7 +57,7 @@ export function composeApplication(
     meta: {
       readiness: parts.readiness.check,
       metrics: parts.metrics,
-      authenticator: kernel.authenticator,
+      authenticator: pipeline.authenticator,
       about: { ...API_DESCRIPTION, serverUrl: config.publicUrl },
     },
     surroundings: {

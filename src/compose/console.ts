@@ -7,22 +7,22 @@ import { eventRoutes } from '../console/events.routes.ts';
 import { sessionRoutes } from '../console/sessions.routes.ts';
 import { SessionsService } from '../console/sessions.service.ts';
 import { SessionsStore } from '../console/sessions.store.ts';
-import { consolePages, frontDoor } from '../console/static.pages.ts';
-import type { Kernel } from '../http/kernel.ts';
+import { consolePages, rootRedirect } from '../console/static.pages.ts';
+import type { RequestPipeline } from '../http/request-pipeline.ts';
 import type { Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
 import { paymentOf } from './billing.ts';
 import type { Foundation } from './foundation.ts';
 import type { MemberParts } from './members.ts';
 
-/** Creates the service for signing in and out. `kernel` is resolved lazily: it needs the sessions, and they need its authenticator. */
+/** Creates the service for signing in and out. `pipeline` is resolved lazily: it needs the sessions, and they need its authenticator. */
 export function composeSessions(
   { cells, clock, config }: Pick<Foundation, 'cells' | 'clock' | 'config'>,
-  kernel: () => Kernel,
+  pipeline: () => RequestPipeline,
 ): SessionsService {
   return new SessionsService({
     store: new SessionsStore(cells),
-    authenticator: () => kernel().authenticator,
+    authenticator: () => pipeline().authenticator,
     clock,
     secure: config.publicUrl.startsWith('https:'),
   });
@@ -69,7 +69,7 @@ export function composeConsolePages(
   return [
     ...(people ? [people.pages] : []),
     { path: '/console', handler },
-    { path: '/', handler: frontDoor(folder) },
+    { path: '/', handler: rootRedirect(folder) },
   ];
 }
 

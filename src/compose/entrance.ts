@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { CallPacer } from '../http/admission/call-pacer.ts';
 import { admitFairly } from '../http/admission/fair-admission.ts';
-import { StrangerConnections } from '../http/admission/stranger-connections.ts';
+import { UnauthenticatedConnections } from '../http/admission/unauthenticated-connections.ts';
 import type { Authenticator } from '../http/callers/authenticator.ts';
 import type { Route } from '../http/route.ts';
 import { EventLoopQueue } from '../lib/event-loop-queue.ts';
@@ -11,7 +11,7 @@ import type { Foundation } from './foundation.ts';
 /** The parts in front of the application that limit work and connections. */
 export interface Entrance {
   readonly loopQueue: EventLoopQueue;
-  readonly strangers: StrangerConnections;
+  readonly strangers: UnauthenticatedConnections;
 }
 
 export function composeEntrance({ config, registry }: Foundation): Entrance {
@@ -19,7 +19,7 @@ export function composeEntrance({ config, registry }: Foundation): Entrance {
   const perAddress = config.trustedProxies > 0 ? Number.POSITIVE_INFINITY : config.strangerConnections;
   return {
     loopQueue: new EventLoopQueue(),
-    strangers: new StrangerConnections({ perAddress, registry, now: () => performance.now() }),
+    strangers: new UnauthenticatedConnections({ perAddress, registry, now: () => performance.now() }),
   };
 }
 

@@ -7,7 +7,7 @@ import type { SessionsService } from '../console/sessions.service.ts';
 import { type SignInParts, signInPages } from '../console/sign-in.pages.ts';
 import type { KeyCache } from '../http/callers/key-cache.ts';
 import { createAnswerCipher } from '../http/idempotency/answer-cipher.ts';
-import type { Kernel } from '../http/kernel.ts';
+import type { RequestPipeline } from '../http/request-pipeline.ts';
 import type { Route } from '../http/route.ts';
 import type { KeysService } from '../keys/keys.service.ts';
 import { publicId } from '../lib/ids.ts';
@@ -56,7 +56,7 @@ export function composeMembers(
 }
 
 /** Returns the function that records members' actions in the audit log, under their own names. */
-export function memberActs({ cells }: Pick<Foundation, 'cells'>): Kernel['recordMemberAct'] {
+export function memberActs({ cells }: Pick<Foundation, 'cells'>): RequestPipeline['recordMemberAction'] {
   const audit = new AuditStore(cells.home.sequelize);
   return ({ member, accountId, operationId, path, requestId, address }) =>
     audit.append({

@@ -5,7 +5,7 @@ import { freeMemory } from '../engines/gpu-memory.ts';
 import { discoverGpus, readGpuMemory, visibleGpus } from '../engines/gpu-slots.ts';
 import { EngineSettingsError } from '../engines/registry.ts';
 import { superviseEngines } from '../engines/supervision/supervise-engines.ts';
-import { GpuRooms } from '../tasks/gpu-rooms.ts';
+import { GpuMemoryGate } from '../tasks/gpu-memory-gate.ts';
 import {
   createServerStartCounter,
   registerGpuGauge,
@@ -45,7 +45,7 @@ export async function composeOwnEngines(
   );
   const compose = () => composeEngines(config, catalogSource.current, gpus.length, supervision);
   const engines = compose();
-  const rooms = new GpuRooms({
+  const rooms = new GpuMemoryGate({
     totals: new Map(gpus.map(({ index, memoryMiB }) => [index, memoryMiB])),
     free: (pool, mib) => freeMemory(engines.find(pool), mib),
     log,

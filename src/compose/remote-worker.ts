@@ -12,7 +12,7 @@ import { EngineRests } from '../tasks/engine-rests.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
 import { LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { LoadedModels } from '../tasks/loaded-models.ts';
-import { StoragePatience } from '../tasks/storage-patience.ts';
+import { StorageRetry } from '../tasks/storage-retry.ts';
 import { createRunMetrics, registerEngineGauges } from '../telemetry/engine-metrics.ts';
 import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-gauges.ts';
 import { composeOwnEngines } from './own-engines.ts';
@@ -44,7 +44,7 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
   const rests = new EngineRests(engines, log);
   const claims = new RemoteClaims(api, new LoadedModels(engines, rests));
   const leases = new LeaseKeeper(claims, REMOTE_LEASES, log);
-  const patience = new StoragePatience(log);
+  const patience = new StorageRetry(log);
   registerStorageGauge(registry, patience);
   registerEngineGauges(registry, engines, rests);
   const generate = new GenerateService<RemoteRun>(

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { poolOf } from '../../queues/queue-name.ts';
 import type { Route } from '../http/route.ts';
-import { ClaimDesk } from '../remote-workers/claim-desk.ts';
+import { ClaimDispatcher } from '../remote-workers/claim-dispatcher.ts';
 import { HeldRunsStore } from '../remote-workers/held-runs.store.ts';
 import { OutputUploads } from '../remote-workers/output-uploads.ts';
 import { RemoteRunsService } from '../remote-workers/remote-runs.service.ts';
 import { workerApiRoutes } from '../remote-workers/worker-api.routes.ts';
-import { TokenDoor } from '../remote-workers/worker-door.ts';
+import { TokenWorkerAuthenticator } from '../remote-workers/worker-authenticator.ts';
 import { WorkerTokensStore } from '../remote-workers/worker-tokens.store.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
 import { WorkersStore } from '../tasks/workers.store.ts';
@@ -14,7 +14,7 @@ import type { Foundation } from './foundation.ts';
 import type { TaskParts } from './tasks.ts';
 
 export interface RemoteWorkers {
-  readonly door: TokenDoor;
+  readonly door: TokenWorkerAuthenticator;
   readonly routes: readonly Route[];
   /** Stops handing out tasks. */
   sendAway(): void;
@@ -26,8 +26,8 @@ export function composeRemoteWorkers(
   { config, cells, storage, catalog, clock, log }: Foundation,
   { claims, turns, dispatch, endings }: TaskParts,
 ): RemoteWorkers {
-  const door = new TokenDoor(new WorkerTokensStore(cells.home.money), clock);
-  const desk = new ClaimDesk({
+  const door = new TokenWorkerAuthenticator(new WorkerTokensStore(cells.home.money), clock);
+  const desk = new ClaimDispatcher({
     dispatch,
     claims,
     turns,

@@ -5,7 +5,7 @@ import { CancelTaskService } from '../tasks/cancel-task.service.ts';
 import { nativeTaskRoutes } from '../tasks/native-tasks.routes.ts';
 import { openAiImageRoutes } from '../tasks/openai-images.routes.ts';
 import { openAiVideoRoutes } from '../tasks/openai-videos.routes.ts';
-import { requireMended } from '../tasks/require-mended.ts';
+import { requireWorkingPool } from '../tasks/require-working-pool.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
@@ -27,7 +27,7 @@ export function composeTaskRoutes(
   const workers = new WorkersStore(cells.home.money);
   const submits = new SubmitTaskService(ledger, catalog, tasks.reads, {
     queuedTasksMax: () => catalogSource.current.queuedTasksMax,
-    requireMended: requireMended(() => workers.misconfigured()),
+    requireWorkingPool: requireWorkingPool(() => workers.misconfigured()),
     onOrder: (pools) => void unserved.ordered(pools),
   });
   const cancels = new CancelTaskService({

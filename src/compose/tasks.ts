@@ -1,5 +1,5 @@
 import { createAnswerCipher } from '../http/idempotency/answer-cipher.ts';
-import { PreferringClaims } from '../tasks/preferring-claims.ts';
+import { ModelAffinityClaims } from '../tasks/model-affinity-claims.ts';
 import { QueueEstimates } from '../tasks/queue-estimates.ts';
 import { TaskAffinityStore } from '../tasks/task-affinity.store.ts';
 import { TaskClaimsStore } from '../tasks/task-claims.store.ts';
@@ -37,7 +37,7 @@ export function composeTasks({ cells, ledger, storage, config, registry, models,
     estimates,
     waiter,
     claims,
-    turns: new PreferringClaims(claims, new TaskAffinityStore(cells)),
+    turns: new ModelAffinityClaims(claims, new TaskAffinityStore(cells)),
     sweeps: new TaskSweepStore(cells),
     retention: new TaskRetentionStore(cells),
     alerts: new AlertsStore(cells),

@@ -14,7 +14,7 @@ import { warnOfOldFfmpeg } from '../media/ffmpeg-age.ts';
 import { postprocess } from '../media/postprocess.ts';
 import { EngineRests } from '../tasks/engine-rests.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
-import type { GpuRooms } from '../tasks/gpu-rooms.ts';
+import type { GpuMemoryGate } from '../tasks/gpu-memory-gate.ts';
 import { InPlaceService } from '../tasks/in-place.service.ts';
 import { LEASE_SETTINGS, LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { LoadedModels } from '../tasks/loaded-models.ts';
@@ -23,7 +23,7 @@ import { OverflowService } from '../tasks/overflow.service.ts';
 import { PostprocessService } from '../tasks/postprocess.service.ts';
 import { QueuedRuns } from '../tasks/queued-runs.ts';
 import { RetentionService } from '../tasks/retention.service.ts';
-import { StoragePatience } from '../tasks/storage-patience.ts';
+import { StorageRetry } from '../tasks/storage-retry.ts';
 import { SweepService } from '../tasks/sweep.service.ts';
 import type { ClaimedTask } from '../tasks/task-claims.store.ts';
 import { TaskFinisher } from '../tasks/task-finisher.ts';
@@ -123,7 +123,7 @@ function composeRunners(
   own: {
     engines: EngineRegistry;
     rests: EngineRests;
-    rooms: GpuRooms;
+    rooms: GpuMemoryGate;
     leases: LeaseKeeper;
     workerName: string;
     postprocesses: boolean;
@@ -136,7 +136,7 @@ function composeRunners(
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
   const { engines, rests, rooms, leases, workerName: worker } = own;
   const workFolder = join(config.dataFolder, 'work');
-  const patience = new StoragePatience(log);
+  const patience = new StorageRetry(log);
   registerStorageGauge(registry, patience);
   registerEngineGauges(registry, engines, rests);
   const files = new TaskFinisher({

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { temporaryFolder } from '../../test/factories/temporary-folder.ts';
-import { frontDoor } from './static.pages.ts';
+import { rootRedirect } from './static.pages.ts';
 
 let folder: string;
 let server: Server | undefined;
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 async function get(path: string, accept: string): Promise<[number, string | null]> {
   server?.close();
-  const app = express().use(frontDoor(folder));
+  const app = express().use(rootRedirect(folder));
   server = app.listen(0, '127.0.0.1');
   await new Promise((resolve) => server?.once('listening', resolve));
   const { port } = server.address() as AddressInfo;

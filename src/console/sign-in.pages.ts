@@ -101,7 +101,7 @@ async function start(parts: SignInParts, request: Request, response: Response): 
     keep(parts, response, { ...checks, ...wish, begunAt: clock.now() });
     response.redirect(303, url.href);
   } catch (error) {
-    turnAway(parts, response, problemOf(parts, error), wish.invitation);
+    redirectWithProblem(parts, response, problemOf(parts, error), wish.invitation);
   }
 }
 
@@ -115,10 +115,10 @@ async function finish(
   const address = request.ip ?? '';
   forget(parts, response);
   if (!pending) {
-    return turnAway(parts, response, 'expired');
+    return redirectWithProblem(parts, response, 'expired');
   }
   if (failures.retryAfterSeconds(address) > 0) {
-    return turnAway(parts, response, 'too_many', pending.invitation);
+    return redirectWithProblem(parts, response, 'too_many', pending.invitation);
   }
   try {
     const query = request.originalUrl.slice(request.originalUrl.indexOf('?'));
@@ -128,12 +128,12 @@ async function finish(
       : admitMember(parts, identity, pending, request, response));
     if (problem !== undefined) {
       failures.recordFailure(address);
-      turnAway(parts, response, problem, pending.invitation);
+      redirectWithProblem(parts, response, problem, pending.invitation);
     }
   } catch (error) {
     const problem = problemOf(parts, error);
     failures.recordFailure(address);
-    turnAway(parts, response, problem, pending.invitation);
+    redirectWithProblem(parts, response, problem, pending.invitation);
   }
 }
 
@@ -190,7 +190,12 @@ function problemOf({ log }: SignInParts, error: unknown): Problem {
   return error.reason;
 }
 
-function turnAway({ base }: SignInParts, response: Response, problem: Problem, invitation?: string): void {
+function redirectWithProblem(
+  { base }: SignInParts,
+  response: Response,
+  problem: Problem,
+  invitation?: string,
+): void {
   const query = new URLSearchParams({ problem, ...(invitation !== undefined && { invitation }) });
   response.redirect(303, `${base}/sign-in?${query}`);
 }

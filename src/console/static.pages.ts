@@ -58,7 +58,7 @@ export function consolePages(options: ConsolePagesOptions): RequestHandler {
 }
 
 /** Redirects a browser that asks for the bare address to the console, or to the API's page when no console is built. */
-export function frontDoor(consoleFolder: string): RequestHandler {
+export function rootRedirect(consoleFolder: string): RequestHandler {
   const target = existsSync(join(consoleFolder, 'index.html')) ? 'console' : 'docs';
   return (request, response, next) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';

@@ -9,7 +9,7 @@ import type { RequestFacts } from './request-facts.ts';
 
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/;
 
-/** One request and its response, with what the kernel learns while handling them. */
+/** One request and its response, with what the request pipeline learns while handling them. */
 export interface Exchange {
   readonly request: Request;
   readonly response: Response;

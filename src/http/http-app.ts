@@ -8,7 +8,7 @@ import { AppError } from '../lib/errors.ts';
 import { type Aliases, type AliasSource, baseUrlAdvice } from './aliases.ts';
 import { sendError } from './answers/send.ts';
 import { type Exchange, type ExchangeReport, exchangeOf, openExchange } from './exchange.ts';
-import type { Kernel } from './kernel.ts';
+import type { RequestPipeline } from './request-pipeline.ts';
 import type { Route } from './route.ts';
 import { runRoute } from './run-route.ts';
 
@@ -41,7 +41,7 @@ const EXPOSED = [
 const PREFLIGHT_SECONDS = 600;
 
 export interface HttpAppOptions {
-  readonly kernel: Kernel;
+  readonly pipeline: RequestPipeline;
   readonly routes: readonly Route[];
   readonly aliases: AliasSource;
   /** Number of proxies in front of Tollgate that are trusted to report the client's address. */
@@ -52,11 +52,11 @@ export interface HttpAppOptions {
   readonly pages?: readonly { readonly path: string; readonly handler: RequestHandler }[];
 }
 
-/** Creates the Express application: routes run behind the kernel, and every other request gets an error in its envelope. */
+/** Creates the Express application: routes run behind the request pipeline, and every other request gets an error in its envelope. */
 export function createHttpApp(options: HttpAppOptions): Express {
-  const { kernel } = options;
+  const { pipeline } = options;
   // the line of a request has ten known fields and no secrets: scanning it for redaction would only cost time
-  const report = { ...kernel, requestLog: kernel.log.child({}, { redact: [] }) };
+  const report = { ...pipeline, requestLog: pipeline.log.child({}, { redact: [] }) };
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -89,10 +89,10 @@ export function createHttpApp(options: HttpAppOptions): Express {
       renamePath(request, aliases);
     }
     const methods = known ?? fixed.get(request.path);
-    return methods ? dispatch(kernel, methods, exchange) : next();
+    return methods ? dispatch(pipeline, methods, exchange) : next();
   });
   for (const { pattern, methods } of table.filter((entry) => !isFixed(entry))) {
-    app.all(pattern, (_, response) => dispatch(kernel, methods, requireExchange(response)));
+    app.all(pattern, (_, response) => dispatch(pipeline, methods, requireExchange(response)));
   }
   for (const page of options.pages ?? []) {
     app.use(page.path, page.handler);
@@ -107,12 +107,12 @@ export function createHttpApp(options: HttpAppOptions): Express {
 }
 
 /** Logs once that an untrusted proxy is in front: all its clients count as one address, e.g. for the limit on wrong keys. */
-function createProxyWarning({ trustedProxies, kernel }: HttpAppOptions): (request: Request) => void {
+function createProxyWarning({ trustedProxies, pipeline }: HttpAppOptions): (request: Request) => void {
   let isSaid = trustedProxies > 0;
   return ({ headers }) => {
     if (!isSaid && headers['x-forwarded-for'] !== undefined) {
       isSaid = true;
-      kernel.log.warn(
+      pipeline.log.warn(
         'requests carry X-Forwarded-For, but no proxy is trusted: set TRUSTED_PROXIES to the number of proxies in front',
       );
     }
@@ -124,14 +124,14 @@ function isFixed({ pattern }: TableEntry): boolean {
 }
 
 async function dispatch(
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   methods: ReadonlyMap<string, Route>,
   exchange: Exchange,
 ): Promise<void> {
   const { request, response } = exchange;
   const route = methods.get(request.method === 'HEAD' ? 'GET' : request.method);
   if (route) {
-    await runRoute(kernel, route, exchange);
+    await runRoute(pipeline, route, exchange);
     return;
   }
   const [first] = methods.values();

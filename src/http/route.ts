@@ -7,7 +7,7 @@ import type { NanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { PresentedSession } from './callers/browser-session.ts';
 import type { Member, MemberRole } from './callers/member-role.ts';
-import type { WorkerIdentity } from './callers/worker-door.types.ts';
+import type { WorkerIdentity } from './callers/worker-authenticator.types.ts';
 import type { OwnRateLimits } from './limits/rate-policy.ts';
 import type { RequestFacts } from './request-facts.ts';
 
@@ -78,7 +78,7 @@ export interface RouteContext<A extends Access, Params, Query, Body> {
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. On `envelope: 'data'` routes the kernel adds `request_id` to it. */
+  /** Sent as JSON. On `envelope: 'data'` routes the request pipeline adds `request_id` to it. */
   readonly body: object;
 }
 
@@ -143,7 +143,7 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   handle(context: RouteContext<A, Params, Query, Body>): Promise<Reply | undefined>;
 }
 
-/** A route as the kernel mounts and documents it, with its types erased. */
+/** A route as the request pipeline mounts and documents it, with its types erased. */
 export type Route = RouteDefinition<Access, unknown, unknown, unknown>;
 
 /** Checks a route's types against each other: the handler gets exactly what the schemas accept. */

@@ -19,7 +19,7 @@ import {
 } from './input/request-body.ts';
 import { validate } from './input/validate.ts';
 import { validateInSteps } from './input/validate-in-steps.ts';
-import type { Kernel } from './kernel.ts';
+import type { RequestPipeline } from './request-pipeline.ts';
 import type { Principal, Reply, Route, RouteContext } from './route.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -53,7 +53,7 @@ const OPERATORS = { accountId: '00000000-0000-0000-0000-000000000000', apiKeyId:
  * Runs one request through its route: authentication, permission and rate limits, input, idempotency, the handler, the answer. Never
  * rejects: anything thrown on the way is answered as an error.
  */
-export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange): Promise<void> {
+export async function runRoute(pipeline: RequestPipeline, route: Route, exchange: Exchange): Promise<void> {
   exchange.route = route.path;
   exchange.envelope = route.envelope;
   if (route.path.startsWith(ANTHROPIC_PREFIX)) {
@@ -61,12 +61,12 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
   }
   let incoming: Incoming | undefined;
   try {
-    const caller = await admitCaller(kernel, route, exchange);
+    const caller = await admitCaller(pipeline, route, exchange);
     const owner = caller.principal ?? (caller.operator === undefined ? undefined : OPERATORS);
     incoming = { repeatable: repeatableOf(route, exchange, owner), release: () => undefined };
-    const input = await readInput(kernel, route, exchange, caller, incoming);
+    const input = await readInput(pipeline, route, exchange, caller, incoming);
     const origin = { accountId: caller.principal?.accountId, repeatable: incoming.repeatable };
-    const call = await beginCall(kernel, route, exchange, origin, input.body);
+    const call = await beginCall(pipeline, route, exchange, origin, input.body);
     if ('body' in call) {
       replay(exchange, call);
       return;
@@ -84,7 +84,7 @@ export async function runRoute(kernel: Kernel, route: Route, exchange: Exchange)
 }
 
 async function readInput(
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   route: Route,
   exchange: Exchange,
   caller: AdmittedCaller,
@@ -111,7 +111,7 @@ async function readInput(
   }
   const otherFormat = form ? 'form' : 'raw';
   const { sent, byteCount } = await readSent(
-    kernel,
+    pipeline,
     route,
     exchange,
     caller,
@@ -122,7 +122,7 @@ async function readInput(
     return { params, query, body: sent, inTurn: AT_ONCE, ignored: {} };
   }
   const isBodyLong = principal !== undefined && isJson && byteCount > LONG_BODY_BYTES;
-  const inTurn: InTurn = isBodyLong ? (steps) => kernel.loopQueue.run(principal.accountId, steps) : AT_ONCE;
+  const inTurn: InTurn = isBodyLong ? (steps) => pipeline.loopQueue.run(principal.accountId, steps) : AT_ONCE;
   const body = isBodyLong
     ? await inTurn(validateInSteps(route.body, sent))
     : validate(route.body, sent, 'body');
@@ -140,7 +140,7 @@ function unknownMembers(schema: z.ZodType, sent: unknown): Readonly<Record<strin
 
 /** Returns the unvalidated body; for a raw route, its bytes. */
 async function readSent(
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   route: Route,
   exchange: Exchange,
   { principal, worker }: AdmittedCaller,
@@ -156,11 +156,11 @@ async function readSent(
   };
   const holder = principal?.accountId ?? worker?.tokenId;
   if (principal && bodyBytesMax > BODY_BYTES_MAX) {
-    await requireFunds(kernel, exchange, principal);
+    await requireFunds(pipeline, exchange, principal);
   }
   const reading =
     holder !== undefined && bodyBytesMax > BODY_BYTES_MAX
-      ? largeReading(kernel, holder, incoming, onChunk)
+      ? largeReading(pipeline, holder, incoming, onChunk)
       : { onChunk };
   if (format === 'json') {
     const sent = await readJson(request, bodyBytesMax, reading);
@@ -172,26 +172,30 @@ async function readSent(
 }
 
 /** Rejects callers with nothing to spend before reading a body that may hold images, unless it is small. */
-async function requireFunds(kernel: Kernel, { request }: Exchange, principal: Principal): Promise<void> {
+async function requireFunds(
+  pipeline: RequestPipeline,
+  { request }: Exchange,
+  principal: Principal,
+): Promise<void> {
   const announced = request.headers['content-length'];
   const isLarge = announced === undefined || Number(announced) > BODY_BYTES_MAX;
   if (isLarge && principal.spendable <= ZERO_USD) {
-    await kernel.requireFunds(principal);
+    await pipeline.requireFunds(principal);
   }
 }
 
 /** Returns how to read a large body: it counts toward the bytes that its account or worker token may hold, until it is released. */
 function largeReading(
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   holder: string,
   incoming: Incoming,
   onChunk: (chunk: Buffer) => void,
 ): BodyReading {
-  const share = kernel.bodyBytes.share(holder);
+  const share = pipeline.bodyBytes.share(holder);
   incoming.release = share.release;
   return {
     patient: true,
-    inTurn: (steps) => kernel.loopQueue.run(holder, steps),
+    inTurn: (steps) => pipeline.loopQueue.run(holder, steps),
     onChunk: (chunk) => {
       share.take(chunk.length);
       onChunk(chunk);

@@ -28,7 +28,7 @@ import type {
   ModelSource,
 } from './invocation.types.ts';
 import { LiveCall } from './live-call.ts';
-import { isIgnored, unsaidByAll } from './outgoing-request.ts';
+import { isIgnored, untranslatedByAll } from './outgoing-request.ts';
 import type { ProviderSource } from './route-runner.ts';
 
 export interface AdmissionDependencies {
@@ -175,7 +175,7 @@ export class Admission {
   async #ignored(candidates: readonly Candidate[], invocation: Invocation): Promise<string[]> {
     const paths = new Set<string>();
     for (const { wish, routes } of candidates) {
-      const unsaid = unsaidByAll(invocation, wish.model, (id) => this.#deps.providers.find(id));
+      const unsaid = untranslatedByAll(invocation, wish.model, (id) => this.#deps.providers.find(id));
       const foreign = invocation.ignored.filter((path) => isIgnored(path, invocation, routes));
       for (const path of [...foreign, ...(await invocation.inTurn(unsaid))]) {
         paths.add(path);

@@ -45,7 +45,7 @@ export function identityOf(admitted: Admitted): AnswerIdentity {
     requestId: invocation.requestId,
     thinking: asksForThinking(invocation.body),
     toolNames: admitted.toolNames,
-    usageApart: invocation.usageApart,
+    separateUsageChunk: invocation.separateUsageChunk,
   };
 }
 

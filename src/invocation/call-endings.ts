@@ -1,6 +1,6 @@
 import type { GenerationStatus } from '../ledger/ledger.types.ts';
 import type { FinishReason } from '../providers/provider.types.ts';
-import type { Judgement } from './usage-judgement.ts';
+import type { Judgment } from './usage-judgment.ts';
 
 /** Who pays for what a call used: nobody, the customer, or the customer beyond an allowance for failures of providers. */
 type Payment = 'nothing' | 'usage' | 'usage beyond the allowance';
@@ -47,7 +47,7 @@ export const CLIENT_CLOSED: EndError = {
 export interface End {
   readonly ending: CallEnding;
   readonly status: GenerationStatus;
-  readonly verdict: Judgement;
+  readonly verdict: Judgment;
   readonly error?: EndError | null;
   /** Undefined when the call failed. */
   readonly finishReason?: FinishReason | null;

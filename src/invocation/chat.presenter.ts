@@ -54,13 +54,13 @@ function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
 class ChatStream implements StreamPresenter {
   readonly #head: JsonObject;
   readonly #translate: ((event: JsonObject) => readonly JsonObject[]) | undefined;
-  readonly #usageApart: boolean;
+  readonly #separateUsageChunk: boolean;
   readonly #form: ChoiceForm | undefined;
   #begun = false;
 
   constructor(dialect: Dialect, identity: AnswerIdentity, form: ChoiceForm | undefined) {
     this.#head = head(identity, 'chat.completion.chunk');
-    this.#usageApart = identity.usageApart;
+    this.#separateUsageChunk = identity.separateUsageChunk;
     this.#form = form;
     this.#translate = dialect === 'chat' ? undefined : createMessagesToChat();
   }
@@ -85,7 +85,7 @@ class ChatStream implements StreamPresenter {
     const choices = [this.#form?.(last) ?? last];
     const usage = presentChatUsage(end);
     // a chunk without choices breaks clients that read the first choice of every chunk: only callers that ask for it get one
-    const frames = this.#usageApart
+    const frames = this.#separateUsageChunk
       ? this.#frame({ choices }) + this.#frame({ choices: [], usage })
       : this.#frame({ choices, usage });
     return `${this.#opening()}${frames}${DONE}`;

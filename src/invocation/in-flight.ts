@@ -1,12 +1,12 @@
 import { AppError } from '../lib/errors.ts';
-import { Roster } from '../lib/roster.ts';
+import { LiveSet } from '../lib/live-set.ts';
 import type { StopController } from '../lib/stop-signal.ts';
 
 /** The calls of this process that hold money, and the signal that ends them. */
 export class InFlight {
-  readonly #calls = new Roster<Promise<unknown>>();
+  readonly #calls = new LiveSet<Promise<unknown>>();
   // A roster instead of one shared signal: with thousands of listeners on one signal, each removal would be a linear search.
-  readonly #upstream = new Roster<StopController>();
+  readonly #upstream = new LiveSet<StopController>();
   #draining = false;
   #ending = false;
 

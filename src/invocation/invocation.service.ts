@@ -1,4 +1,4 @@
-import { AccountPlaces } from '../lib/account-places.ts';
+import { AccountConcurrency } from '../lib/account-concurrency.ts';
 import { AppError } from '../lib/errors.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, RequestDialect, StreamBatch } from '../providers/provider.types.ts';
@@ -27,14 +27,14 @@ export class InvocationService {
   readonly #runner: RouteRunner;
   readonly #inFlight: InFlight;
   readonly #settings: InvocationSettings;
-  readonly #reads: AccountPlaces;
+  readonly #reads: AccountConcurrency;
 
   constructor(admission: Admission, runner: RouteRunner, inFlight: InFlight, settings: InvocationSettings) {
     this.#admission = admission;
     this.#runner = runner;
     this.#inFlight = inFlight;
     this.#settings = settings;
-    this.#reads = new AccountPlaces(settings.drainsPerAccount);
+    this.#reads = new AccountConcurrency(settings.drainsPerAccount);
   }
 
   /**

@@ -92,7 +92,7 @@ export interface Invocation {
   readonly maxCost: NanoUsd | undefined;
   readonly streamed: boolean;
   /** Whether a chat stream sends its usage in a separate chunk. */
-  readonly usageApart: boolean;
+  readonly separateUsageChunk: boolean;
   /** Aborts when the client disconnects. */
   readonly signal: StopSignal;
   /** Called with the actual usage and cost once the call is settled. */

@@ -114,7 +114,7 @@ export async function invocationOf(
     maxTokens,
     maxCost: maxCostOf(context.headers['x-max-cost']),
     streamed: body.stream === true,
-    usageApart: objectOf(body.stream_options).include_usage === true,
+    separateUsageChunk: objectOf(body.stream_options).include_usage === true,
     signal: context.signal,
     onSettled: ({ model, provider, usage, charge, code }) => {
       const { inputTokens, outputTokens } = usage;

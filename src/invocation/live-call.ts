@@ -11,10 +11,10 @@ import { meteringOf, withCost } from './generation-facts.ts';
 import type { CallEnd, ModelRoute } from './invocation.types.ts';
 import type { LiveCallParts } from './live-call.types.ts';
 import { StreamMeter } from './stream-meter.ts';
-import { countUsage, type Evidence, type Judgement, judgeUsage } from './usage-judgement.ts';
+import { countUsage, type Evidence, type Judgment, judgeUsage } from './usage-judgment.ts';
 
 const FREE: Charge = { amount: ZERO_USD, lines: {} };
-const UNUSED: Judgement = { usage: NO_USAGE, source: 'none', absurd: false };
+const UNUSED: Judgment = { usage: NO_USAGE, source: 'none', absurd: false };
 
 /** One call between its hold and its settlement. Owns the hold: exactly one ending settles it, once. */
 export class LiveCall {
@@ -190,22 +190,22 @@ export class LiveCall {
     await this.#settle({ ending, status: 'failed', error, verdict: this.#delivered() });
   }
 
-  async #end(ending: 'answered' | 'cut', verdict: Judgement, finishReason: FinishReason): Promise<CallEnd> {
+  async #end(ending: 'answered' | 'cut', verdict: Judgment, finishReason: FinishReason): Promise<CallEnd> {
     const charge = await this.#settle({ ending, status: 'completed', verdict, finishReason });
     return { usage: verdict.usage, usageSource: verdict.source, finishReason, charge };
   }
 
-  async #cancel(ending: CallEnding, error: EndError, verdict: Judgement): Promise<void> {
+  async #cancel(ending: CallEnding, error: EndError, verdict: Judgment): Promise<void> {
     const asked = this.#route !== undefined || this.attempts.at(-1)?.outcome === 'aborted';
     const used = asked ? verdict : UNUSED;
     await this.#settle({ ending, status: 'cancelled', error, verdict: used, finishReason: null });
   }
 
-  #delivered(): Judgement {
+  #delivered(): Judgment {
     return this.meter.usage ? this.#judge() : countUsage(this.#evidence());
   }
 
-  #judge(): Judgement {
+  #judge(): Judgment {
     const verdict = judgeUsage(this.#evidence());
     if (verdict.absurd) {
       const { reported, counted } = verdict;
@@ -219,7 +219,7 @@ export class LiveCall {
     this.parts.log.warn({ generationId, provider: this.#route?.provider, ...facts }, message);
   }
 
-  #wholeCap(verdict: Judgement): Judgement {
+  #wholeCap(verdict: Judgment): Judgment {
     const outputTokens = Math.max(verdict.usage.outputTokens, this.alternative.outputTokensMax);
     return { ...verdict, usage: { ...verdict.usage, outputTokens } };
   }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import { modelRules } from './dialects/model-rules.ts';
 import { type RequestTranslation, translateRequest } from './dialects/translate-request.ts';
-import { unsaidMembers } from './dialects/unsaid-members.ts';
+import { untranslatedMembers } from './dialects/untranslated-members.ts';
 import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
 
 /**
@@ -34,7 +34,7 @@ export function outgoingForm(provider: Provider, route: ModelRoute): string {
 }
 
 /** Returns the known members that no route of the model passes to its provider. */
-export function* unsaidByAll(
+export function* untranslatedByAll(
   invocation: Invocation,
   model: InvocableModel,
   find: (id: string) => Provider | undefined,
@@ -45,7 +45,7 @@ export function* unsaidByAll(
     if (provider) {
       const cap = invocation.maxTokens ?? model.maxOutputTokens;
       const translation = translationFor(invocation, model, provider, route, cap);
-      const names = yield* unsaidMembers(invocation.body, translation);
+      const names = yield* untranslatedMembers(invocation.body, translation);
       unsaid = unsaid ? unsaid.filter((name) => names.includes(name)) : names;
     }
   }

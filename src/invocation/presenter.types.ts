@@ -18,7 +18,7 @@ export interface AnswerIdentity {
   /** For the messages dialect: maps a shortened tool name known to a chat provider to the caller's own name. */
   readonly toolNames: ReadonlyMap<string, string>;
   /** Whether the request asked for a last chunk with only usage. Otherwise chat sends usage with the finish reason. */
-  readonly usageApart: boolean;
+  readonly separateUsageChunk: boolean;
 }
 
 /** Writes one stream in the client's dialect. Each method returns whole SSE frames. */

@@ -1,4 +1,4 @@
-import type { AccountPlaces } from '../lib/account-places.ts';
+import type { AccountConcurrency } from '../lib/account-concurrency.ts';
 import { StopController, type StopSignal } from '../lib/stop-signal.ts';
 import type { Provider } from '../providers/provider.types.ts';
 import type { InFlight } from './in-flight.ts';
@@ -18,7 +18,7 @@ export interface UpstreamSignalParts {
   readonly onDisconnect: Provider['onDisconnect'];
   readonly accountId: string;
   /** Answers that are still read although their clients disconnected, limited per account. */
-  readonly reads: AccountPlaces;
+  readonly reads: AccountConcurrency;
   /** How long to keep reading an answer, in ms. */
   readonly drainMs: number;
   /** Called when we give up an answer that the provider continues. */

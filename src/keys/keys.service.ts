@@ -49,7 +49,7 @@ export class KeysService {
     body: CreateKeyBody,
     caller: Pick<Principal, 'allowedModels' | 'member'> = { allowedModels: null },
   ): Promise<CreatedKey> {
-    if (body.role === 'owner' && mustKeepToPrograms(caller)) {
+    if (body.role === 'owner' && isRestrictedToProgramKeys(caller)) {
       throw beyondDevelopers();
     }
     this.#models.requireModels(body.models ?? [], 'models', caller);
@@ -126,7 +126,7 @@ export class KeysService {
    * people sign in with.
    */
   async #requireMay(principal: Principal, hash: string): Promise<void> {
-    if (mustKeepToPrograms(principal)) {
+    if (isRestrictedToProgramKeys(principal)) {
       const row = await this.get(principal.accountId, hash);
       if (row.role === 'owner' || (await this.#store.isMembers(row.account_id, row.id))) {
         throw beyondDevelopers();
@@ -143,7 +143,7 @@ export class KeysService {
   }
 }
 
-function mustKeepToPrograms({ member }: Pick<Principal, 'member'>): boolean {
+function isRestrictedToProgramKeys({ member }: Pick<Principal, 'member'>): boolean {
   return member !== undefined && member.role !== 'owner';
 }
 

@@ -28,7 +28,7 @@ export const rootOfAuditLog: SqlStatement = {
 };
 
 /** $1 accounts, $2 seqs, $3 digests (hex). Entries whose seal differs from the given digest. → account, seq */
-export const unlikeRoots: SqlStatement = {
+export const mismatchedRoots: SqlStatement = {
   name: 'book_roots_unlike',
   text: `SELECT r.account, r.seq::text AS seq FROM unnest($1::uuid[], $2::bigint[], $3::text[]) r (account, seq, digest)
            LEFT JOIN ledger_seals s ON s.account_id = r.account AND s.seq = r.seq
@@ -36,7 +36,7 @@ export const unlikeRoots: SqlStatement = {
 };
 
 /** $1 position, $2 digest (hex). → one row when the audit log's seal at that position differs */
-export const unlikeAuditRoot: SqlStatement = {
+export const mismatchedAuditRoot: SqlStatement = {
   name: 'book_roots_audit_unlike',
   text: `SELECT 1 AS unlike WHERE NOT EXISTS
            (SELECT 1 FROM audit_seals WHERE position = $1::bigint AND encode(digest, 'hex') = $2)`,

@@ -9,11 +9,11 @@ import { AppError } from '../lib/errors.ts';
 import { parsePublicId, publicId } from '../lib/ids.ts';
 import { run } from '../store/statement.ts';
 import {
+  mismatchedAuditRoot,
+  mismatchedRoots,
   rootOfAuditLog,
   rootsOfAccounts,
   settledDay,
-  unlikeAuditRoot,
-  unlikeRoots,
 } from './book-roots.sql.ts';
 import type { Violation } from './ledger.types.ts';
 
@@ -215,7 +215,7 @@ export class BookRoots {
       roots.map(({ seq }) => seq),
       roots.map(({ digest }) => digest),
     ];
-    const rows = await run<{ account: string; seq: string }>(this.#pool, unlikeRoots, values);
+    const rows = await run<{ account: string; seq: string }>(this.#pool, mismatchedRoots, values);
     for (const { account, seq } of rows) {
       const detail = `an entry up to seq ${seq} has changed since ${day}`;
       found.push({ claim: CLAIM, object: publicId('account', account), detail });
@@ -223,7 +223,7 @@ export class BookRoots {
   }
 
   async #compareAudit(day: string, position: string, digest: string, found: Violation[]): Promise<void> {
-    const rows = await run(this.#pool, unlikeAuditRoot, [position, digest]);
+    const rows = await run(this.#pool, mismatchedAuditRoot, [position, digest]);
     if (rows.length > 0) {
       const detail = `a row up to position ${position} has changed since ${day}`;
       found.push({ claim: CLAIM, object: 'audit log', detail });

@@ -1,6 +1,6 @@
 import { every, type Loop } from '../lib/every.ts';
+import { LiveSet } from '../lib/live-set.ts';
 import type { Logger } from '../lib/logger.ts';
-import { Roster } from '../lib/roster.ts';
 import type { LedgerStore } from './ledger.store.ts';
 import type { MeteredSoFar } from './ledger.types.ts';
 
@@ -18,7 +18,7 @@ interface LiveHold {
 export class HoldLeases {
   readonly #store: LedgerStore;
   readonly #log: Logger;
-  readonly #live = new Roster<LiveHold>();
+  readonly #live = new LiveSet<LiveHold>();
   readonly #renewal: Loop;
 
   constructor(store: LedgerStore, log: Logger, renewEveryMs: number = RENEW_EVERY_MS) {

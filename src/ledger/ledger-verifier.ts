@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { eachApart } from '../lib/each-apart.ts';
+import { forEachIsolated } from '../lib/for-each-isolated.ts';
 import { run } from '../store/statement.ts';
 import type { BookRoots } from './book-roots.ts';
 import { INVARIANTS, invariantValues } from './invariants.sql.ts';
@@ -106,7 +106,7 @@ export class LedgerVerifier {
     const verifyTail = async ({ id }: { id: string }) => {
       violations.push(...(await this.#verifyTail(id)).slice(0, VIOLATIONS_MAX));
     };
-    await eachApart(accounts, verifyTail, { onFailure: (_, error) => failures.push(error) });
+    await forEachIsolated(accounts, verifyTail, { onFailure: (_, error) => failures.push(error) });
     const shown = violations.slice(0, VIOLATIONS_MAX);
     await this.#record('incremental', accounts.length, shown, Math.round(performance.now() - startedAt));
     await this.seal();
@@ -125,7 +125,7 @@ export class LedgerVerifier {
     const seal = async ({ id }: { id: string }) => {
       sealed += await sealEntries(this.#pool, id);
     };
-    await eachApart(accounts, seal, { onFailure: (_, error) => failures.push(error) });
+    await forEachIsolated(accounts, seal, { onFailure: (_, error) => failures.push(error) });
     await run(this.#pool, sealAuditLog, []);
     throwFirst(failures);
     return sealed;

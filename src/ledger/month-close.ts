@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { eachApart } from '../lib/each-apart.ts';
 import { AppError } from '../lib/errors.ts';
+import { forEachIsolated } from '../lib/for-each-isolated.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import { run } from '../store/statement.ts';
@@ -137,7 +137,7 @@ export class MonthClose {
     work: (id: string) => Promise<void>,
     signal?: AbortSignal,
   ): Promise<readonly string[]> {
-    return eachApart(accounts, work, {
+    return forEachIsolated(accounts, work, {
       together: CLOSED_TOGETHER,
       signal,
       onFailure: (id, error) =>

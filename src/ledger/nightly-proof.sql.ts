@@ -78,7 +78,7 @@ export const accountsToProve: SqlStatement = {
 /**
  * $1 accounts, $2 times, one each. Accounts with calls begun since then that were charged without an entry, or whose lines do not add up.
  */
-export const callsUnlikeEntries: SqlStatement = {
+export const callsNotMatchingEntries: SqlStatement = {
   name: 'nightly_calls_unlike_entries',
   text: `
     SELECT DISTINCT g.account_id AS account

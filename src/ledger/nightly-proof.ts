@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { eachApart } from '../lib/each-apart.ts';
+import { forEachIsolated } from '../lib/for-each-isolated.ts';
 import { publicId } from '../lib/ids.ts';
 import { run } from '../store/statement.ts';
 import type { BookRoots } from './book-roots.ts';
@@ -9,13 +9,13 @@ import { forgetCleanChecks, latestChecks, recordCheck } from './ledger-checks.sq
 import { type LastCheck, type LedgerVerifier, violationsOfRows } from './ledger-verifier.ts';
 import {
   accountsToProve,
-  callsUnlikeEntries,
+  callsNotMatchingEntries,
   NIGHTLY_INVARIANTS,
   placeProofs,
   settledUntil,
 } from './nightly-proof.sql.ts';
 import { inSnapshot, PROOF_TIMEOUT_MS } from './proof-snapshot.ts';
-import { rollupsUnlikeEntries } from './statement-proof.sql.ts';
+import { rollupsNotMatchingEntries } from './statement-proof.sql.ts';
 import type { StatementProof } from './statement-proof.ts';
 import { cutSlice, queryProof, type Slice, type Walked, walkEntries } from './walk-entries.ts';
 
@@ -114,7 +114,7 @@ export class NightlyProof {
       const prove = async (accounts: readonly AccountToProve[]) => {
         whole += await this.#provePage(accounts, until, { violations, failures });
       };
-      await eachApart([page], prove, { onFailure: (_, error) => failures.push(error) });
+      await forEachIsolated([page], prove, { onFailure: (_, error) => failures.push(error) });
       count += page.length;
       entries += page.reduce((sum, account) => sum + Number(account.entries), 0);
       after = page.at(-1)?.account ?? null;
@@ -152,7 +152,7 @@ export class NightlyProof {
         sound.push(account);
       }
     };
-    await eachApart(whole, proveWhole, { onFailure: (_, error) => found.failures.push(error) });
+    await forEachIsolated(whole, proveWhole, { onFailure: (_, error) => found.failures.push(error) });
     await queryProof(pool, placeProofs, [sound, until], 'READ WRITE');
     return whole.length;
   }
@@ -166,7 +166,7 @@ export class NightlyProof {
     const { pool } = this.#parts;
     const doubtful = new Set(known.filter(({ adds_up }) => !adds_up).map(({ account }) => account));
     const values = [known.map(({ account }) => account), known.map(({ since }) => since)];
-    for (const { account } of await queryProof<{ account: string }>(pool, callsUnlikeEntries, values)) {
+    for (const { account } of await queryProof<{ account: string }>(pool, callsNotMatchingEntries, values)) {
       doubtful.add(account);
     }
     const isLarge = ({ entries }: AccountToProve) => Number(entries) > ENTRIES_AT_ONCE;
@@ -191,7 +191,7 @@ export class NightlyProof {
     const { pool } = this.#parts;
     const accounts = slices.map(({ account }) => account);
     const values = [accounts, slices.map(({ since }) => since), slices.map(({ until }) => until), accounts];
-    for (const { object } of await queryProof<{ object: string }>(pool, rollupsUnlikeEntries, values)) {
+    for (const { object } of await queryProof<{ object: string }>(pool, rollupsNotMatchingEntries, values)) {
       doubtful.add(object);
     }
     return await walkEntries(pool, slices);

@@ -43,7 +43,7 @@ export const rememberProven: SqlStatement = {
  * $1 accounts, $2 starts (inclusive), $3 ends (exclusive), both multiples of five minutes, $4 ids of what is compared, one of each per
  * slice. Roll-ups whose charge differs from that of the entries, by key, endpoint and model. → object: the id from $4, detail
  */
-export const rollupsUnlikeEntries: SqlStatement = {
+export const rollupsNotMatchingEntries: SqlStatement = {
   name: 'ledger_rollups_unlike_entries',
   text: `
     WITH slices AS MATERIALIZED (
@@ -65,7 +65,7 @@ export const rollupsUnlikeEntries: SqlStatement = {
 };
 
 /** $1 statements. Documents of theirs that differ from what was issued. → object: the statement, detail */
-export const documentsUnlikeIssued: SqlStatement = {
+export const documentsNotMatchingIssued: SqlStatement = {
   name: 'ledger_documents_unlike_issued',
   text: `SELECT d.id AS object, d.kind || ' ' || d.number || ' was changed' AS detail FROM documents d
           WHERE d.id = ANY($1::uuid[]) AND (sha256(d.pdf) <> d.pdf_sha256 OR EXISTS

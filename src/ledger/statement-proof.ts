@@ -2,9 +2,9 @@ import type pg from 'pg';
 import { run } from '../store/statement.ts';
 import type { Violation } from './ledger.types.ts';
 import {
-  documentsUnlikeIssued,
+  documentsNotMatchingIssued,
   rememberProven,
-  rollupsUnlikeEntries,
+  rollupsNotMatchingEntries,
   statementsToProve,
   statementsToReprove,
 } from './statement-proof.sql.ts';
@@ -84,13 +84,15 @@ export class StatementProof {
     const ids = months.map(({ id }) => id);
     const slices = months.map(sliceOf);
     const rows = [
-      ...(await queryProof<{ object: string; detail: string }>(this.#pool, rollupsUnlikeEntries, [
+      ...(await queryProof<{ object: string; detail: string }>(this.#pool, rollupsNotMatchingEntries, [
         slices.map(({ account }) => account),
         slices.map(({ since }) => since),
         slices.map(({ until }) => until),
         ids,
       ])),
-      ...(await queryProof<{ object: string; detail: string }>(this.#pool, documentsUnlikeIssued, [ids])),
+      ...(await queryProof<{ object: string; detail: string }>(this.#pool, documentsNotMatchingIssued, [
+        ids,
+      ])),
     ];
     return rows.map(({ object, detail }) => ({ claim: CLAIM, object, detail }));
   }

@@ -1,4 +1,4 @@
-import { Arrivals } from './arrivals.ts';
+import { ConnectionArrivals } from './connection-arrivals.ts';
 import { AppError } from './errors.ts';
 import { atOnce } from './steps.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -37,7 +37,7 @@ export class EventLoopQueue {
   readonly #now: () => number;
   /** Waiting work by account, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
-  readonly #arrivals: Arrivals;
+  readonly #arrivals: ConnectionArrivals;
   #size = 0;
   #turn: NodeJS.Immediate | undefined;
   #workedMs = 0;
@@ -45,7 +45,7 @@ export class EventLoopQueue {
   /** `now` returns ms of a monotonic clock. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
-    this.#arrivals = new Arrivals(now);
+    this.#arrivals = new ConnectionArrivals(now);
   }
 
   /** Number of pieces of work that are waiting or unfinished. */

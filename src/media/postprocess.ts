@@ -7,7 +7,7 @@ import { digestFile, type FileDigest } from './file-digest.ts';
 import { copyImage, isThumbnail, type MadeThumbnail, makeImage, makeThumbnail } from './image.ts';
 import { openImage } from './image-file.ts';
 import type { DigitalSource } from './provenance.ts';
-import { settleAll } from './settle-all.ts';
+import { runAllToEnd } from './run-to-end.ts';
 import { finishVideo } from './video.ts';
 
 export interface PostprocessJob {
@@ -68,7 +68,7 @@ async function image(job: PostprocessJob, index: number, input: FileContent): Pr
   const opened = await openImage(input, size);
   const copied = format === 'png' ? await copyImage(opened, size, source) : undefined;
   const small = isThumbnail(size);
-  const [bytes, thumbnail] = await settleAll<[Buffer, MadeThumbnail | undefined]>([
+  const [bytes, thumbnail] = await runAllToEnd<[Buffer, MadeThumbnail | undefined]>([
     copied ? Promise.resolve(copied) : makeImage(opened, size, { format, source }),
     small ? Promise.resolve(undefined) : makeThumbnail(opened, size, source),
   ]);

@@ -14,7 +14,7 @@ import {
   VIDEO_FRAMES_MAX,
 } from './media-limits.ts';
 import { type DigitalSource, digitalSourceUri } from './provenance.ts';
-import { settleAll } from './settle-all.ts';
+import { runAllToEnd } from './run-to-end.ts';
 
 interface VerifiedVideo {
   readonly container: VideoContainer;
@@ -64,7 +64,7 @@ export async function finishVideo(
     const taken = copyVideo
       ? ffmpeg.poster(path, still.path, { ...limits, container: 'mov', atSeconds })
       : Promise.resolve();
-    const [probe, stills] = await settleAll<[VideoProbe, Stills]>([
+    const [probe, stills] = await runAllToEnd<[VideoProbe, Stills]>([
       verifyMade(ffmpeg, path, verified.probe, size, signal),
       taken.then(() => makeStills(still.path, size, source)),
     ]);
@@ -72,7 +72,7 @@ export async function finishVideo(
   };
   // Re-encoding detects broken frames; copying passes them on.
   const check = copyVideo ? ffmpeg.checkPictures(input, { ...limits, container }) : Promise.resolve();
-  const [, finished] = await settleAll<[unknown, FinishedVideo]>([check, make()]);
+  const [, finished] = await runAllToEnd<[unknown, FinishedVideo]>([check, make()]);
   return finished;
 }
 
@@ -97,7 +97,7 @@ async function verifyMade(
 /** Makes the poster and the thumbnail from one frame. */
 async function makeStills(path: string, size: Size, source: DigitalSource): Promise<Stills> {
   const image = await openImage(path, size);
-  const [poster, thumbnail] = await settleAll<[Buffer, MadeThumbnail]>([
+  const [poster, thumbnail] = await runAllToEnd<[Buffer, MadeThumbnail]>([
     makeImage(image, size, { format: 'webp', source }),
     makeThumbnail(image, size, source),
   ]);

@@ -1,6 +1,6 @@
 import type pg from 'pg';
+import { dryRunMovements } from '../ledger/dry-run.ts';
 import type { Booked, Movement, Movements } from '../ledger/movements.ts';
-import { tryMovements } from '../ledger/trial.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
@@ -38,6 +38,6 @@ export class CorrectionsStore {
       return { ...booked, row, debt: nanoUsd(reversal?.debt ?? 0n) };
     };
     const { money } = this.#cells.of(accountId);
-    return isTrial ? tryMovements(money, work) : work(this.#movements, money);
+    return isTrial ? dryRunMovements(money, work) : work(this.#movements, money);
   }
 }

@@ -13,7 +13,7 @@ export interface ClusterOptions {
   /** Number of processes, at least two. */
   readonly processes: number;
   /** Time until processes that were asked to stop are killed, in ms. */
-  readonly leaveMs: number;
+  readonly shutdownMs: number;
   /** Path of the Unix socket that they listen on; null if none. */
   readonly listenSocket: string | null;
   readonly log: Logger;
@@ -24,7 +24,7 @@ export interface ClusterOptions {
  * round-robin: left to the kernel, keep-alive connections of proxies pile up at a few processes (38, 26, 0 and 0 of 64 in a run with four).
  * Forwards each signal to the processes once.
  */
-export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: ClusterOptions): void {
+export function keepApiProcesses({ processes, shutdownMs, listenSocket, log }: ClusterOptions): void {
   if (listenSocket !== null) {
     // may be left over from a killed run; removed here because a restarted process must not remove the socket the others serve
     rmSync(listenSocket, { force: true });
@@ -54,7 +54,7 @@ export function keepApiProcesses({ processes, leaveMs, listenSocket, log }: Clus
     }
   };
   process.on('SIGHUP', () => tellAll({ type: 'reload' }));
-  shutDownOnce(leaveMs, log, async () => {
+  shutDownOnce(shutdownMs, log, async () => {
     tellAll({ type: 'leave' });
     await keeper.leave();
   });

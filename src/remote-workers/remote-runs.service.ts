@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RunPolicy } from '../catalog/run-policy.ts';
 import type { EngineRequest } from '../engines/engine.types.ts';
-import type { WorkerIdentity } from '../http/callers/worker-door.types.ts';
+import type { WorkerIdentity } from '../http/callers/worker-authenticator.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId } from '../lib/ids.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
@@ -13,16 +13,16 @@ import type { TaskDispatchStore } from '../tasks/task-dispatch.store.ts';
 import type { EngineRun, TaskEndings } from '../tasks/task-endings.ts';
 import type { GeneratedRun } from '../tasks/tasks.types.ts';
 import type { WorkerReport, WorkersStore } from '../tasks/workers.store.ts';
-import type { ClaimDesk } from './claim-desk.ts';
+import type { ClaimDispatcher } from './claim-dispatcher.ts';
 import type { HeldRun, HeldRunsStore, Holder } from './held-runs.store.ts';
 import type { OutputUploads, UploadPart, UploadState } from './output-uploads.ts';
 import { REMOTE_LEASES } from './remote-leases.ts';
 import type { StepBody } from './worker-api.schema.ts';
-import type { TokenDoor } from './worker-door.ts';
+import type { TokenWorkerAuthenticator } from './worker-authenticator.ts';
 
 export interface RemoteRunsParts {
-  readonly door: Pick<TokenDoor, 'isStillOpen'>;
-  readonly desk: Pick<ClaimDesk, 'claim' | 'putBack'>;
+  readonly door: Pick<TokenWorkerAuthenticator, 'isStillOpen'>;
+  readonly desk: Pick<ClaimDispatcher, 'claim' | 'putBack'>;
   readonly held: Pick<HeldRunsStore, 'find' | 'held'>;
   readonly claims: Pick<
     TaskClaimsStore,

@@ -1,6 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
-import { newWorkerSecret, workerSecretHash } from './worker-door.ts';
+import { newWorkerSecret, workerSecretHash } from './worker-authenticator.ts';
 import type { WorkerTokenRow, WorkerTokensStore } from './worker-tokens.store.ts';
 
 export interface CreatedWorkerToken {

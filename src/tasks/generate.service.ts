@@ -9,12 +9,12 @@ import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine, stopRun } from './engine-run.ts';
 import type { AttemptOutcome, GenerateDependencies, GenerateSettings } from './generate.types.ts';
-import { NoRoomError, WITHOUT_ROOM } from './gpu-rooms.ts';
+import { AFTER_GPU_MEMORY_SHORTAGE, GpuMemoryUnavailableError } from './gpu-memory-gate.ts';
 import type { Lease } from './lease-keeper.ts';
 import { deleteRaw, storeRaw } from './raw-outputs.ts';
 import { INTERRUPTIONS_MAX } from './retry-policy.ts';
 import { engineRunOf, RunFailures } from './run-failures.ts';
-import { AFTER_STORAGE_OUTAGE, isStorageOutage, overdueError, StorageWaitError } from './storage-patience.ts';
+import { AFTER_STORAGE_OUTAGE, isStorageOutage, overdueError, StorageWaitError } from './storage-retry.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';
@@ -108,7 +108,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     }
   }
 
-  /** Waits a little for GPU memory. Throws NoRoomError when there is none: another host may have some sooner. */
+  /** Waits a little for GPU memory. Throws GpuMemoryUnavailableError when there is none: another host may have some sooner. */
   async #enterRoom({ task, lease }: Attempt<Task>): Promise<() => void> {
     const { rooms } = this.#dependencies;
     if (!rooms?.isShared(task.pool)) {
@@ -117,7 +117,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     const waitMs = this.#settings.roomWaitMs ?? ROOM_WAIT_MS;
     const signal = AbortSignal.any([lease.signal, AbortSignal.timeout(waitMs)]);
     return await rooms.take(task.pool, signal).catch((error: unknown) => {
-      throw lease.signal.aborted ? error : new NoRoomError();
+      throw lease.signal.aborted ? error : new GpuMemoryUnavailableError();
     });
   }
 
@@ -199,8 +199,8 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     if (reason) {
       return await this.#afterAbort(attempt, reason, error instanceof StorageWaitError);
     }
-    if (error instanceof NoRoomError) {
-      await this.#dependencies.claims.giveBack({ ...giveBackOf(task), ...WITHOUT_ROOM });
+    if (error instanceof GpuMemoryUnavailableError) {
+      await this.#dependencies.claims.giveBack({ ...giveBackOf(task), ...AFTER_GPU_MEMORY_SHORTAGE });
       return { result: 'returned' };
     }
     if (isStorageOutage(error)) {

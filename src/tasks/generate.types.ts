@@ -3,10 +3,10 @@ import type { EnginePools, EngineRequest } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { EngineRests } from './engine-rests.ts';
-import type { GpuRooms } from './gpu-rooms.ts';
+import type { GpuMemoryGate } from './gpu-memory-gate.ts';
 import type { InPlaceRuns } from './in-place.service.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { StoragePatience } from './storage-patience.ts';
+import type { StorageRetry } from './storage-retry.ts';
 import type { ClaimedRun, ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { EndingFence, EngineRun } from './task-endings.ts';
 
@@ -57,13 +57,13 @@ export interface GenerateDependencies<Task extends ClaimedRun = ClaimedTask> {
   readonly engines: EnginePools;
   readonly rests: EngineRests;
   /** Absent when no GPU is shared. */
-  readonly rooms?: Pick<GpuRooms, 'isShared' | 'take'>;
+  readonly rooms?: Pick<GpuMemoryGate, 'isShared' | 'take'>;
   /** Returns how the runs of a task are retried. */
   readonly policyOf: (task: Task) => AttemptPolicy;
   /** Returns what the route of a task adds to its order. */
   readonly extraOf?: ((task: Task) => EngineRequest['extra']) | undefined;
   readonly storage: Pick<Storage, 'putFile' | 'delete'>;
-  readonly patience: StoragePatience;
+  readonly patience: StorageRetry;
   /** Absent when this process leaves post-processing to others. */
   readonly inPlace?: InPlaceRuns<Task> | undefined;
   /** Called after every run with `ok` or the reason it failed, and its duration in ms. */

@@ -1,9 +1,9 @@
 import type { EngineOutput } from '../engines/engine.types.ts';
+import { LiveSet } from '../lib/live-set.ts';
 import type { Logger } from '../lib/logger.ts';
-import { Roster } from '../lib/roster.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Lease } from './lease-keeper.ts';
-import { StorageWaitError } from './storage-patience.ts';
+import { StorageWaitError } from './storage-retry.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';
 import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
@@ -42,7 +42,7 @@ export class InPlaceService implements InPlaceRuns<ClaimedTask> {
   readonly #finisher: Pick<TaskFinisher, 'finish'>;
   readonly #settings: InPlaceSettings;
   readonly #log: Logger;
-  readonly #running = new Roster<Promise<unknown>>();
+  readonly #running = new LiveSet<Promise<unknown>>();
   readonly #places: Semaphore;
   #bytesInHand = 0;
 

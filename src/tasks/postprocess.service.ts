@@ -10,9 +10,9 @@ import {
   AFTER_STORAGE_OUTAGE,
   isStorageOutage,
   overdueError,
-  type StoragePatience,
+  type StorageRetry,
   StorageWaitError,
-} from './storage-patience.ts';
+} from './storage-retry.ts';
 import { abortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { TaskEndings } from './task-endings.ts';
@@ -25,7 +25,7 @@ export interface PostprocessDependencies {
   readonly leases: LeaseKeeper;
   readonly endings: TaskEndings;
   readonly storage: Storage;
-  readonly patience: StoragePatience;
+  readonly patience: StorageRetry;
   readonly finisher: Pick<TaskFinisher, 'finish'>;
 }
 

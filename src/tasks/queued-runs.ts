@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from './generate.types.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { LoadedModels } from './loaded-models.ts';
-import type { PreferringClaims } from './preferring-claims.ts';
+import type { ModelAffinityClaims } from './model-affinity-claims.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
 
 /** The outcome of a job, and the task that it ran if that is not the one it names. */
@@ -10,7 +10,7 @@ export interface QueuedOutcome extends AttemptOutcome {
 }
 
 export interface QueuedRunsParts {
-  readonly claims: Pick<PreferringClaims, 'claim'>;
+  readonly claims: Pick<ModelAffinityClaims, 'claim'>;
   readonly leases: Pick<LeaseKeeper, 'leaseMs'>;
   readonly loaded: Pick<LoadedModels, 'began' | 'of'>;
   readonly generate: { run(task: ClaimedTask, signal: AbortSignal): Promise<AttemptOutcome> };

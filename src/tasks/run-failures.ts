@@ -17,13 +17,13 @@ import type {
   RunEndings,
 } from './generate.types.ts';
 import { MisconfiguredModels } from './misconfigured-models.ts';
-import { PoolPatience } from './pool-patience.ts';
+import { PutOffTracker } from './put-off-tracker.ts';
+import { redactForOperators } from './redact-for-operators.ts';
 import { backoffMs, INTERRUPTIONS_MAX } from './retry-policy.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { type EngineRun, toAttempt } from './task-endings.ts';
 import { taskFields } from './task-fields.ts';
 import type { ReturnedTask } from './tasks.types.ts';
-import { wordsForOperators } from './upstream-words.ts';
 
 /** A failed run and what is known about it. */
 export interface FailedRun<Task extends ClaimedRun = ClaimedTask> {
@@ -69,7 +69,7 @@ type Return = Omit<ReturnedTask, 'id' | 'attempt' | 'reason'>;
  */
 export class RunFailures<Task extends ClaimedRun> {
   readonly #dependencies: RunFailuresDependencies<Task>;
-  readonly #patience = new PoolPatience(Date.now);
+  readonly #patience = new PutOffTracker(Date.now);
   readonly #misconfigured = new MisconfiguredModels(Date.now);
 
   constructor(dependencies: RunFailuresDependencies<Task>) {
@@ -222,7 +222,7 @@ export class RunFailures<Task extends ClaimedRun> {
 }
 
 function wordsOf({ failure, request }: Pick<FailedRun, 'failure' | 'request'>): string | undefined {
-  return failure.said === undefined ? undefined : wordsForOperators(failure.said, request.prompt);
+  return failure.said === undefined ? undefined : redactForOperators(failure.said, request.prompt);
 }
 
 /** Returns the run for the settlement that ends its task. */

@@ -6,7 +6,7 @@ import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { newOwnedUuid } from '../lib/ids.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
-import { QueueRoom, type TaskQueue } from './queue-room.ts';
+import { QueueCapacity, type TaskQueue } from './queue-capacity.ts';
 import { storeParameters } from './task-parameters.ts';
 import type { TaskCatalog, TaskKind } from './tasks.types.ts';
 
@@ -17,7 +17,7 @@ export interface SubmitSettings {
   /** Returns how many tasks of an account may wait for one pool, unless the account has a limit of its own. */
   readonly queuedTasksMax: () => number;
   /** Throws AppError service_unavailable if none of these pools can make anything until an operator fixes it. */
-  readonly requireMended?: (pools: readonly string[]) => Promise<void>;
+  readonly requireWorkingPool?: (pools: readonly string[]) => Promise<void>;
   /** Called for every accepted order with the pools that can serve it. */
   readonly onOrder?: (pools: readonly string[]) => void;
 }
@@ -52,7 +52,7 @@ export interface SubmitContext {
 export class SubmitTaskService {
   readonly #ledger: Pick<Ledger, 'reserve'>;
   readonly #catalog: TaskCatalog;
-  readonly #room: QueueRoom;
+  readonly #room: QueueCapacity;
   readonly #settings: SubmitSettings;
 
   constructor(
@@ -63,7 +63,7 @@ export class SubmitTaskService {
   ) {
     this.#ledger = ledger;
     this.#catalog = catalog;
-    this.#room = new QueueRoom(queue);
+    this.#room = new QueueCapacity(queue);
     this.#settings = settings;
   }
 
@@ -80,7 +80,7 @@ export class SubmitTaskService {
    * Ledger.reserve throws.
    */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
-    await this.#settings.requireMended?.(order.model.pools);
+    await this.#settings.requireWorkingPool?.(order.model.pools);
     await this.#requireRoom(order.model.pool, context.principal);
     const id = context.generationId ?? newOwnedUuid(context.principal.accountId);
     try {

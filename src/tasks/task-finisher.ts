@@ -3,11 +3,11 @@ import type { FileContent } from '../lib/file-content.ts';
 import { MinInterval } from '../lib/min-interval.ts';
 import { nanoUsd } from '../lib/money.ts';
 import type { MediaOutput, PostprocessJob } from '../media/postprocess.ts';
-import { settleAll } from '../media/settle-all.ts';
+import { runAllToEnd } from '../media/run-to-end.ts';
 import type { Storage } from '../media/storage.types.ts';
 import { storageKey } from '../media/storage-key.ts';
 import type { Lease } from './lease-keeper.ts';
-import type { StoragePatience } from './storage-patience.ts';
+import type { StorageRetry } from './storage-retry.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
 import type { EndingOutcome, EngineRun, TaskEndings } from './task-endings.ts';
 import { readParameters, type TaskParameters } from './task-parameters.ts';
@@ -22,7 +22,7 @@ export interface FinisherDependencies {
   readonly reads: Pick<TaskReadsStore, 'findTask' | 'listOutputs'>;
   readonly endings: TaskEndings;
   readonly storage: Storage;
-  readonly patience: StoragePatience;
+  readonly patience: StorageRetry;
   readonly postprocess: MediaPostprocess;
 }
 
@@ -101,7 +101,7 @@ export class TaskFinisher {
     signal: AbortSignal,
   ): Promise<TaskOutput[]> {
     const stored = new Map<string, Promise<string>>();
-    return await settleAll<TaskOutput[]>(
+    return await runAllToEnd<TaskOutput[]>(
       files.map(async ({ index, variant, mediaType, sha256, content, ...facts }) => {
         const same = `${index}/${sha256}`;
         const file = { index, variant, mediaType, sha256, content };

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { classifyFailure } from '../ledger/failure-kind.ts';
-import { eachApart } from '../lib/each-apart.ts';
+import { forEachIsolated } from '../lib/for-each-isolated.ts';
 import { run } from '../store/statement.ts';
 import { accountsToRollUp, fillUsageDays, finishUsageDays } from './usage-days.sql.ts';
 
@@ -28,7 +28,7 @@ export class UsageDays {
     const rollUp = async ({ id }: { id: string }) => {
       days += await this.#rollUpAccount(id);
     };
-    await eachApart(accounts, rollUp, { onFailure: (_, error) => failures.push(error) });
+    await forEachIsolated(accounts, rollUp, { onFailure: (_, error) => failures.push(error) });
     if (failures.length > 0) {
       throw failures[0];
     }

@@ -12,7 +12,7 @@ let proven = 0;
 beforeAll(async () => {
   server = await startTestServer({
     failuresPerMinute: 20,
-    onProven: () => {
+    onAuthenticatedConnection: () => {
       proven += 1;
     },
   });

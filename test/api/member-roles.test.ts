@@ -1,6 +1,6 @@
 import { describedRoutes } from '../../ops/openapi-routes.ts';
 import { MEMBER_ROLES, type MemberRole } from '../../src/http/callers/member-role.ts';
-import type { MemberAct } from '../../src/http/kernel.ts';
+import type { MemberAction } from '../../src/http/request-pipeline.ts';
 import type { Route } from '../../src/http/route.ts';
 import { createAccount } from '../factories/account.ts';
 import { createMember, type TestMember } from '../factories/member.ts';
@@ -59,12 +59,12 @@ const routes: Route[] = describedRoutes()
     // what is asked is whether it begins: a body and an Idempotency-Key have tests of their own
     handle: async () => ({ status: 299, body: { data: 'in' } }),
   }));
-const acts: MemberAct[] = [];
+const acts: MemberAction[] = [];
 let server: TestServer;
 let members: Readonly<Record<MemberRole, TestMember>>;
 
 beforeAll(async () => {
-  server = await startTestServer({ routes, recordMemberAct: async (act) => void acts.push(act) });
+  server = await startTestServer({ routes, recordMemberAction: async (act) => void acts.push(act) });
   const { id } = await createAccount(server.database);
   const [owner, developer, viewer] = await Promise.all(
     MEMBER_ROLES.map((role) => createMember(server.database, id, role)),

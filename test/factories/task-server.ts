@@ -45,11 +45,11 @@ export interface TaskServer {
 
 const LIMITS = { requestsPerMinute: 1e7, tokensPerMinute: 1e10, concurrency: 1e4 };
 
-/** The routes of tasks and webhooks behind the real kernel. `key` is the bearer of calls that name none. */
+/** The routes of tasks and webhooks behind the real request pipeline. `key` is the bearer of calls that name none. */
 export async function startTaskServer({ database, stack }: TaskTest, key: string): Promise<TaskServer> {
   const cells = oneCell(database.database);
   const keys = new KeysStore(cells);
-  const kernel = {
+  const pipeline = {
     authenticator: new Authenticator({
       digest: secretHash,
       keys: new KeyCache((hashes) => keys.facts(hashes), systemClock),
@@ -73,8 +73,8 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     loopQueue: new EventLoopQueue(),
     requireFunds: async () => undefined,
     onAuthenticated: () => undefined,
-    recordMemberAct: async () => undefined,
-    onProven: () => undefined,
+    recordMemberAction: async () => undefined,
+    onAuthenticatedConnection: () => undefined,
   };
   const routes = [
     ...taskRoutes(stack.submits, stack.results),
@@ -83,7 +83,7 @@ export async function startTaskServer({ database, stack }: TaskTest, key: string
     ...openAiVideoRoutes(stack.submits, stack.tasks),
     ...webhookRoutes(stack.secrets, stack.deliveries),
   ];
-  const app = createHttpApp({ kernel, routes, aliases: fixedAliases(), trustedProxies: 0 });
+  const app = createHttpApp({ pipeline, routes, aliases: fixedAliases(), trustedProxies: 0 });
   const server = createHttpServer(app);
   const url = await listen(server);
   return {

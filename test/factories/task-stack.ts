@@ -27,19 +27,19 @@ import type { Database } from '../../src/store/database.ts';
 import { CancelTaskService } from '../../src/tasks/cancel-task.service.ts';
 import { EngineRests } from '../../src/tasks/engine-rests.ts';
 import { GenerateService } from '../../src/tasks/generate.service.ts';
-import { GpuRooms } from '../../src/tasks/gpu-rooms.ts';
+import { GpuMemoryGate } from '../../src/tasks/gpu-memory-gate.ts';
 import { InPlaceService, type InPlaceSettings } from '../../src/tasks/in-place.service.ts';
 import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts';
 import { LoadedModels } from '../../src/tasks/loaded-models.ts';
+import { ModelAffinityClaims } from '../../src/tasks/model-affinity-claims.ts';
 import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
 import { OverflowService } from '../../src/tasks/overflow.service.ts';
 import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
-import { PreferringClaims } from '../../src/tasks/preferring-claims.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
 import { QueuedRuns } from '../../src/tasks/queued-runs.ts';
-import { requireMended } from '../../src/tasks/require-mended.ts';
+import { requireWorkingPool } from '../../src/tasks/require-working-pool.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
-import { StoragePatience } from '../../src/tasks/storage-patience.ts';
+import { StorageRetry } from '../../src/tasks/storage-retry.ts';
 import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
 import { SweepService } from '../../src/tasks/sweep.service.ts';
 import { TaskAffinityStore } from '../../src/tasks/task-affinity.store.ts';
@@ -164,13 +164,13 @@ export async function createTaskStack(options: TaskStackOptions) {
   const catalog = options.catalog ?? TASK_CATALOG;
   const timeoutMs = options.runTimeoutMs ?? 60_000;
   const rests = new EngineRests(engines, log, { probeMs: 100, answerMs: 1_000 });
-  const rooms = new GpuRooms({
+  const rooms = new GpuMemoryGate({
     totals: new Map([[0, 24_000]]),
     free: async (pool) => await engines.find(pool)?.freeMemory?.(AbortSignal.timeout(1_000)),
     log,
   });
   rooms.renew(options.gpuShares ?? []);
-  const patience = new StoragePatience(log);
+  const patience = new StorageRetry(log);
   const finisher = new TaskFinisher({
     ...{ reads, endings, storage, patience },
     postprocess: options.postprocess ?? copyThrough,
@@ -187,7 +187,7 @@ export async function createTaskStack(options: TaskStackOptions) {
   const verifier = new LedgerVerifier(pool);
   const services = {
     generate: new QueuedRuns({
-      claims: new PreferringClaims(claims, new TaskAffinityStore(cells), options.patienceMs),
+      claims: new ModelAffinityClaims(claims, new TaskAffinityStore(cells), options.patienceMs),
       loaded: options.loaded ?? new LoadedModels(engines, rests),
       ...{ leases, generate, worker },
     }),
@@ -253,7 +253,7 @@ export async function createTaskStack(options: TaskStackOptions) {
     published,
     submits: new SubmitTaskService(ledger, catalog, reads, {
       queuedTasksMax: () => 1_000,
-      requireMended: requireMended(() => parts.workers.misconfigured()),
+      requireWorkingPool: requireWorkingPool(() => parts.workers.misconfigured()),
     }),
     tasks: new TasksService(reads, retentionStore, estimates, storage, waiter, systemClock),
     cancels: new CancelTaskService({

@@ -92,7 +92,7 @@ export interface GatewayOptions {
   readonly books?: { readonly ledger: Ledger; readonly caller: Caller };
 }
 
-/** The invocation routes behind the smallest kernel that can carry them. */
+/** The invocation routes behind the smallest request pipeline that can carry them. */
 export class Gateway {
   readonly ledger: MemoryLedger;
   readonly service: InvocationService;

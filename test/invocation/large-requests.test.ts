@@ -5,7 +5,7 @@ import { chatRequestToMessages } from '../../src/invocation/dialects/chat-reques
 import { PLAIN_RULES } from '../../src/invocation/dialects/model-rules.ts';
 import { isStrictSchema } from '../../src/invocation/dialects/strict-schema.ts';
 import { translateRequest } from '../../src/invocation/dialects/translate-request.ts';
-import { unsaidMembers } from '../../src/invocation/dialects/unsaid-members.ts';
+import { untranslatedMembers } from '../../src/invocation/dialects/untranslated-members.ts';
 import { inputContent } from '../../src/invocation/input-content.ts';
 import { messagesRequest } from '../../src/invocation/messages.schema.ts';
 import { applyRequestPolicy } from '../../src/invocation/request-policy.ts';
@@ -128,7 +128,7 @@ describe('in steps', () => {
       const more = { maxOutputTokens: 1, reasoning: true, rules: PLAIN_RULES, betas: [] };
       const translation = { from: dialect, to, native: asked.native, ...more };
       const outgoing = watch.run(`translate to ${to}`, translateRequest(body, translation));
-      watch.run(`unsaid in ${to}`, unsaidMembers(body, translation));
+      watch.run(`unsaid in ${to}`, untranslatedMembers(body, translation));
       watch.run('take apart', inputContent(outgoing));
       watch.run('write', jsonInSteps(outgoing));
     }

@@ -4,7 +4,7 @@ import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import type { EngineRequest } from '../../src/engines/engine.types.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { oneCell } from '../../src/store/cells.ts';
-import { PreferringClaims } from '../../src/tasks/preferring-claims.ts';
+import { ModelAffinityClaims } from '../../src/tasks/model-affinity-claims.ts';
 import { TaskAffinityStore } from '../../src/tasks/task-affinity.store.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
 import { ScriptedEngine } from '../factories/task-engine.ts';
@@ -80,13 +80,13 @@ async function dispatch(limit = 100): Promise<string[]> {
   return (await it.stack.dispatch.queued('gpu').take(limit, 60_000)).map(({ id }) => id);
 }
 
-function claimsWith(patienceMs: number): PreferringClaims {
+function claimsWith(patienceMs: number): ModelAffinityClaims {
   const affinity = new TaskAffinityStore(oneCell(it.database.database));
-  return new PreferringClaims(it.stack.claims, affinity, patienceMs);
+  return new ModelAffinityClaims(it.stack.claims, affinity, patienceMs);
 }
 
 /** The model that a worker with these loaded gets in the turn of a task. */
-async function claimed(claims: PreferringClaims, taskId: string, loaded: readonly string[]) {
+async function claimed(claims: ModelAffinityClaims, taskId: string, loaded: readonly string[]) {
   const task = await claims.claim({ taskId, worker: 'host.1', leaseMs: 60_000, pool: 'gpu', loaded });
   return task?.model.replace('acme/', '');
 }

@@ -3,7 +3,7 @@ import type * as ForwardedStream from '../../src/invocation/forward-stream.ts';
 import type * as InputContent from '../../src/invocation/input-content.ts';
 import type * as InputEstimate from '../../src/invocation/input-estimate.ts';
 import type * as UpstreamSignal from '../../src/invocation/upstream-signal.ts';
-import type * as UsageJudgement from '../../src/invocation/usage-judgement.ts';
+import type * as UsageJudgement from '../../src/invocation/usage-judgment.ts';
 import { NO_USAGE } from '../../src/lib/usage.ts';
 import { without } from '../../src/providers/json.ts';
 
@@ -65,7 +65,7 @@ const MUTANTS: readonly MeteringMutant[] = [
   {
     name: 'empty means free: an answer without text is not charged',
     plant: () =>
-      replace<typeof UsageJudgement>('../../src/invocation/usage-judgement.ts', ({ judgeUsage }) => ({
+      replace<typeof UsageJudgement>('../../src/invocation/usage-judgment.ts', ({ judgeUsage }) => ({
         judgeUsage: (evidence) =>
           evidence.outputLength === 0
             ? { usage: NO_USAGE, source: 'none', absurd: false }

@@ -82,7 +82,7 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
   },
   {
     name: 'cut: the charge passes the cap',
-    of: 'src/invocation/usage-judgement.ts',
+    of: 'src/invocation/usage-judgment.ts',
     replace: 'Math.min(evidence.outputTokens(), evidence.outputMax)',
     by: 'evidence.outputTokens()',
     caughtBy: 'an event of 1 MB on a cap of 1,000 tokens',

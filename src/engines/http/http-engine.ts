@@ -20,9 +20,9 @@ import {
 } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { toForm } from '../form-body.ts';
-import { HeldRuns } from '../held-runs.ts';
 import { type FiledAnswer, longCall, readFiled, spent } from '../long-call.ts';
 import { modelPath, modelPathMistake } from '../model-path.ts';
+import { PollableRuns } from '../pollable-runs.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize, withExtra } from '../request-fit.ts';
 import { toEngineError } from '../transport-failure.ts';
@@ -52,7 +52,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
   readonly capabilities: EngineCapabilities;
   readonly #answers = new ServiceAnswers(this.settings, this.http);
   /** Calls whose response is the result. */
-  readonly #held = new HeldRuns();
+  readonly #held = new PollableRuns();
 
   constructor(settings: HttpEngineSettings) {
     const key = settings.api_key === '' ? '' : `${settings.key_scheme} ${settings.api_key}`.trim();

@@ -12,8 +12,8 @@ import {
 } from '../engine.types.ts';
 import { failureOf, MALFORMED, NO_OUTPUT, RUN_LOST } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
-import { HeldRuns } from '../held-runs.ts';
 import { downloadPatiently, longCall, spent } from '../long-call.ts';
+import { PollableRuns } from '../pollable-runs.ts';
 import type { EngineKind } from '../registry.ts';
 import { UpstreamEngine } from '../upstream-engine.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
@@ -37,7 +37,7 @@ export const openAiKind: EngineKind = {
 /** Generates each image with one long call held in this process, and videos as jobs of the upstream. Neither accepts a caller-chosen id. */
 export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
   readonly capabilities = capabilitiesOf(this.settings);
-  readonly #images = new HeldRuns();
+  readonly #images = new PollableRuns();
   readonly #videos = new VideoJobs(this.http, this.settings);
 
   constructor(settings: OpenAiSettings) {
@@ -61,13 +61,13 @@ export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
   }
 
   async poll(reference: string, _request: EngineRequest, context: EngineContext): Promise<EngineStatus> {
-    return HeldRuns.owns(reference)
+    return PollableRuns.owns(reference)
       ? await this.#images.poll(reference, context.signal)
       : await this.#videos.poll(reference, context);
   }
 
   async collect(reference: string, _request: EngineRequest, context: EngineContext): Promise<EngineOutput[]> {
-    if (!HeldRuns.owns(reference)) {
+    if (!PollableRuns.owns(reference)) {
       return await this.#videos.collect(reference, context);
     }
     const file = this.#images.take(reference);
@@ -78,7 +78,7 @@ export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
   }
 
   async cancel(reference: string): Promise<'requested' | 'unsupported'> {
-    if (!HeldRuns.owns(reference)) {
+    if (!PollableRuns.owns(reference)) {
       return await this.#videos.cancel(reference);
     }
     await this.#images.cancel(reference);

@@ -1,4 +1,4 @@
-import { Arrivals } from '../../lib/arrivals.ts';
+import { ConnectionArrivals } from '../../lib/connection-arrivals.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 
 /** One call that is about to begin. */
@@ -73,7 +73,7 @@ const WRONG_PEAK_DECAY = 0.7;
 export class CallPacer {
   readonly #options: PacerOptions;
   readonly #queue = new FairQueue<PacedCall & { readonly since: number }>();
-  readonly #arrivals: Arrivals;
+  readonly #arrivals: ConnectionArrivals;
   #perTurn = 1;
   #credit = 1;
   /** Time of the last turn; undefined while turns are not watched. */
@@ -96,7 +96,7 @@ export class CallPacer {
 
   constructor(options: PacerOptions) {
     this.#options = options;
-    this.#arrivals = new Arrivals(options.now);
+    this.#arrivals = new ConnectionArrivals(options.now);
   }
 
   /** Number of waiting calls. */

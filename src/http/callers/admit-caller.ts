@@ -1,12 +1,12 @@
 import { AppError } from '../../lib/errors.ts';
 import { publicId } from '../../lib/ids.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Kernel } from '../kernel.ts';
 import type { RateCall } from '../limits/rate-limiter.ts';
+import type { RequestPipeline } from '../request-pipeline.ts';
 import type { Principal, Route } from '../route.ts';
 import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './browser-session.ts';
 import { isRecorded, requireMemberRole } from './member-role.ts';
-import type { WorkerIdentity } from './worker-door.types.ts';
+import type { WorkerIdentity } from './worker-authenticator.types.ts';
 
 export interface AdmittedCaller {
   /** Undefined on public and operator routes. */
@@ -32,27 +32,31 @@ const NOBODY: AdmittedCaller = {
 const WORKER_CALLS = { requestsPerMinute: 30_000, tokensPerMinute: 1, concurrency: 1 };
 
 /** Authenticates and authorizes the caller by the matched route object itself, then counts the call toward its rate limits. */
-export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchange): Promise<AdmittedCaller> {
+export async function admitCaller(
+  pipeline: RequestPipeline,
+  route: Route,
+  exchange: Exchange,
+): Promise<AdmittedCaller> {
   const { request, response } = exchange;
   const address = request.ip ?? '';
   if (route.access === 'public') {
     return NOBODY;
   }
   if (route.access === 'operator') {
-    const signedIn = await kernel.operatorBrowsers.operatorOf(request.headers, route.method);
-    const operator = signedIn ?? kernel.authenticator.operator(request.headers, address);
-    kernel.onProven(request.socket);
+    const signedIn = await pipeline.operatorBrowsers.operatorOf(request.headers, route.method);
+    const operator = signedIn ?? pipeline.authenticator.operator(request.headers, address);
+    pipeline.onAuthenticatedConnection(request.socket);
     return { ...NOBODY, operator };
   }
   if (route.access === 'worker') {
-    return await admitWorker(kernel, exchange, address);
+    return await admitWorker(pipeline, exchange, address);
   }
-  const { principal, session } = await identify(kernel, route, exchange);
+  const { principal, session } = await identify(pipeline, route, exchange);
   exchange.facts.accountId = publicId('account', principal.accountId);
   exchange.facts.apiKeyHash = principal.keyHash;
-  kernel.onAuthenticated(principal);
-  kernel.onProven(request.socket);
-  const ticket = await kernel.rateLimiter.admit(
+  pipeline.onAuthenticated(principal);
+  pipeline.onAuthenticatedConnection(request.socket);
+  const ticket = await pipeline.rateLimiter.admit(
     {
       ...allowanceOf(route, principal, session),
       concurrent: route.access === 'inference' && route.method === 'post',
@@ -72,8 +76,8 @@ export async function admitCaller(kernel: Kernel, route: Route, exchange: Exchan
     response.once('close', () => ticket.finish());
   }
   requireRole(route, principal);
-  requireRecentLogin(kernel, route, session);
-  await recordAct(kernel, route, principal, exchange);
+  requireRecentLogin(pipeline, route, session);
+  await recordAct(pipeline, route, principal, exchange);
   const reportTokens = (tokens: number) => ticket.reportTokens(tokens);
   return { ...NOBODY, principal, session, reportTokens };
 }
@@ -93,12 +97,12 @@ function allowanceOf(
 }
 
 async function admitWorker(
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   { request, response }: Exchange,
   address: string,
 ): Promise<AdmittedCaller> {
-  const worker = await kernel.workers.identify(request.headers, address);
-  kernel.onProven(request.socket);
+  const worker = await pipeline.workers.identify(request.headers, address);
+  pipeline.onAuthenticatedConnection(request.socket);
   const call = {
     keyId: worker.tokenId,
     accountId: `worker:${worker.tokenId}`,
@@ -107,12 +111,12 @@ async function admitWorker(
     bodyBytes: 0,
     isGone: () => response.destroyed,
   };
-  await kernel.rateLimiter.admit(call, () => undefined);
+  await pipeline.rateLimiter.admit(call, () => undefined);
   return { ...NOBODY, worker };
 }
 
 async function identify(
-  { authenticator, sessions }: Kernel,
+  { authenticator, sessions }: RequestPipeline,
   route: Route,
   { request }: Exchange,
 ): Promise<{ principal: Principal; session: PresentedSession | undefined }> {
@@ -125,7 +129,11 @@ async function identify(
 }
 
 /** Throws AppError login_too_old for an old sign-in: a browser left open must not be enough to create a key or lock its owner out. */
-function requireRecentLogin({ clock }: Kernel, route: Route, session: PresentedSession | undefined): void {
+function requireRecentLogin(
+  { clock }: RequestPipeline,
+  route: Route,
+  session: PresentedSession | undefined,
+): void {
   if (session && route.recentLogin && clock.now() - session.createdAtMs > RECENT_LOGIN_MS) {
     throw new AppError('login_too_old', 'sign in again: this needs a sign-in within the last 15 minutes');
   }
@@ -141,7 +149,7 @@ function requireRole(route: Route, principal: Principal): void {
 
 /** Records the act before it is carried out, so that no change by a member is missing from the audit log. */
 async function recordAct(
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   route: Route,
   { member, accountId }: Principal,
   { request, requestId }: Exchange,
@@ -149,7 +157,7 @@ async function recordAct(
   if (member && isRecorded(route)) {
     const { operationId } = route;
     const [path = ''] = request.originalUrl.split('?');
-    await kernel.recordMemberAct({
+    await pipeline.recordMemberAction({
       member,
       accountId,
       operationId,

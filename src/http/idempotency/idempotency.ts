@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { AccountPlaces } from '../../lib/account-places.ts';
+import { AccountConcurrency } from '../../lib/account-concurrency.ts';
 import { AppError } from '../../lib/errors.ts';
 import { publicId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -69,7 +69,7 @@ export function idempotencyKey(header: string | readonly string[] | undefined): 
 /** Runs a call once, however often it is repeated: a repeated request gets the first answer, or an error that says why not. */
 export class Idempotency {
   /** Calls that continue after their clients left. */
-  readonly goingOn = new AccountPlaces(GOING_ON_PER_ACCOUNT);
+  readonly goingOn = new AccountConcurrency(GOING_ON_PER_ACCOUNT);
   readonly #store: IdempotencyStore;
   readonly #cipher: AnswerCipher;
   readonly #log: Logger;

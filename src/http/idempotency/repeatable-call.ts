@@ -3,7 +3,7 @@ import { newOwnedUuid, newUuid, ownedByRequest, uuidTimeMs } from '../../lib/ids
 import { StopController, type StopSignal } from '../../lib/stop-signal.ts';
 import type { Exchange } from '../exchange.ts';
 import { FieldError } from '../input/field-error.ts';
-import type { Kernel } from '../kernel.ts';
+import type { RequestPipeline } from '../request-pipeline.ts';
 import type { Route } from '../route.ts';
 import {
   fingerprint,
@@ -92,14 +92,14 @@ export function repeatableOf(
  * grace period. A stream cannot be fetched twice and is aborted.
  */
 export async function beginCall(
-  kernel: Kernel,
+  pipeline: RequestPipeline,
   route: Route,
   exchange: Exchange,
   { accountId: caller, repeatable }: CallOrigin,
   body: unknown,
 ): Promise<OpenCall | RecordedAnswer> {
   const departure = departureOf(exchange);
-  const nowMs = kernel.clock.now();
+  const nowMs = pipeline.clock.now();
   const generationId = caller === undefined ? newUuid(nowMs) : newGenerationId(exchange, caller, nowMs);
   const isStream = route.response.stream !== undefined && asksForStream(body);
   if (!repeatable || (isStream && repeatable.key === undefined)) {
@@ -113,11 +113,11 @@ export async function beginCall(
     generationId,
   };
   if (key !== undefined) {
-    const begun = await kernel.idempotency.begin({ ...call, key }, isStream ? undefined : departure);
-    return 'body' in begun ? begun : withKey(kernel, accountId, begun, departure, isStream);
+    const begun = await pipeline.idempotency.begin({ ...call, key }, isStream ? undefined : departure);
+    return 'body' in begun ? begun : withKey(pipeline, accountId, begun, departure, isStream);
   }
-  const joined = retries > 0 ? await kernel.idempotency.join(call, departure) : undefined;
-  return joined ?? joinable(kernel, call, departure);
+  const joined = retries > 0 ? await pipeline.idempotency.join(call, departure) : undefined;
+  return joined ?? joinable(pipeline, call, departure);
 }
 
 /**
@@ -146,7 +146,7 @@ function givenUp(generationId: string, signal: StopSignal): OpenCall {
 }
 
 function withKey(
-  { idempotency }: Kernel,
+  { idempotency }: RequestPipeline,
   accountId: string,
   keyed: KeyedCall,
   departure: StopSignal,
@@ -177,7 +177,7 @@ function withKey(
 }
 
 /** Returns a call that its SDK may repeat without an Idempotency-Key. */
-function joinable({ idempotency }: Kernel, call: RepeatableCall, departure: StopSignal): OpenCall {
+function joinable({ idempotency }: RequestPipeline, call: RepeatableCall, departure: StopSignal): OpenCall {
   const wanted = new StopController();
   let left: Promise<LeftCall | undefined> | undefined;
   let watch: NodeJS.Timeout | undefined;

@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 import { newUuid } from '../../lib/ids.ts';
-import { PlaceLine } from './place-line.ts';
+import { ConcurrencyQueue } from './concurrency-queue.ts';
 import {
   type OwnRateLimits,
   type RateDecision,
@@ -37,9 +37,9 @@ const BYTES_PER_TOKEN = 4;
 export class RateLimiter {
   readonly #store: RateStore;
   readonly #limits: () => RateLimits;
-  readonly #line: PlaceLine;
+  readonly #line: ConcurrencyQueue;
 
-  constructor(store: RateStore, limits: () => RateLimits, line = new PlaceLine()) {
+  constructor(store: RateStore, limits: () => RateLimits, line = new ConcurrencyQueue()) {
     this.#store = store;
     this.#limits = limits;
     this.#line = line;

@@ -276,7 +276,7 @@ function answerHeaders(route: Route): JsonSchema {
   };
 }
 
-/** Returns the schema of a success as it is sent: on `data` routes, with the request id that the kernel adds. */
+/** Returns the schema of a success as it is sent: on `data` routes, with the request id that the request pipeline adds. */
 function answerSchema(route: Route, schemas: SchemaRegistry): JsonSchema {
   const schema = schemas.convert(route.response.schema, 'output');
   if (route.envelope !== 'data' || typeof schema.properties !== 'object') {

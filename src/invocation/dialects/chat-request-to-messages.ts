@@ -69,7 +69,7 @@ function isMeant(value: unknown): boolean {
  * Returns the chat request members that are left out because of thinking: sampling settings when the model thinks, reasoning settings
  * when it cannot.
  */
-export function unsaidThinking(body: JsonObject, maxOutputTokens: number, rules: ModelRules): string[] {
+export function untranslatedThinking(body: JsonObject, maxOutputTokens: number, rules: ModelRules): string[] {
   if (thinkingOf(body, maxOutputTokens) === undefined) {
     return [];
   }

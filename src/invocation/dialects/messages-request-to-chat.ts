@@ -16,7 +16,7 @@ export interface ChatTarget {
   /** Whether the model reasons. Other models reject `reasoning_effort`. */
   readonly reasoning: boolean;
   /** See ModelRules. */
-  readonly wantsThoughts: boolean;
+  readonly needsReasoningBack: boolean;
   readonly stopsMax: number;
 }
 
@@ -102,7 +102,7 @@ function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): 
     role: 'assistant',
     content: text === '' ? null : text,
     tool_calls: calls.length === 0 ? undefined : calls,
-    reasoning_content: target.wantsThoughts && calls.length > 0 ? thoughtsOf(blocks) : undefined,
+    reasoning_content: target.needsReasoningBack && calls.length > 0 ? thoughtsOf(blocks) : undefined,
   });
   return [message];
 }

@@ -16,7 +16,7 @@ export interface ModelRules {
   /** Required form of tool call ids. */
   readonly toolIds: ToolIdForm;
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
-  readonly wantsThoughts: boolean;
+  readonly needsReasoningBack: boolean;
   /** Whether it is known to reason, for the Responses dialect. */
   readonly reasons: boolean;
   /** Maximum number of stop sequences. */
@@ -43,7 +43,7 @@ const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
 const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
 
 /** Models whose servers want `reasoning_content` back within a tool loop. */
-const THINKS_ALOUD = /deepseek|kimi|glm-/;
+const RETURNS_REASONING = /deepseek|kimi|glm-/;
 
 const byRoute = new WeakMap<ModelRoute, ModelRules>();
 
@@ -76,7 +76,7 @@ export const PLAIN_RULES: ModelRules = {
   thinking: 'budget',
   systemTurns: false,
   toolIds: 'any',
-  wantsThoughts: false,
+  needsReasoningBack: false,
   reasons: false,
   stopsMax: Number.POSITIVE_INFINITY,
 };
@@ -90,8 +90,8 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
     const drop = OPENAI_REASONING.test(model) ? SAMPLING : [];
-    const wantsThoughts = THINKS_ALOUD.test(model);
-    return { ...PLAIN_RULES, drop, toolIds, stopsMax, wantsThoughts, reasons: REASONS.test(model) };
+    const needsReasoningBack = RETURNS_REASONING.test(model);
+    return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, reasons: REASONS.test(model) };
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
   const from = (least: number) =>

@@ -11,7 +11,7 @@ const toChat = (body: object, reasoning = false) =>
   atOnce(
     messagesRequestToChat(
       { messages: [{ role: 'user', content: 'hi' }], ...body },
-      { maxOutputTokens: CAP, reasoning, wantsThoughts: false, stopsMax: 4 },
+      { maxOutputTokens: CAP, reasoning, needsReasoningBack: false, stopsMax: 4 },
     ),
   );
 

@@ -59,7 +59,7 @@ export function* translateRequest(body: JsonObject, translation: RequestTranslat
       : yield* messagesRequestToChat(body, {
           maxOutputTokens,
           reasoning,
-          wantsThoughts: rules.wantsThoughts,
+          needsReasoningBack: rules.needsReasoningBack,
           stopsMax: rules.stopsMax,
         });
   const chat = yield* fitting(translated, rules);

@@ -15,7 +15,7 @@ import { identifyContent } from '../../media/file-signature.ts';
 import { sizeInHeader } from '../../media/image-file.ts';
 import { coversRequest } from '../../media/media-limits.ts';
 import { askStep, type CheckFinding, type CheckStep, StepFailed, StepSkipped } from './check-step.ts';
-import { SeenRun } from './seen-run.ts';
+import { RecordedRun } from './recorded-run.ts';
 
 export interface EngineCheckPlan {
   readonly engine: Engine;
@@ -107,7 +107,7 @@ async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<CheckFinding>
 }
 
 async function askProgress(plan: EngineCheckPlan, run: Run): Promise<CheckFinding> {
-  const seen = new SeenRun();
+  const seen = new RecordedRun();
   const status = await pollToEnd(plan, requireBegun(run), run.request, seen);
   run.status = status;
   if (status.state !== 'succeeded') {
@@ -124,7 +124,7 @@ async function pollToEnd(
   { engine, runMs, folder }: EngineCheckPlan,
   reference: string,
   request: EngineRequest,
-  seen: SeenRun,
+  seen: RecordedRun,
 ): Promise<EngineStatus> {
   const signal = AbortSignal.timeout(runMs);
   const context = { folder, signal, onProgress: (fraction: number) => seen.told(fraction) };

@@ -25,11 +25,11 @@ import { createAnswerCipher } from '../../../src/http/idempotency/answer-cipher.
 import { IdempotencyStore } from '../../../src/http/idempotency/idempotency.store.ts';
 import { Idempotency, type IdempotencyTimes } from '../../../src/http/idempotency/idempotency.ts';
 import { BodyBytes } from '../../../src/http/input/body-bytes.ts';
-import type { Kernel } from '../../../src/http/kernel.ts';
+import { ConcurrencyQueue } from '../../../src/http/limits/concurrency-queue.ts';
 import { MemoryRateStore } from '../../../src/http/limits/memory-rate-store.ts';
-import { PlaceLine } from '../../../src/http/limits/place-line.ts';
 import { RateLimiter } from '../../../src/http/limits/rate-limiter.ts';
 import type { RateStore } from '../../../src/http/limits/rate-store.types.ts';
+import type { RequestPipeline } from '../../../src/http/request-pipeline.ts';
 import type { Route } from '../../../src/http/route.ts';
 import { KeysStore } from '../../../src/keys/keys.store.ts';
 import { LastUsedService } from '../../../src/keys/last-used.service.ts';
@@ -39,7 +39,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { EventLoopQueue } from '../../../src/lib/event-loop-queue.ts';
 import { createLogger, type Logger } from '../../../src/lib/logger.ts';
-import { TokenDoor } from '../../../src/remote-workers/worker-door.ts';
+import { TokenWorkerAuthenticator } from '../../../src/remote-workers/worker-authenticator.ts';
 import { WorkerTokensStore } from '../../../src/remote-workers/worker-tokens.store.ts';
 import { oneCell } from '../../../src/store/cells.ts';
 import { fixedAliases } from '../../factories/fixed-aliases.ts';
@@ -74,9 +74,9 @@ export interface ServerOptions {
   readonly log?: Logger;
   readonly aliases?: AliasNames;
   readonly corsOrigins?: readonly string[];
-  readonly requireFunds?: Kernel['requireFunds'];
-  readonly onProven?: Kernel['onProven'];
-  readonly recordMemberAct?: Kernel['recordMemberAct'];
+  readonly requireFunds?: RequestPipeline['requireFunds'];
+  readonly onAuthenticatedConnection?: RequestPipeline['onAuthenticatedConnection'];
+  readonly recordMemberAction?: RequestPipeline['recordMemberAction'];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
   /** Who documents are from. */
@@ -106,11 +106,11 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
   const lastUsed = new LastUsedService(keysStore, clock, log);
   const sessions: SessionsService = new SessionsService({
     store: new SessionsStore(cells),
-    authenticator: () => kernel.authenticator,
+    authenticator: () => pipeline.authenticator,
     clock,
     secure: false,
   });
-  const kernel: Kernel = createKernel(
+  const pipeline: RequestPipeline = createPipeline(
     { ...options, clock, log },
     { database, keyCache, lastUsed, catalog, sessions },
   );
@@ -128,7 +128,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
   });
   const registry = new Registry();
   const appOptions: AppOptions = {
-    kernel,
+    pipeline,
     paidRoutes: options.extraRoutes ?? [],
     account,
     billingRoutes: billing.routes,
@@ -146,7 +146,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     meta: {
       readiness: async () => ({ checks: { database: true }, optional: { redis: false } }),
       metrics: registry,
-      authenticator: kernel.authenticator,
+      authenticator: pipeline.authenticator,
       about: API_DESCRIPTION,
       // /docs must not depend on what happens to be built here
       viewerFolder: options.viewerFolder ?? join(mediaFolder, 'no-viewer'),
@@ -159,7 +159,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
     },
   };
   const routes = options.routes ?? allRoutes(appOptions);
-  const server = createHttpServer(createHttpApp({ kernel, routes, ...appOptions.surroundings }));
+  const server = createHttpServer(createHttpApp({ pipeline, routes, ...appOptions.surroundings }));
   const port = await listen(server);
   const url = `http://127.0.0.1:${port}`;
   return {
@@ -189,7 +189,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
   };
 }
 
-function createKernel(
+function createPipeline(
   options: ServerOptions & { clock: Clock; log: Logger },
   parts: {
     database: TestDatabase['database'];
@@ -198,7 +198,7 @@ function createKernel(
     catalog: { current: Catalog };
     sessions: SessionsService;
   },
-): Kernel {
+): RequestPipeline {
   const { clock, log } = options;
   const cipher = createAnswerCipher('a secret of the test installation');
   return {
@@ -212,11 +212,11 @@ function createKernel(
     }),
     sessions: parts.sessions,
     operatorBrowsers: { operatorOf: async () => undefined },
-    workers: new TokenDoor(new WorkerTokensStore(parts.database.money), clock),
+    workers: new TokenWorkerAuthenticator(new WorkerTokensStore(parts.database.money), clock),
     rateLimiter: new RateLimiter(
       options.rateStore ?? new MemoryRateStore(clock),
       () => parts.catalog.current.limits,
-      new PlaceLine(options.placeWaitMs),
+      new ConcurrencyQueue(options.placeWaitMs),
     ),
     idempotency: new Idempotency(
       new IdempotencyStore(oneCell(parts.database)),
@@ -231,8 +231,8 @@ function createKernel(
     loopQueue: new EventLoopQueue(),
     requireFunds: options.requireFunds ?? (async () => undefined),
     onAuthenticated: (principal) => parts.lastUsed.touch(principal.apiKeyId),
-    recordMemberAct: options.recordMemberAct ?? (async () => undefined),
-    onProven: options.onProven ?? (() => undefined),
+    recordMemberAction: options.recordMemberAction ?? (async () => undefined),
+    onAuthenticatedConnection: options.onAuthenticatedConnection ?? (() => undefined),
   };
 }
 

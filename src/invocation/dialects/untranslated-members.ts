@@ -1,0 +1,208 @@
+import { isStepOver, type Steps } from '../../lib/steps.ts';
+import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
+import { withoutLockedEdits } from './anthropic-betas.ts';
+import { untranslatedThinking } from './chat-request-to-messages.ts';
+import { claudeThinking } from './claude-request.ts';
+import { refusedMembers } from './model-rules.ts';
+import { isStrictSchema } from './strict-schema.ts';
+import { encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
+import type { RequestTranslation } from './translate-request.ts';
+
+/** Chat request members that messages can express. The others only tune the answer and are left out. */
+const EXPRESSIBLE_IN_MESSAGES = new Set([
+  'messages',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'stop',
+  'temperature',
+  'top_p',
+  'top_k',
+  'reasoning_effort',
+  'reasoning',
+  'user',
+  'modalities',
+  // can only be false here, because true is rejected
+  'logprobs',
+  'include_reasoning',
+]);
+
+/** Nested chat request members that messages cannot express, as paths. `[]` stands for every item of a list. */
+const UNSAID_IN_MESSAGES = [
+  'messages[].name',
+  'messages[].reasoning',
+  'messages[].reasoning_content',
+  'messages[].prefix',
+  'messages[].partial',
+  'messages[].tool_calls[].extra_content',
+  'messages[].tool_calls[].thought_signature',
+  'messages[].tool_calls[].function.thought_signature',
+  'messages[].content[].image_url.detail',
+];
+
+/** Chat request members that Responses can express. */
+const EXPRESSIBLE_IN_RESPONSES = new Set([
+  'messages',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'response_format',
+  'stop',
+  'temperature',
+  'top_p',
+  'reasoning_effort',
+  'reasoning',
+  'verbosity',
+  'prompt_cache_key',
+  'safety_identifier',
+  'user',
+  'modalities',
+  'logprobs',
+  'include_reasoning',
+]);
+
+/** Nested chat request members that Responses cannot express. */
+const UNSAID_IN_RESPONSES = [
+  'reasoning.max_tokens',
+  'messages[].name',
+  'messages[].reasoning',
+  'messages[].reasoning_content',
+  'messages[].prefix',
+  'messages[].partial',
+  'messages[].cache_control',
+  'messages[].content[].cache_control',
+  'messages[].tool_calls[].extra_content',
+  'messages[].tool_calls[].thought_signature',
+  'messages[].tool_calls[].function.thought_signature',
+  'tools[].cache_control',
+  'tools[].function.cache_control',
+];
+
+/** Nested messages request members that chat cannot express. */
+const UNSAID_IN_CHAT = [
+  'system[].cache_control',
+  'system[].citations',
+  'messages[].content[].cache_control',
+  'messages[].content[].citations',
+  'messages[].content[].context',
+  'messages[].content[].data',
+  'messages[].content[].content[].cache_control',
+  'messages[].content[].content[].citations',
+  'tools[].cache_control',
+  'thinking.display',
+];
+
+/** Earlier reasoning of a chat. Messages can express only signed reasoning. */
+const DETAILS = 'messages[].reasoning_details';
+
+/** Earlier thinking, which few models want back. */
+const THOUGHTS = 'messages[].content[].thinking';
+
+/** Messages request members that chat cannot express and that only tune the answer. */
+const INEXPRESSIBLE_IN_CHAT = new Set(['top_k', 'cache_control', 'context_management']);
+
+/** Returns the thinking settings of a messages request to a model that cannot reason. */
+function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
+  if (reasoning) {
+    return [];
+  }
+  const { type = 'disabled' } = objectOf(body.thinking);
+  const effort = objectOf(body.output_config).effort !== undefined;
+  return [...(type === 'disabled' ? [] : ['thinking']), ...(effort ? ['output_config.effort'] : [])];
+}
+
+/** Returns whether any tool is strict only by Anthropic's rules. */
+function looselyStrict(tools: unknown): boolean {
+  return objectsOf(tools).some((tool) => tool.strict === true && !isStrictSchema(tool.input_schema));
+}
+
+/** Returns the paths that have a value. */
+function* heldPaths(value: unknown, paths: readonly string[]): Steps<string[]> {
+  const held: string[] = [];
+  for (const path of paths) {
+    if (yield* holds(value, path)) {
+      held.push(path);
+    }
+  }
+  return held;
+}
+
+function* holds(value: unknown, path: string): Steps<boolean> {
+  let found: unknown[] = [value];
+  for (const step of path.split('.')) {
+    const members: unknown[] = [];
+    for (const object of found) {
+      addMembers(object, step, members);
+      if (isStepOver()) {
+        yield undefined;
+      }
+    }
+    found = members;
+  }
+  return found.length > 0;
+}
+
+/** Adds the values of an object at one step of a path. */
+function addMembers(object: unknown, step: string, to: unknown[]): void {
+  if (!isObject(object)) {
+    return;
+  }
+  if (step.endsWith('[]')) {
+    for (const item of objectsOf(object[step.slice(0, -2)])) {
+      to.push(item);
+    }
+  } else if (object[step] !== undefined && object[step] !== null) {
+    to.push(object[step]);
+  }
+}
+
+/** Returns whether `isTrue` holds for the earlier reasoning of any turn. */
+function* someDetails({ messages }: JsonObject, isTrue: (details: unknown) => boolean): Steps<boolean> {
+  for (const { reasoning_details: details } of objectsOf(messages)) {
+    if (details !== undefined && isTrue(details)) {
+      return true;
+    }
+    if (isStepOver()) {
+      yield undefined;
+    }
+  }
+  return false;
+}
+
+/** Returns the paths of the request members that the translation leaves out, to report them to the caller. */
+export function* untranslatedMembers(body: JsonObject, translation: RequestTranslation): Steps<string[]> {
+  const { from, to, maxOutputTokens, reasoning, rules } = translation;
+  const names = Object.keys(body);
+  const refused = refusedMembers(body, rules);
+  const unsaid = names.filter((name) => refused.includes(name));
+  if (from === 'chat' && to === 'messages') {
+    unsaid.push(...names.filter((name) => !EXPRESSIBLE_IN_MESSAGES.has(name)));
+    unsaid.push(...untranslatedThinking(body, maxOutputTokens, rules));
+    unsaid.push(...(yield* heldPaths(body, UNSAID_IN_MESSAGES)));
+    unsaid.push(...((yield* someDetails(body, leavesOutDetails)) ? [DETAILS] : []));
+  }
+  if (from === 'chat' && to === 'responses') {
+    unsaid.push(...names.filter((name) => !EXPRESSIBLE_IN_RESPONSES.has(name)));
+    unsaid.push(...(yield* heldPaths(body, UNSAID_IN_RESPONSES)));
+    const isForeign = (details: unknown) =>
+      encryptedReasoning(details).length < mergedDetails(details).length;
+    unsaid.push(...((yield* someDetails(body, isForeign)) ? [DETAILS] : []));
+  }
+  if (from === 'messages' && to !== 'messages') {
+    unsaid.push(...names.filter((name) => INEXPRESSIBLE_IN_CHAT.has(name)));
+    unsaid.push(...(looselyStrict(body.tools) ? ['tools[].strict'] : []));
+    unsaid.push(...unsaidReasoning(body, reasoning));
+    unsaid.push(...(yield* heldPaths(body, UNSAID_IN_CHAT)));
+    unsaid.push(...(rules.needsReasoningBack ? [] : yield* heldPaths(body, [THOUGHTS])));
+  }
+  if (from === 'messages' && to === 'messages') {
+    const open = withoutLockedEdits(body, translation.betas);
+    unsaid.push(...names.filter((name) => !Object.hasOwn(open, name)));
+    const { thinking, messages } = body;
+    if (isObject(thinking) && claudeThinking(thinking, objectsOf(messages), rules) === undefined) {
+      unsaid.push('thinking');
+    }
+  }
+  return [...new Set(unsaid)];
+}
