@@ -17,7 +17,9 @@ import { accountParams } from './operators.schema.ts';
 const accountKeyParams = z.object({ ...accountParams.shape, hash: keyParams.shape.hash });
 const changeKeyBody = z
   .object({
-    disabled: z.boolean().meta({ description: 'true: refused with 401 until it is enabled again' }),
+    disabled: z
+      .boolean()
+      .meta({ description: 'true: calls with this key are rejected with 401 until it is enabled again' }),
   })
   .meta({ id: 'ChangeAccountKey', examples: [{ disabled: true }] });
 
@@ -44,7 +46,7 @@ export function accountKeyRoutes(keys: AccountKeysService): Route[] {
       method: 'post',
       path: '/admin/v1/accounts/{id}/keys',
       operationId: 'createAccountKey',
-      summary: 'Create a key for an account; the secret is shown in this answer only',
+      summary: 'Create a key for an account; the secret is shown in this response only',
       params: accountParams,
       body: createKeyBody,
       response: { status: 201, schema: createdKeyResponse },
@@ -60,7 +62,7 @@ export function accountKeyRoutes(keys: AccountKeysService): Route[] {
       method: 'patch',
       path: '/admin/v1/accounts/{id}/keys/{hash}',
       operationId: 'changeAccountKey',
-      summary: 'Disable or enable a key, effective from the next paid call everywhere',
+      summary: 'Disable or enable a key; takes effect everywhere from the next paid call',
       params: accountKeyParams,
       body: changeKeyBody,
       response: { status: 200, schema: keyResponse },

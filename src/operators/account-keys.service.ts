@@ -19,7 +19,7 @@ export interface AccountKeysParts {
   readonly audit: AuditStore;
 }
 
-/** The keys of an account in an operator's hands: a leaked one is stopped, a lost one replaced. */
+/** Manages the keys of an account on behalf of an operator, e.g. to disable a leaked key or replace a lost one. */
 export class AccountKeysService {
   readonly #parts: AccountKeysParts;
 
@@ -27,13 +27,13 @@ export class AccountKeysService {
     this.#parts = parts;
   }
 
-  /** Newest first, by the account's public id. Throws AppError account_not_found, invalid_cursor. */
+  /** Lists keys, newest first. `account` is the public id. Throws AppError account_not_found, invalid_cursor. */
   async list(account: string, query: PageQuery): Promise<Page<ApiKeyRow>> {
     const { id } = await this.#parts.accounts.get(account);
     return this.#parts.keys.list(id, query);
   }
 
-  /** Throws AppError account_not_found, invalid_parameter, too_many_keys. */
+  /** Creates a key. Throws AppError account_not_found, invalid_parameter, too_many_keys. */
   async create(account: string, body: CreateKeyBody, act: OperatorAct): Promise<CreatedKey> {
     const { id } = await this.#parts.accounts.get(account);
     const created = await this.#parts.keys.create(id, body);
@@ -45,7 +45,7 @@ export class AccountKeysService {
   }
 
   /**
-   * Disables or enables a key. Once it returns no paid call of a disabled key is admitted anywhere. Throws AppError
+   * Disables or enables a key. Once this resolves, no paid call with a disabled key is admitted anywhere. Throws AppError
    * account_not_found, key_not_found.
    */
   async setDisabled(account: string, hash: string, disabled: boolean, act: OperatorAct): Promise<ApiKeyRow> {

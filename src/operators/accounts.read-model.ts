@@ -20,7 +20,7 @@ export interface AccountRow {
   readonly suspended: boolean;
   readonly allowed_models: string[] | null;
   readonly max_keys: number;
-  /** What documents call the customer. */
+  /** Name and address of the customer on documents. */
   readonly billing: Party | null;
   readonly rate_limits: StoredRateLimits | null;
   readonly created_at: Date;
@@ -28,14 +28,14 @@ export interface AccountRow {
   readonly used: string;
   readonly held: string;
   readonly debt: string;
-  /** Charged in the last 24 hours, and in the last 30 UTC days with today. */
+  /** Charged in the last 24 hours, and in the last 30 UTC days including today. */
   readonly usage_24h: string;
   readonly usage_30d: string;
-  /** When a key of it was last used; null: never. */
+  /** When one of its keys was last used; null if never. */
   readonly last_used_at: Date | null;
 }
 
-/** What accounts can be ordered by beside their age: the most first. */
+/** Sort orders other than age, each in descending order. */
 const ORDERS = {
   remaining_credits: accountsByBalance,
   usage_30d: accountsByUsage,
@@ -45,9 +45,9 @@ export type AccountRank = keyof typeof ORDERS;
 export type RankedAccountRow = AccountRow & { readonly rank: string };
 
 export interface AccountFilter {
-  /** Only ids below it. */
+  /** Only accounts with a lower id. */
   readonly beforeId: string | null;
-  /** Part of the name. */
+  /** Substring of the name. */
   readonly name: string | null;
   readonly suspended: boolean | null;
   readonly limit: number;
@@ -69,7 +69,7 @@ export class AccountsReadModel {
     return readRows<AccountRow>(this.#cells.sole.sequelize, accountsPage, [name, suspended, limit, beforeId]);
   }
 
-  /** The most first, below the rank and the id of the filter. */
+  /** Lists accounts in descending order, starting below `beforeRank` and the id of the filter. */
   listBy(
     order: AccountRank,
     { beforeId, name, suspended, limit }: AccountFilter,
@@ -87,7 +87,7 @@ export class AccountsReadModel {
     return (await readRows<{ id: string }>(this.#cells.sole.sequelize, anyAccount, [])).length === 0;
   }
 
-  /** Who took the money of a purchase; undefined when the account has no such purchase. */
+  /** Returns the provider that took the money of a purchase, or undefined when the account has no such purchase. */
   async purchaseProvider(accountId: string, reference: string): Promise<string | undefined> {
     const rows = await readRows<{ provider: string }>(this.#cells.of(accountId).sequelize, purchaseProvider, [
       accountId,

@@ -9,16 +9,16 @@ import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { audited, type OperatorAct } from './operator-access.ts';
 import type { CreateAccountBody, ListAccountsQuery, UpdateAccountBody } from './operators.schema.ts';
 
-/** A balance may be below zero. */
+/** The minus sign is needed: a balance may be negative. */
 const RANK_PART = /^-?\d{1,24}$/;
 
 export interface OpenedAccount {
   readonly row: AccountRow;
-  /** Secret of its owner key, shown once. */
+  /** Secret of the account's owner key, shown once. */
   readonly secret: string;
 }
 
-/** Accounts, as an operator sees them. Foreign ids do not exist here: an operator sees every account. */
+/** Accounts as operators see them. An operator sees every account, so there is no check of ownership. */
 export class AccountsService {
   readonly #readModel: AccountsReadModel;
   readonly #movements: Movements;
@@ -31,8 +31,8 @@ export class AccountsService {
   }
 
   /**
-   * Opens an account with an owner key and, when asked for, first credits: all of it or nothing. `id` is its stored id; opened
-   * twice under the same one (its first answer was lost) it gets another owner key and nothing else.
+   * Opens an account with an owner key and, if requested, initial credits, atomically. `id` is the stored id. Opening the same id
+   * again (because the first response was lost) only creates another owner key.
    */
   async open(body: CreateAccountBody, act: OperatorAct, id: string): Promise<OpenedAccount> {
     const { secret, key } = newOwnerKey(id);
@@ -46,7 +46,7 @@ export class AccountsService {
     return { row: await this.#require(id), secret: opened ? secret : (await this.createOwnerKey(id)).secret };
   }
 
-  /** One more owner key for an account, by its stored id. */
+  /** Creates another owner key for an account, given its stored id. */
   createOwnerKey(id: string): Promise<{ readonly secret: string }> {
     return this.#keys.create(id, { name: 'owner', role: 'owner' });
   }
@@ -55,7 +55,7 @@ export class AccountsService {
     return this.#require(accountUuid(id));
   }
 
-  /** Newest first, or by what is asked for. Throws AppError invalid_cursor. */
+  /** Lists accounts, newest first or by the requested order. Throws AppError invalid_cursor. */
   async list({ q, suspended, sort, limit, cursor }: ListAccountsQuery): Promise<Page<AccountRow>> {
     const filter = {
       name: q ?? null,
@@ -72,7 +72,7 @@ export class AccountsService {
     return cutPage(rows, limit, (row) => [row.rank, row.id]);
   }
 
-  /** Changes an account; binds the very next call everywhere. */
+  /** Changes an account. The change applies to the very next call, everywhere. */
   async update(id: string, body: UpdateAccountBody, act: OperatorAct): Promise<AccountRow> {
     const uuid = accountUuid(id);
     const changes = {
@@ -83,7 +83,7 @@ export class AccountsService {
       ...(body.billing !== undefined && { billing: body.billing }),
       ...(body.rate_limits !== undefined && { rateLimits: body.rate_limits }),
     };
-    // who the customer is stays out of the audit log, which forgets nothing
+    // personal data stays out of the audit log, which is never erased
     const detail = {
       ...body,
       ...(body.name !== undefined && { name: 'changed' }),
@@ -95,7 +95,7 @@ export class AccountsService {
     return this.#require(uuid);
   }
 
-  /** Closes an account for good and takes out what tells whose it is; its books stay. Throws AppError account_not_found. */
+  /** Closes an account permanently and removes personal data; its books are kept. Throws AppError account_not_found. */
   async erase(id: string, act: OperatorAct): Promise<AccountRow> {
     const uuid = accountUuid(id);
     if (!(await this.#movements.eraseAccount(uuid, audited(act, 'account.erase', id, {})))) {
@@ -113,7 +113,7 @@ export class AccountsService {
   }
 }
 
-/** The stored form of an account's public id. Throws AppError account_not_found. */
+/** Parses an account's public id into its stored id. Throws AppError account_not_found. */
 export function accountUuid(id: string): string {
   const uuid = parsePublicId('account', id);
   if (uuid === undefined) {

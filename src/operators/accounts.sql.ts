@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** What was charged lately, from the sums that settlements write: days where they are filled, five minutes elsewhere. */
+/** Recent charges, from the sums that settlements write: daily sums where they exist, five-minute sums elsewhere. */
 const LATELY = `
   LATERAL (
     SELECT coalesce((SELECT sum(u.charge) FROM usage_rollups u
@@ -24,20 +24,23 @@ const WANTED = `($1::text IS NULL OR strpos(lower(a.name), lower($1)) > 0) AND (
 /** $1 id. */
 export const accountById: SqlStatement = { name: 'account_by_id', text: `${ACCOUNTS} WHERE a.id = $1` };
 
-/** $1 part of the name or NULL, $2 suspended or NULL, $3 how many, $4: only ids below it, NULL = from the newest. Ids are time-ordered. */
+/**
+ * $1 part of the name or NULL, $2 suspended or NULL, $3 limit, $4 only ids below it, NULL = from the newest. Ids are
+ * time-ordered.
+ */
 export const accountsPage: SqlStatement = {
   name: 'accounts_page',
   text: `${ACCOUNTS} WHERE ${WANTED} AND ($4::uuid IS NULL OR a.id < $4::uuid) ORDER BY a.id DESC LIMIT $3`,
 };
 
-/** The most first, by a number of each account; it is computed for all of them. */
+/** Sorts accounts by a computed number, in descending order. The number is computed for every account. */
 const by = (name: string, rank: string): SqlStatement => ({
   name,
   text: `SELECT * FROM (${ACCOUNTS.replace('SELECT ', `SELECT (${rank})::numeric::text AS rank, `)} WHERE ${WANTED}) ranked
      WHERE $4::uuid IS NULL OR (rank::numeric, id) < ($5::numeric, $4::uuid) ORDER BY rank::numeric DESC, id DESC LIMIT $3`,
 });
 
-/** $1–$3 as above; $4 id and $5 rank of the last row before the page, or NULL. */
+/** $1–$3 as above; $4 id and $5 rank of the last row of the previous page, or NULL. */
 export const accountsByBalance: SqlStatement = by('accounts_by_balance', 'b.posted');
 
 /** As above. */
@@ -49,7 +52,7 @@ export const accountsByLastUse: SqlStatement = by(
   'coalesce(floor(extract(epoch FROM lately.last_used_at) * 1000000), 0)',
 );
 
-/** $1 name: the oldest account of that name. */
+/** $1 name. Finds the oldest account with that name. */
 export const accountByName: SqlStatement = {
   name: 'account_by_name',
   text: 'SELECT id FROM accounts WHERE name = $1 ORDER BY created_at, id LIMIT 1',
@@ -63,7 +66,7 @@ export const purchaseProvider: SqlStatement = {
   text: 'SELECT provider FROM checkout_sessions WHERE account_id = $1 AND id = $2',
 };
 
-/** $1 reference of a reversal. → what of it the balance could not give, in nano-USD */
+/** $1 reference of a reversal. → the part that the balance could not cover, in nano-USD */
 export const reversalDebt: SqlStatement = {
   name: 'reversal_debt',
   text: 'SELECT amount - from_balance AS debt FROM payment_reversals WHERE reference = $1',

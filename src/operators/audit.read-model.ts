@@ -11,7 +11,7 @@ export interface AuditFilter {
   readonly start: Date | null;
   /** Exclusive. */
   readonly end: Date | null;
-  /** Only rows below this id. */
+  /** Only rows with a lower id. */
   readonly beforeId: string | null;
   readonly limit: number;
 }

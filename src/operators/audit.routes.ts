@@ -16,7 +16,7 @@ export function auditRoutes(audit: AuditReadModel): Route[] {
         method: 'get',
         path: '/admin/v1/audit',
         operationId: 'listAuditEntries',
-        summary: 'List what operators did, newest first',
+        summary: 'List operator actions, newest first',
         query: listAuditQuery,
         response: { status: 200, schema: auditListResponse },
         errors: ['invalid_cursor'],

@@ -7,8 +7,8 @@ const filter = z.string().min(1).max(200);
 
 export const listAuditQuery = z.strictObject({
   action: filter.optional().meta({ description: 'Only actions of this kind', examples: ['account.update'] }),
-  object: filter.optional().meta({ description: 'Public id of what was acted on' }),
-  actor: filter.optional().meta({ description: 'Only what this operator did' }),
+  object: filter.optional().meta({ description: 'Public id of the affected object' }),
+  actor: filter.optional().meta({ description: 'Only actions of this operator' }),
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
   end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
   ...pageQuery,
@@ -17,14 +17,14 @@ export const listAuditQuery = z.strictObject({
 export const auditEntryJson = z
   .object({
     id: z.string().meta({ description: 'Number of the entry' }),
-    at: z.iso.datetime().meta({ description: 'When it was done' }),
-    actor: z.string().meta({ description: 'Name of the operator token that was shown' }),
-    action: z.string().meta({ description: 'What was done, e.g. account.update' }),
-    object: z.string().meta({ description: 'Public id of what was acted on' }),
-    request_id: z.string().nullable().meta({ description: 'Request that did it; null where no request did' }),
+    at: z.iso.datetime().meta({ description: 'When the action happened' }),
+    actor: z.string().meta({ description: 'Name of the operator token that was used' }),
+    action: z.string().meta({ description: 'The action, e.g. account.update' }),
+    object: z.string().meta({ description: 'Public id of the affected object' }),
+    request_id: z.string().nullable().meta({ description: 'Request that caused it; null if none did' }),
     detail: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'What was changed; its members depend on the action' }),
+      .meta({ description: 'What changed; the fields depend on the action' }),
   })
   .meta({ id: 'AuditEntry' });
 

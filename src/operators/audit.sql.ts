@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** $1 action, $2 object, $3 actor, $4–$5 range of time, $6 only rows below this id, all or NULL, $7 limit. Newest first. */
+/** $1 action, $2 object, $3 actor, $4–$5 time range, $6 only rows below this id, each or NULL, $7 limit. Newest first. */
 export const auditPage: SqlStatement = {
   name: 'operator_audit_page',
   text: `SELECT id, at, actor, action, object, request_id, detail FROM audit_log

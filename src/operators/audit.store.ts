@@ -3,14 +3,14 @@ import { type AuditLogModel, auditLogModel } from '../store/models/audit-log.mod
 import type { OperatorAct } from './operator-access.ts';
 
 export interface AuditEntry extends OperatorAct {
-  /** Verb with its object's kind, e.g. `account.create`. */
+  /** Object kind and verb, e.g. `account.create`. */
   readonly action: string;
-  /** Public id of what was acted on. */
+  /** Public id of the affected object. */
   readonly object: string;
   readonly detail: object;
 }
 
-/** Who did what: append-only. */
+/** The append-only log of operator actions. */
 export class AuditStore {
   readonly #model: AuditLogModel;
 

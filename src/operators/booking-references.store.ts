@@ -4,7 +4,7 @@ import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import { bookingReference } from './accounts.sql.ts';
 
-/** What operators' bookings are known by: time-ordered, so that an entry lies in the partition of its month. */
+/** References of operators' bookings. They are time-ordered, so that an entry is in the partition of its month. */
 export class BookingReferences {
   readonly #cells: Cells;
 
@@ -12,7 +12,10 @@ export class BookingReferences {
     this.#cells = cells;
   }
 
-  /** The same for the same Idempotency-Key, so that a repeated request books nothing; a new one without the header. */
+  /**
+   * Returns the same reference for the same Idempotency-Key, so that a repeated request books nothing; a new one without the
+   * header.
+   */
   async of(accountId: string, idempotencyKey: string | undefined): Promise<string> {
     if (idempotencyKey === undefined) {
       return newOwnedUuid(accountId);

@@ -17,7 +17,7 @@ import {
   refundResponse,
 } from './operators.schema.ts';
 
-/** What every correction takes: an account, `dry_run`, and an Idempotency-Key under which it is booked once. */
+/** Shared by all corrections: an account, `dry_run`, and an Idempotency-Key under which the correction is booked once. */
 const correction = {
   tag: 'Operators',
   access: 'operator',
@@ -82,7 +82,7 @@ export function correctionRoutes(corrections: CorrectionsService): Route[] {
 }
 
 const REPLAY_HEADER = {
-  'Idempotent-Replayed': 'true: it had been booked before under this key, nothing was written',
+  'Idempotent-Replayed': 'true: it was already booked under this key, and nothing was written',
 };
 
 function replayed(booking: BookingResult): Record<string, string> {

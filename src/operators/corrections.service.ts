@@ -15,24 +15,24 @@ export interface CorrectionCall extends OperatorAct {
   /** Public id of the account. */
   readonly account: string;
   readonly idempotencyKey: string | undefined;
-  /** Nothing is to be written. */
+  /** Dry run: validates, writes nothing. */
   readonly isTrial: boolean;
 }
 
-/** A booking, and whether it is the repetition of an earlier one: then nothing was written. */
+/** A booking, and whether it repeats an earlier one, in which case nothing was written. */
 export interface BookingResult {
   readonly transactionId: string;
   readonly amount: NanoUsd;
   readonly replayed: boolean;
-  /** Of a purchase that was taken back: what the balance could not give. */
+  /** For a purchase that was taken back: the part that the balance could not cover. */
   readonly debt: NanoUsd;
-  /** The account after it. */
+  /** The account after the booking. */
   readonly row: AccountRow;
 }
 
 /**
- * Money that an operator gives or takes. Every booking is a new entry with its row in the audit log, both or neither. With `isTrial` it is
- * done and taken back: it is refused for the same reasons, and nothing is written.
+ * Credits that an operator gives or takes. Every booking is a new ledger entry, written atomically with its audit log entry. With
+ * `isTrial` it is booked and rolled back: it is rejected for the same reasons, but nothing is written.
  */
 export class CorrectionsService {
   readonly #store: CorrectionsStore;
@@ -64,7 +64,7 @@ export class CorrectionsService {
   }
 
   /**
-   * Gives usage back, or takes back a purchase whose money was returned. Throws AppError account_not_found,
+   * Refunds a charge, or takes back a purchase whose money was returned. Throws AppError account_not_found,
    * transaction_not_found, invalid_parameter (more than is left; a purchase that the provider refunds itself),
    * idempotency_key_reused.
    */
@@ -84,7 +84,7 @@ export class CorrectionsService {
     }));
   }
 
-  /** Forgives a debt or books its payment outside of the checkout. Throws as `Movements.clearDebt`. */
+  /** Forgives a debt, or books that it was paid outside the checkout. Throws as `Movements.clearDebt`. */
   async clearDebt(call: CorrectionCall, body: ClearDebtBody): Promise<BookingResult> {
     const { kind, amount, description } = body;
     const action = kind === 'forgiven' ? 'debt.forgive' : 'debt.pay';
@@ -121,7 +121,7 @@ export class CorrectionsService {
     };
   }
 
-  /** What is to be taken back of a purchase. Throws AppError for one that its provider refunds. */
+  /** Returns the amount to take back of a purchase. Throws AppError for a purchase that its provider refunds itself. */
   async #requireRefundable(
     accountId: string,
     purchase: string,
@@ -138,7 +138,7 @@ export class CorrectionsService {
       );
     }
     if (amount === undefined) {
-      throw new AppError('invalid_parameter', 'amount: is required for a purchase.');
+      throw new AppError('invalid_parameter', 'amount: is required to take back a purchase.');
     }
     return amount;
   }

@@ -7,15 +7,15 @@ import { run } from '../store/statement.ts';
 import type { AccountRow } from './accounts.read-model.ts';
 import { accountById, reversalDebt } from './accounts.sql.ts';
 
-/** A booking and its account after it. */
+/** A booking, and its account after it. */
 export interface BookedOn extends Booked {
-  /** Undefined when there is no such account. */
+  /** Undefined when the account does not exist. */
   readonly row: AccountRow | undefined;
-  /** Of a purchase that was taken back: what the balance could not give. */
+  /** For a purchase that was taken back: the part that the balance could not cover. */
   readonly debt: NanoUsd;
 }
 
-/** Bookings of operators, and what the account is after them. */
+/** Books corrections of operators and reads the account after them. */
 export class CorrectionsStore {
   readonly #cells: Cells;
   readonly #movements: Movements;
@@ -25,7 +25,7 @@ export class CorrectionsStore {
     this.#movements = movements;
   }
 
-  /** Books `movement`; with `isTrial` it is taken back once the account was read. Throws what `book` throws. */
+  /** Books `movement`; with `isTrial` the booking is rolled back after the account has been read. Rethrows errors of `book`. */
   book(
     { accountId, reference }: Movement,
     isTrial: boolean,

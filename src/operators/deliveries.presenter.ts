@@ -2,7 +2,7 @@ import { publicId } from '../lib/ids.ts';
 import type { DeliveryRow } from './deliveries.read-model.ts';
 import type { DeliveryJson } from './deliveries.schema.ts';
 
-/** A delivery as an operator sees it. Of its address only the origin: the rest can hold a token of the customer's. */
+/** Presents a delivery to operators. Shows only the origin of its URL: the rest may contain a token of the customer's. */
 export function presentOperatorDelivery(row: DeliveryRow): DeliveryJson {
   return {
     id: publicId('webhookDelivery', row.id),

@@ -24,7 +24,7 @@ export interface DeliveryFilter {
   readonly accountId: string | null;
   readonly state: DeliveryState | null;
   readonly taskId: string | null;
-  /** Time and id of the last row of the page before. */
+  /** Time and id of the last row of the previous page. */
   readonly after: readonly [at: string, id: string] | null;
   readonly limit: number;
 }

@@ -35,7 +35,7 @@ export function deliveryRoutes(deliveries: DeliveriesService): Route[] {
       method: 'post',
       path: '/admin/v1/webhooks/deliveries/{id}/redeliver',
       operationId: 'redeliverOperatorDelivery',
-      summary: 'Try a webhook delivery once more, now',
+      summary: 'Retry a webhook delivery now',
       params: deliveryParams,
       response: { status: 200, schema: deliveryResponse },
       errors: ['delivery_not_found'],

@@ -13,8 +13,8 @@ export const listDeliveriesQuery = z.strictObject({
     .enum(['pending', 'delivered', 'failed'])
     .optional()
     .meta({ description: 'Only deliveries in this state' }),
-  account_id: z.string().min(1).max(64).optional().meta({ description: 'Only those of this account' }),
-  task_id: z.string().min(1).max(64).optional().meta({ description: 'Only those of this task' }),
+  account_id: z.string().min(1).max(64).optional().meta({ description: 'Only deliveries of this account' }),
+  task_id: z.string().min(1).max(64).optional().meta({ description: 'Only deliveries of this task' }),
   ...pageQuery,
 });
 
@@ -25,25 +25,26 @@ export const deliveryJson = z
     task_id: z
       .string()
       .nullable()
-      .meta({ description: "The task whose end it reports; null for the account's own events" }),
+      .meta({ description: 'The task whose end it reports; null for account events' }),
     event_type: z
       .string()
-      .meta({ description: 'What it is about: ASYNC_TASK_RESULT, credits.low or key.limit_near' }),
-    url: z
-      .string()
-      .meta({ description: "Origin of the endpoint; the rest of its address is the customer's own" }),
+      .meta({ description: 'The event it reports: ASYNC_TASK_RESULT, credits.low or key.limit_near' }),
+    url: z.string().meta({
+      description:
+        'Origin of the endpoint; the rest of the URL is not shown, as it may contain secrets of the customer',
+    }),
     state: z
       .enum(['pending', 'delivered', 'failed'])
-      .meta({ description: 'pending: another try comes; failed: seven tries, or an answer 410' }),
-    tries: z.int().meta({ description: 'How often it was sent' }),
+      .meta({ description: 'pending: will be tried again; failed: after seven tries, or a 410 response' }),
+    tries: z.int().meta({ description: 'Number of tries so far' }),
     last_http_status: z
       .int()
       .nullable()
-      .meta({ description: 'What the endpoint answered last; null: nothing' }),
-    last_error: z.string().nullable().meta({ description: 'Why the last try failed; null when it did not' }),
-    next_try_at: time.nullable().meta({ description: 'When it is tried again; null unless pending' }),
-    created_at: time.meta({ description: 'When the task ended' }),
-    delivered_at: time.nullable().meta({ description: 'When the endpoint took it; null until then' }),
+      .meta({ description: 'HTTP status of the last response; null if there was none' }),
+    last_error: z.string().nullable().meta({ description: 'Why the last try failed; null if it succeeded' }),
+    next_try_at: time.nullable().meta({ description: 'Time of the next try; null unless pending' }),
+    created_at: time.meta({ description: 'When the event happened' }),
+    delivered_at: time.nullable().meta({ description: 'When the endpoint accepted it; null until then' }),
   })
   .meta({ id: 'OperatorDelivery' });
 

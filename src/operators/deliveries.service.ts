@@ -28,7 +28,7 @@ export class DeliveriesService {
     this.#audit = audit;
   }
 
-  /** Newest first. Throws AppError account_not_found, task_not_found, invalid_cursor. */
+  /** Lists deliveries, newest first. Throws AppError account_not_found, task_not_found, invalid_cursor. */
   async list(query: ListDeliveriesQuery): Promise<Page<DeliveryRow>> {
     const { cursor } = query;
     const [at, id] = cursor === undefined ? [] : decodeCursor(cursor, [TIME_PART, UUID_PART]);
@@ -42,7 +42,7 @@ export class DeliveriesService {
     return cutPage(rows, query.limit, (row) => [row.created_at.toISOString(), row.id]);
   }
 
-  /** Throws AppError delivery_not_found. */
+  /** Returns a delivery. Throws AppError delivery_not_found. */
   async get(id: string): Promise<DeliveryRow> {
     const uuid = parsePublicId('webhookDelivery', id);
     const row = uuid === undefined ? undefined : await this.#readModel.find(uuid);
@@ -52,7 +52,7 @@ export class DeliveriesService {
     return row;
   }
 
-  /** Gives a delivery one more try, now: also one that was delivered or given up. Throws AppError delivery_not_found. */
+  /** Retries a delivery now, even one that was delivered or has failed. Throws AppError delivery_not_found. */
   async redeliver(id: string, act: OperatorAct): Promise<DeliveryRow> {
     const { id: uuid, account_id: accountId } = await this.get(id);
     await this.#deliveries.redeliver(uuid, accountId);

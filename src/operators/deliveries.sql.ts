@@ -4,8 +4,8 @@ const DELIVERY = `SELECT id, account_id, task_id, event, url, state, tries, next
   created_at, delivered_at FROM webhook_deliveries`;
 
 /**
- * $1 account or NULL, $2 state or NULL, $3 task or NULL, $4 and $5 time and id of the last row of the page before, or
- * NULL, $6 limit. Newest first.
+ * $1 account or NULL, $2 state or NULL, $3 task or NULL, $4 and $5 time and id of the last row of the previous page, or NULL, $6
+ * limit. Newest first.
  */
 export const operatorDeliveriesPage: SqlStatement = {
   name: 'operator_deliveries_page',

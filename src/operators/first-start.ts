@@ -21,11 +21,11 @@ interface FirstAccountOptions {
   readonly accounts: AccountsService;
   readonly readModel: AccountsReadModel;
   readonly keys: KeysStore;
-  /** Where the secrets are written, mode 600. */
+  /** Folder for the secrets, which are written with mode 600. */
   readonly dataFolder: string;
 }
 
-/** Entry: run once after the migrations when the database is the embedded one. Prints one line. */
+/** Entry point: runs once after the migrations when the database is the embedded one. Prints one line. */
 async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   const { DATABASE_URL: url, DATA_DIR: dataFolder } = environment;
   if (!url || !dataFolder) {
@@ -40,7 +40,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
       keys,
       movements,
       new KeyCache((hashes) => keys.facts(hashes), systemClock),
-      // the first key is for all models
+      // the first key may use all models
       { requireModels: () => undefined },
     );
     const readModel = new AccountsReadModel(cells);
@@ -53,8 +53,8 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /**
- * Makes a fresh installation usable: account `default` with 10.00 USD, its owner key in a file. Done again it changes nothing; a lost
- * key file gets a new owner key. Returns one line saying what was done.
+ * Makes a fresh installation usable: account `default` with 10.00 USD, and its owner key in a file. Running it again changes
+ * nothing, except that a lost key file is replaced by one with a new owner key. Returns a one-line summary.
  */
 async function ensureFirstAccount(options: FirstAccountOptions): Promise<string> {
   const { dataFolder } = options;
@@ -69,14 +69,14 @@ async function ensureFirstAccount(options: FirstAccountOptions): Promise<string>
   }
   const accountId = await options.readModel.idOfName(ACCOUNT_NAME);
   if (accountId === undefined || (await ownsWorkingKey(options, accountId))) {
-    return 'the first account exists';
+    return 'the first account already exists';
   }
   const { secret } = await options.accounts.createOwnerKey(accountId);
   await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
-  return 'new owner key for account default, the old file was lost';
+  return 'created a new owner key for account default, because its key file was missing or invalid';
 }
 
-/** A key file of another database or of a deleted key is as good as lost. */
+/** A key file of another database or of a deleted key counts as lost. */
 async function ownsWorkingKey(options: FirstAccountOptions, accountId: string): Promise<boolean> {
   const secret = await readSecretFile(options.dataFolder, OWNER_KEY_FILE);
   const hash = secret && secretHash(secret);

@@ -3,12 +3,12 @@ import type { EntryRow } from '../billing/transactions.read-model.ts';
 import { readRows } from '../store/report.ts';
 import { allEntries } from './ledger-entries.sql.ts';
 
-/** An entry of any account, with who booked it and the provider's id of its payment. */
+/** An entry of any account, with the actor that booked it and the provider's id of its payment. */
 export interface LedgerEntryRow extends EntryRow {
   readonly account_id: string;
   readonly actor: string | null;
   readonly request_id: string | null;
-  /** The call that it charges, where its row is there: the request follows from it where none is kept. */
+  /** The call it charges, if its row still exists. The request is derived from it when none is stored. */
   readonly call_id: string | null;
   readonly payment_id: string | null;
 }
@@ -20,7 +20,7 @@ export class LedgerEntriesReadModel {
     this.#sequelize = sequelize;
   }
 
-  /** By account and time, after the position [account, time with µs, seq]. */
+  /** Lists entries by account and time, after the position [account, time with µs, seq]. */
   list(
     from: Date | null,
     before: Date | null,

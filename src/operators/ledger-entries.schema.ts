@@ -7,7 +7,10 @@ import { accountId, listOf } from '../http/input/wire-shapes.ts';
 export const listEntriesQuery = z.strictObject({
   start_time: timeParameter.optional().meta({ description: 'Inclusive' }),
   end_time: timeParameter.optional().meta({ description: 'Exclusive' }),
-  booked_by: z.literal('operators').optional().meta({ description: 'Only what operators booked manually' }),
+  booked_by: z
+    .literal('operators')
+    .optional()
+    .meta({ description: 'Only entries that operators booked manually' }),
   ...pageQuery,
 });
 
@@ -22,17 +25,17 @@ export const ledgerEntryJson = transactionJson
       .string()
       .nullable()
       .meta({
-        description: 'Who booked it; null on usage and on entries of earlier releases',
+        description: 'Who booked it; null for usage and for entries of earlier releases',
         examples: [null],
       }),
-    request_id: z
-      .string()
-      .nullable()
-      .meta({ description: 'Request that booked it; null where no request did' }),
+    request_id: z.string().nullable().meta({ description: 'Request that booked it; null if none did' }),
     payment_id: z
       .string()
       .nullable()
-      .meta({ description: "The payment provider's id, to join payouts by", examples: [null] }),
+      .meta({
+        description: "The payment provider's id of the payment, to match it with payouts",
+        examples: [null],
+      }),
   })
   .meta({ id: 'LedgerEntry' });
 

@@ -1,11 +1,11 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** Who else than operators books. */
+/** Actors other than operators. */
 const SERVICES = `'system', 'upgrade', 'stripe', 'test'`;
 
 /**
- * $1 from or NULL, $2 before or NULL, $3–$5 account, time with µs and seq of the last row or NULL, $6 how many, $7 whether only what
- * operators booked. By account and time.
+ * $1 from or NULL, $2 before or NULL, $3–$5 account, time with µs and seq of the last row or NULL, $6 limit, $7 whether only
+ * entries booked by operators. By account and time.
  */
 export const allEntries: SqlStatement = {
   name: 'all_ledger_entries',

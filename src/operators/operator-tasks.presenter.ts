@@ -6,7 +6,7 @@ import type { OperatorTaskRow, TaskEventRow } from './operator-tasks.read-model.
 import type { OperatorTaskDetailsJson, OperatorTaskJson } from './operator-tasks.schema.ts';
 import { RETRIED_AS, RETRY_OF } from './task-retry.service.ts';
 
-/** A task as an operator sees it. What was ordered is not shown: it is the customer's. */
+/** Presents a task to operators. The order itself is not shown: it belongs to the customer. */
 export function presentOperatorTask(row: OperatorTaskRow): OperatorTaskJson {
   return {
     id: publicId('generation', row.id),
@@ -48,7 +48,7 @@ export function presentOperatorTask(row: OperatorTaskRow): OperatorTaskJson {
   };
 }
 
-/** The same with its history and the tasks it is tied to. */
+/** Presents a task with its history and related tasks. */
 export function presentOperatorTaskDetails(
   row: OperatorTaskRow,
   history: readonly TaskEventRow[],

@@ -4,24 +4,24 @@ import type { TaskState } from '../tasks/task-state.ts';
 import type { TaskKind } from '../tasks/tasks.types.ts';
 import { operatorTask, operatorTasksPage, taskHistory } from './operator-tasks.sql.ts';
 
-/** One run on an engine or provider, as the settlement kept it. */
+/** One run on an engine or provider, as recorded by the settlement. */
 export interface TaskRunRow {
   readonly provider: string;
   readonly model: string;
   readonly outcome: string;
   readonly latencyMs: number;
-  /** The upstream's words about its failure. */
+  /** The upstream's message about the failure. */
   readonly said?: string;
   readonly cost?: string;
 }
 
-/** A task with everything an operator may know; amounts are nano-USD as decimal text. Never the prompt. */
+/** A task with everything an operator may see; amounts are nano-USD as decimal text. Never the prompt. */
 export interface OperatorTaskRow {
   readonly id: string;
   readonly account_id: string;
   readonly api_key_hash: string;
   readonly request_id: string | null;
-  /** Its hold or generation, where that is there: the request follows from it where none is kept. */
+  /** Its hold or generation, if that still exists. The request is derived from it when none is stored. */
   readonly call_id: string | null;
   readonly endpoint: string;
   readonly model: string;
@@ -29,7 +29,7 @@ export interface OperatorTaskRow {
   readonly pool: string;
   readonly state: TaskState;
   readonly seed: string;
-  /** Agreed at submit. */
+  /** Price agreed on submit. */
   readonly charge: string;
   readonly held: string;
   readonly charged: string;
@@ -50,7 +50,7 @@ export interface OperatorTaskRow {
   readonly cancel_requested_at: Date | null;
   readonly error_code: string | null;
   readonly error_message: string | null;
-  /** Whether what was ordered is still known, so that it could be ordered again. */
+  /** Whether the order is still stored, so that it can be repeated. */
   readonly has_parameters: boolean;
   readonly created_at: Date;
   readonly started_at: Date | null;
@@ -63,23 +63,23 @@ export interface TaskEventRow {
   readonly state: string;
   readonly attempt: number;
   readonly detail: string | null;
-  /** The upstream's words about a run that failed. */
+  /** The upstream's message about a failed run. */
   readonly said: string | null;
-  /** What that run cost us, in nano-USD, where its engine bills runs that failed. */
+  /** What the run cost us, in nano-USD, if the engine bills failed runs. */
   readonly cost: string | null;
 }
 
 export interface OperatorTaskFilter {
   readonly accountId: string | null;
   readonly state: TaskState | null;
-  /** Only tasks older than this one. */
+  /** Only tasks with a lower id. */
   readonly beforeId: string | null;
   readonly limit: number;
 }
 
 const EVENTS_MAX = 1_000;
 
-/** Tasks of every account. */
+/** Reads the tasks of all accounts. */
 export class OperatorTasksReadModel {
   readonly #cells: Cells;
 
@@ -102,7 +102,7 @@ export class OperatorTasksReadModel {
     ]);
   }
 
-  /** What happened to a task, oldest first, at most the first thousand events. */
+  /** Returns the history of a task, oldest first, at most the first thousand events. */
   history(id: string): Promise<TaskEventRow[]> {
     return readRows<TaskEventRow>(this.#cells.ofOwned(id).sequelize, taskHistory, [id, EVENTS_MAX]);
   }

@@ -21,7 +21,7 @@ export function operatorTaskRoutes(tasks: OperatorTasksService, retries: TaskRet
       method: 'get',
       path: '/admin/v1/tasks',
       operationId: 'listOperatorTasks',
-      summary: 'List the tasks of every account, newest first',
+      summary: 'List the tasks of all accounts, newest first',
       query: listOperatorTasksQuery,
       response: { status: 200, schema: operatorTaskListResponse },
       errors: ['invalid_cursor', 'account_not_found'],
@@ -50,12 +50,12 @@ export function operatorTaskRoutes(tasks: OperatorTasksService, retries: TaskRet
       path: '/admin/v1/tasks/{id}/retry',
       operationId: 'retryTask',
       summary:
-        'Order the work of a failed task again, as a new task with its own hold; asked twice, made once',
+        'Retry a failed task as a new task with its own hold; repeating the request creates no second task',
       params: operatorTaskParams,
       response: {
         status: 201,
         schema: retryTaskResponse,
-        also: { 200: 'It had been retried before' },
+        also: { 200: 'It had already been retried' },
       },
       errors: ['task_not_found', 'task_not_retryable', 'insufficient_credits', 'model_not_allowed'],
       idempotency: 'replay',

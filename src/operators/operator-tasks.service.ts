@@ -11,7 +11,7 @@ export interface OperatorTaskDetails {
   readonly history: readonly TaskEventRow[];
 }
 
-/** Tasks of every account, for operators who look into one. */
+/** Tasks of all accounts, for operators. */
 export class OperatorTasksService {
   readonly #readModel: OperatorTasksReadModel;
 
@@ -19,7 +19,7 @@ export class OperatorTasksService {
     this.#readModel = readModel;
   }
 
-  /** Throws AppError task_not_found. */
+  /** Returns a task. Throws AppError task_not_found. */
   async get(id: string): Promise<OperatorTaskDetails> {
     const uuid = taskUuid(id);
     const [row, history] = await Promise.all([this.#readModel.find(uuid), this.#readModel.history(uuid)]);
@@ -29,7 +29,7 @@ export class OperatorTasksService {
     return { row, history };
   }
 
-  /** Newest first. Throws AppError account_not_found, invalid_cursor. */
+  /** Lists tasks, newest first. Throws AppError account_not_found, invalid_cursor. */
   async list(query: ListOperatorTasksQuery): Promise<Page<OperatorTaskRow>> {
     const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
     const rows = await this.#readModel.list({
@@ -42,7 +42,7 @@ export class OperatorTasksService {
   }
 }
 
-/** The stored form of a task's public id. Throws AppError task_not_found. */
+/** Parses a task's public id into its stored id. Throws AppError task_not_found. */
 export function taskUuid(id: string): string {
   const uuid = parsePublicId('generation', id);
   if (uuid === undefined) {
@@ -52,5 +52,5 @@ export function taskUuid(id: string): string {
 }
 
 function taskNotFound(): AppError {
-  return new AppError('task_not_found', 'No such task.');
+  return new AppError('task_not_found', 'There is no such task.');
 }

@@ -23,13 +23,13 @@ export const operatorTasksPage: SqlStatement = {
      ORDER BY t.id DESC LIMIT $4`,
 };
 
-/** $1 task, $2 limit. In the order they happened. */
+/** $1 task, $2 limit. Oldest first. */
 export const taskHistory: SqlStatement = {
   name: 'operator_task_history',
   text: `SELECT at, state, attempt, detail, said, cost FROM task_events WHERE task_id = $1::uuid ORDER BY id LIMIT $2`,
 };
 
-/** $1 task. What a second order of the same work needs; the price version is the one of the first. */
+/** $1 task. Everything needed to order the same work again, including the original price version. */
 export const retryableTask: SqlStatement = {
   name: 'operator_retryable_task',
   text: `SELECT t.id, t.account_id, t.api_key_id, t.endpoint, t.model, t.kind, t.pool, t.state,
@@ -37,7 +37,7 @@ export const retryableTask: SqlStatement = {
            FROM tasks t LEFT JOIN generations g ON g.id = t.id WHERE t.id = $1`,
 };
 
-/** $1 task, $2 detail. Written once, however often it is asked for. */
+/** $1 task, $2 detail. Written once, however often it is requested. */
 export const noteTaskEvent: SqlStatement = {
   name: 'operator_note_task_event',
   text: `INSERT INTO task_events (task_id, account_id, state, attempt, detail)

@@ -52,7 +52,7 @@ export interface OperatorServices {
   readonly lookup: LookupParts;
   readonly fleet: FleetService;
   readonly sessions: OperatorSessions;
-  /** Where the dashboards are. */
+  /** URL of the dashboards. */
   readonly grafanaUrl: string | null;
   readonly acts: Pick<AuditStore, 'append'>;
 }

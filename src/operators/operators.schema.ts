@@ -5,7 +5,7 @@ import { accountId, answerOf, currencyJson, listOf, usdString } from '../http/in
 import { rateLimits } from '../keys/keys.schema.ts';
 import { type NanoUsd, parseUsd } from '../lib/money.ts';
 
-/** Decimal text into nano-USD. */
+/** Parses decimal text into nano-USD. */
 export const usdAmount = z.string().transform((text, context): NanoUsd => {
   const amount = parseUsd(text);
   if (amount === undefined) {
@@ -20,7 +20,7 @@ const description = storableText
   .trim()
   .min(1)
   .max(500)
-  .meta({ description: 'Why: the customer reads it on the entry and the statement' });
+  .meta({ description: 'Reason; the customer sees it on the entry and the statement' });
 const name = storableText.trim().min(1).max(200).meta({ description: 'Display name of the customer' });
 
 export const createAccountBody = z
@@ -29,7 +29,7 @@ export const createAccountBody = z
     credits: usdAmount
       .refine((amount) => amount >= 0n, 'must not be negative')
       .optional()
-      .meta({ description: 'USD granted at the start; default none' }),
+      .meta({ description: 'Opening credits, USD; none by default' }),
   })
   .meta({ id: 'CreateAccount' });
 
@@ -40,44 +40,53 @@ const billing = z
       .array(storableText.trim().min(1).max(100))
       .max(8)
       .default([])
-      .meta({ description: 'Lines of the address' }),
+      .meta({ description: 'Address lines' }),
     tax_id: storableText
       .trim()
       .min(1)
       .max(50)
       .nullable()
       .default(null)
-      .meta({ description: 'Tax number of the customer; null: none' }),
-  })
-  .nullable()
-  .meta({ description: "Customer details on statements and receipts; null: only the account's name" });
-const accountRateLimits = rateLimits
-  .extend({
-    queued_tasks: z.int().min(1).max(1_000_000).optional().meta({ description: 'Queued tasks per pool' }),
+      .meta({ description: 'Tax number of the customer; null if none' }),
   })
   .nullable()
   .meta({
-    description: 'What all keys of the account may do together; null, or an omitted member: as configured',
+    description: "Customer details on statements and receipts; null: only the account's name is shown",
+  });
+const accountRateLimits = rateLimits
+  .extend({
+    queued_tasks: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .meta({ description: 'Maximum queued tasks per pool' }),
+  })
+  .nullable()
+  .meta({
+    description:
+      'Limits shared by all keys of the account; null or an omitted field means the configured default',
   });
 
 export const updateAccountBody = z
   .object({
     name: name.optional(),
     suspended: z.boolean().optional().meta({
-      description: 'true: its keys can only read, and paid calls are rejected with 403; false ends that',
+      description:
+        'true: its keys can only read, and paid calls are rejected with 403; false: ends the suspension',
     }),
     allowed_models: z
       .array(storableText.min(1).max(128))
       .max(1000)
       .nullable()
       .optional()
-      .meta({ description: 'Ids of the models it may call; null = all' }),
+      .meta({ description: 'Ids of the models it may call; null: all' }),
     max_keys: z
       .int()
       .min(1)
       .max(100_000)
       .optional()
-      .meta({ description: 'Keys it may have at once; 200 for a new account' }),
+      .meta({ description: 'Maximum number of keys; 200 for a new account' }),
     billing: billing.optional(),
     rate_limits: accountRateLimits.optional(),
   })
@@ -88,7 +97,7 @@ export const adjustmentBody = z
     amount: usdAmount
       .refine((amount) => amount !== 0n, 'must not be zero')
       .meta({
-        description: 'USD, signed: change of the balance, which cannot fall below what is held',
+        description: 'Signed change of the balance, USD; the balance cannot fall below what is held',
       }),
     description,
     reason: z
@@ -100,8 +109,10 @@ export const adjustmentBody = z
 
 export const clearDebtBody = z
   .object({
-    kind: z.enum(['forgiven', 'paid']).meta({ description: 'Written off, or paid outside of the checkout' }),
-    amount: positive.optional().meta({ description: 'Default: all of it' }),
+    kind: z
+      .enum(['forgiven', 'paid'])
+      .meta({ description: 'forgiven: written off; paid: paid outside the checkout' }),
+    amount: positive.optional().meta({ description: 'Default: the whole debt' }),
     description,
   })
   .meta({ id: 'ClearDebt' });
@@ -120,12 +131,12 @@ export const refundBody = z
       .max(64)
       .optional()
       .meta({ description: 'Generation whose charge is refunded, gen-…; or name a transaction' }),
-    amount: positive.optional().meta({ description: 'Default: what is left of the transaction' }),
+    amount: positive.optional().meta({ description: 'Default: the remaining amount of the transaction' }),
     description,
   })
   .refine((body) => (body.transaction_id === undefined) !== (body.generation_id === undefined), {
     path: ['transaction_id'],
-    message: 'give either transaction_id or generation_id',
+    message: 'specify either transaction_id or generation_id',
   })
   .meta({ id: 'Refund' });
 
@@ -133,25 +144,32 @@ export const dryRunQuery = z.strictObject({
   dry_run: z
     .enum(['true', 'false'])
     .default('false')
-    .meta({ description: 'true: checked and answered like a real booking, but nothing is booked' }),
+    .meta({ description: 'true: validates and responds like a real booking, but books nothing' }),
 });
 
 const bookedAs = z.string().nullable().meta({ description: 'Id of the entry, txn_…; null for a dry run' });
-const dryRun = z.boolean().meta({ description: 'Nothing was booked', examples: [false] });
+const dryRun = z
+  .boolean()
+  .meta({ description: 'Whether this was a dry run that booked nothing', examples: [false] });
 
 export const accountParams = z.object({
   id: z.string().min(1).max(64).meta({ description: 'Id of the account, acc_…' }),
 });
 export const listAccountsQuery = z.strictObject({
-  q: z.string().min(1).max(200).optional().meta({ description: 'Only accounts with this in their name' }),
+  q: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta({ description: 'Only accounts whose name contains this text' }),
   suspended: z
     .enum(['true', 'false'])
     .optional()
-    .meta({ description: 'true: only suspended accounts; false: only those that are not' }),
+    .meta({ description: 'true: only suspended accounts; false: only active ones' }),
   sort: z
     .enum(['created_at', 'remaining_credits', 'usage_30d', 'last_used_at'])
     .default('created_at')
-    .meta({ description: 'What the list is ordered by: the newest or the most first' }),
+    .meta({ description: 'Sort order: newest or highest first' }),
   ...pageQuery,
 });
 export type ListAccountsQuery = z.output<typeof listAccountsQuery>;
@@ -161,7 +179,7 @@ export const verifyQuery = z.strictObject({
     .min(1)
     .max(64)
     .optional()
-    .meta({ description: 'Only this account; default the whole ledger' }),
+    .meta({ description: 'Only this account; default: the whole ledger' }),
 });
 
 export const accountJson = z
@@ -174,13 +192,13 @@ export const accountJson = z
     allowed_models: z
       .array(z.string())
       .nullable()
-      .meta({ description: 'Ids of the models it may call; null = all' }),
-    max_keys: z.int().meta({ description: 'Keys it may have at once' }),
+      .meta({ description: 'Ids of the models it may call; null: all' }),
+    max_keys: z.int().meta({ description: 'Maximum number of keys' }),
     billing: z
       .object({
         name: z.string().meta({ description: 'Name of the customer on statements and receipts' }),
-        address: z.array(z.string()).meta({ description: 'Lines of the address' }),
-        tax_id: z.string().nullable().meta({ description: 'Tax number of the customer; null: none' }),
+        address: z.array(z.string()).meta({ description: 'Address lines' }),
+        tax_id: z.string().nullable().meta({ description: 'Tax number of the customer; null if none' }),
       })
       .nullable()
       .meta({ description: 'Customer details on statements and receipts' }),
@@ -188,15 +206,15 @@ export const accountJson = z
     created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
     total_credits: usdString.meta({ description: 'Bought or granted so far, USD' }),
     total_usage: usdString.meta({ description: 'Charged so far minus refunds, USD' }),
-    remaining_credits: usdString.meta({ description: 'total_credits − total_usage, over settled entries' }),
-    held: usdString.meta({ description: 'Held by running calls, part of remaining_credits' }),
-    debt: usdString.meta({ description: 'Owed after a reversed payment; blocks new calls' }),
-    usage_24h: usdString.meta({ description: 'Charged in the last 24 hours, to five minutes' }),
-    usage_30d: usdString.meta({ description: 'Charged in the last 30 UTC days, today included' }),
+    remaining_credits: usdString.meta({ description: 'total_credits − total_usage, from settled entries' }),
+    held: usdString.meta({ description: 'Held by running calls; included in remaining_credits' }),
+    debt: usdString.meta({ description: 'Owed because of a reversed payment; blocks new calls' }),
+    usage_24h: usdString.meta({ description: 'Charged in the last 24 hours, accurate to five minutes' }),
+    usage_30d: usdString.meta({ description: 'Charged in the last 30 UTC days, including today' }),
     last_used_at: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'When a key of it was last used; null: never' }),
+      .meta({ description: 'When one of its keys was last used; null if never' }),
     currency: currencyJson,
   })
   .meta({ id: 'Account' });
@@ -214,13 +232,15 @@ export const refundResponse = answerOf(
   z.object({
     transaction_id: bookedAs,
     dry_run: dryRun,
-    amount: usdString.meta({ description: 'Booked, USD' }),
-    from_balance: usdString.meta({ description: 'What of it moved the balance, USD' }),
-    debt: usdString.meta({ description: 'Of a purchase taken back: what the balance could not give' }),
-    remaining_credits: usdString.meta({ description: 'The balance after it, USD' }),
+    amount: usdString.meta({ description: 'Amount booked, USD' }),
+    from_balance: usdString.meta({ description: 'The part that changed the balance, USD' }),
+    debt: usdString.meta({
+      description: 'For a purchase taken back: the part that the balance could not cover, USD',
+    }),
+    remaining_credits: usdString.meta({ description: 'The balance after the booking, USD' }),
     currency: currencyJson,
   }),
-  'What was booked',
+  'The booking',
 );
 export const verifyResponse = answerOf(
   z
@@ -231,15 +251,15 @@ export const verifyResponse = answerOf(
         .array(
           z.object({
             claim: z.string().meta({ description: 'The invariant' }),
-            object: z.string().meta({ description: 'What breaks it: an account, key, generation or day' }),
+            object: z.string().meta({ description: 'What violates it: an account, key, generation or day' }),
             detail: z.string().meta({ description: 'What was found there' }),
           }),
         )
-        .meta({ description: 'Empty when all hold' }),
+        .meta({ description: 'Violations; empty when all invariants hold' }),
       duration_ms: z.int().meta({ description: 'How long the check took' }),
     })
     .meta({ id: 'LedgerProof' }),
-  'What the check found',
+  'The result of the check',
 );
 
 export type CreateAccountBody = z.output<typeof createAccountBody>;

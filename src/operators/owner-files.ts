@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const PRIVATE_FILE = 0o600;
 
-/** The text of a secret file without its line end; undefined when there is none. */
+/** Reads a secret file without its trailing newline; undefined when it does not exist. */
 export async function readSecretFile(folder: string, name: string): Promise<string | undefined> {
   try {
     const text = (await readFile(join(folder, name), 'utf8')).trim();
@@ -17,7 +17,7 @@ export async function readSecretFile(folder: string, name: string): Promise<stri
   }
 }
 
-/** Writes a secret so that only its owner can read it and a crash leaves the old file or the whole new one. */
+/** Writes a secret so that only its owner can read it, and a crash leaves either the old file or the complete new one. */
 export async function writeSecretFile(folder: string, name: string, secret: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const path = join(folder, name);

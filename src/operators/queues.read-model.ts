@@ -3,21 +3,21 @@ import { readRows } from '../store/report.ts';
 import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import { queueStandings } from './queues.sql.ts';
 
-/** What waits in the database for a queue, and who takes it. */
+/** What is waiting in the database for a queue, and the workers that serve it. */
 export interface QueueStanding {
-  /** Tasks or deliveries, whether they have been handed to the queue or not. */
+  /** Waiting tasks or deliveries, dispatched to the queue or not. */
   readonly backlog: number;
-  /** Age of the oldest of them; null where none waits. */
+  /** Age of the oldest of them; null if none is waiting. */
   readonly oldest_seconds: number | null;
-  /** Live worker processes that take its jobs now. */
+  /** Live worker processes that currently take its jobs. */
   readonly workers: number;
-  /** Jobs they run at once. */
+  /** Jobs they can run at once. */
   readonly slots: number;
 }
 
 const NOTHING: QueueStanding = { backlog: 0, oldest_seconds: null, workers: 0, slots: 0 };
 
-/** What the database knows of the queues. Throws while it is away. */
+/** Reads the state of the queues from the database. Throws while the database is unreachable. */
 export class QueuesReadModel {
   readonly #sequelize: Sequelize;
 
@@ -25,7 +25,7 @@ export class QueuesReadModel {
     this.#sequelize = sequelize;
   }
 
-  /** Tells the standing of a queue by its name. */
+  /** Returns a function that maps the name of a queue to its standing. */
   async standings(): Promise<(queue: string) => QueueStanding> {
     const rows = await readRows<QueueStanding & { queue: string }>(this.#sequelize, queueStandings, [
       WORKER_SILENT_MS,

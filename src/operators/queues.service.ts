@@ -7,10 +7,10 @@ import type { QueueStanding, QueuesReadModel } from './queues.read-model.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** A queue in Redis, with what the database knows of it. */
+/** A queue in Redis, with its state in the database. */
 export type StandingQueue = QueueState & { readonly standing: QueueStanding };
 
-/** The queues, as an operator stops and starts them. Throws AppError service_unavailable while Redis is away. */
+/** Lets operators pause and resume the queues. Throws AppError service_unavailable while Redis is unreachable. */
 export class QueuesService {
   readonly #inspector: Pick<QueueInspector, 'list' | 'find' | 'pause' | 'resume'>;
   readonly #readModel: Pick<QueuesReadModel, 'standings'>;
@@ -34,12 +34,12 @@ export class QueuesService {
     return queues.map((queue) => ({ ...queue, standing: standingOf(queue.name) }));
   }
 
-  /** Lets no worker take jobs of the queue; what runs goes on. Throws AppError queue_not_found. */
+  /** Stops workers from taking jobs of the queue; running jobs finish. Throws AppError queue_not_found. */
   pause(name: string, act: OperatorAct): Promise<StandingQueue> {
     return this.#change('queue.pause', name, act, () => this.#inspector.pause(name));
   }
 
-  /** Throws AppError queue_not_found. */
+  /** Lets workers take jobs of the queue again. Throws AppError queue_not_found. */
   resume(name: string, act: OperatorAct): Promise<StandingQueue> {
     return this.#change('queue.resume', name, act, () => this.#inspector.resume(name));
   }
@@ -68,7 +68,7 @@ async function available<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof QueueUnavailableError) {
-      throw new AppError('service_unavailable', 'The queues cannot be reached at the moment.', {
+      throw new AppError('service_unavailable', 'The queues are currently unreachable.', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
         cause: error,
       });

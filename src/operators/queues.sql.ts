@@ -1,8 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * $1 ms after which a silent worker no longer counts. What waits in the database for each queue, whether it has been handed to it or
- * not, and who takes it.
+ * $1 ms after which a silent worker no longer counts. What is waiting in the database for each queue, dispatched to it or not,
+ * and who serves it.
  */
 export const queueStandings: SqlStatement = {
   name: 'operator_queue_standings',

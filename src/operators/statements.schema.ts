@@ -13,34 +13,43 @@ export const statementParams = z.object({
 });
 
 export const reissueBody = z
-  .object({ reason: storableText.trim().min(1).max(500).meta({ description: 'Kept on the new statement' }) })
+  .object({
+    reason: storableText
+      .trim()
+      .min(1)
+      .max(500)
+      .meta({ description: 'Reason; stored with the new statement' }),
+  })
   .meta({ id: 'ReissueStatement' });
 
 export const statementJson = invoiceJson
   .extend({
     version: z.int().min(1).meta({ description: 'Above 1: reissued' }),
-    reissue_reason: z.string().nullable().meta({ description: 'Why it was reissued; null on the first' }),
+    reissue_reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it was reissued; null for the first version' }),
     reissued_by: z
       .string()
       .nullable()
-      .meta({ description: 'Name of the operator token that asked for it; null on the first' }),
-    created_at: z.iso.datetime().meta({ description: 'When it was made' }),
+      .meta({ description: 'Name of the operator token that requested it; null for the first version' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was created' }),
     number: z
       .string()
       .nullable()
       .meta({
-        description: 'Number on the document, without gaps; null until it is issued',
+        description: 'Gapless number on the document; null until it is issued',
         examples: ['ST-000042'],
       }),
-    digest: z.string().nullable().meta({ description: 'Over all entries up to its last one' }),
+    digest: z.string().nullable().meta({ description: 'Digest of all entries up to its last one' }),
     pdf_sha256: z
       .string()
       .nullable()
-      .meta({ description: 'Of its PDF, lower-case hex; null until it is issued' }),
+      .meta({ description: 'SHA-256 of its PDF, lower-case hex; null until it is issued' }),
     csv_sha256: z
       .string()
       .nullable()
-      .meta({ description: 'Of its CSV, lower-case hex; null until it is issued' }),
+      .meta({ description: 'SHA-256 of its CSV, lower-case hex; null until it is issued' }),
   })
   .meta({ id: 'Statement' });
 

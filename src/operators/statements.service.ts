@@ -14,14 +14,14 @@ export class StatementsService {
     this.#months = months;
   }
 
-  /** Newest month first, its newest version first. `accountId` is the stored id. */
+  /** Lists statements by month, newest first, and within a month by version, newest first. `accountId` is the stored id. */
   list(accountId: string): Promise<StatementRow[]> {
     return this.#invoices.all(accountId);
   }
 
   /**
-   * States a closed month again, and each later one that no longer follows. Returns all statements of the account then.
-   * Throws AppError account_not_found, invoice_not_found, invalid_request (the month is archived).
+   * Reissues a closed month, and each later month that no longer follows from it. Returns all statements of the account
+   * afterwards. Throws AppError account_not_found, invoice_not_found, invalid_request (the month is archived).
    */
   async reissue(account: string, month: Date, reason: string, act: OperatorAct): Promise<StatementRow[]> {
     const accountId = accountUuid(account);

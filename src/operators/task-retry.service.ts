@@ -5,29 +5,32 @@ import type { AuditStore } from './audit.store.ts';
 import type { OperatorAct } from './operator-access.ts';
 import type { RetrySource, TaskRetryStore } from './task-retry.store.ts';
 
-/** How the event logs of two tasks name each other. */
+/** Prefixes by which the event logs of two tasks refer to each other. */
 export const RETRY_OF = 'retry_of ';
 export const RETRIED_AS = 'retried_as ';
 
 export interface RetrySettings {
-  /** Ms from the retry after which the new task fails, unrun or unfinished. */
+  /** Ms after the retry at which the new task fails unless it has finished. */
   readonly deadlineMs: (task: Pick<RetrySource, 'model' | 'kind' | 'pool'>) => number;
 }
 
 export interface RetriedTask {
   /** Stored id of the new task. */
   readonly id: string;
-  /** False when an earlier retry had made it. */
+  /** False when an earlier retry created it. */
   readonly created: boolean;
 }
 
-/** Refusals that are the customer's state, not the operator's mistake: told as such, never as a 401 of the operator. */
+/**
+ * Rejections caused by the customer's state, not the operator's mistake. They are reported as such, never as a 401 of the
+ * operator.
+ */
 const CUSTOMER_REFUSALS = ['invalid_api_key', 'key_disabled', 'key_expired', 'account_suspended'];
 
 /**
- * Orders the work of a failed task again. A terminal state is never left, and the money of the failed task has been given
- * back, so the retry is a new task with a new hold, at the price of the first order. Its id is made of the old one:
- * however often and from wherever a task is retried, there is one successor and one hold.
+ * Orders the work of a failed task again. Terminal states are final and the money of the failed task has been released, so the
+ * retry is a new task with a new hold, at the original price. Its id is derived from the old one: however often and from wherever
+ * a task is retried, there is one successor and one hold.
  */
 export class TaskRetryService {
   readonly #store: TaskRetryStore;
@@ -48,13 +51,13 @@ export class TaskRetryService {
   }
 
   /**
-   * Retries a failed task by its stored id. Throws AppError task_not_found, task_not_retryable (not failed, prompt
-   * deleted, key or account out of use), insufficient_credits, key_limit_exceeded, model_not_allowed.
+   * Retries a failed task by its stored id. Throws AppError task_not_found, task_not_retryable (not failed, prompt deleted, key
+   * or account disabled), insufficient_credits, key_limit_exceeded, model_not_allowed.
    */
   async retry(taskId: string, act: OperatorAct): Promise<RetriedTask> {
     const source = await this.#store.find(taskId);
     if (!source) {
-      throw new AppError('task_not_found', 'No such task.');
+      throw new AppError('task_not_found', 'There is no such task.');
     }
     const { completedAt } = source;
     if (source.state !== 'failed' || completedAt === null) {
@@ -86,7 +89,7 @@ export class TaskRetryService {
     if (parameters === null || priceVersion === null) {
       throw new AppError(
         'task_not_retryable',
-        'The content of the order was deleted when the task ended (KEEP_PROMPTS=no); the customer has to submit it again.',
+        'The content of the order was deleted when the task ended (KEEP_PROMPTS=no); the customer must submit it again.',
       );
     }
     const request = {
@@ -116,11 +119,16 @@ export class TaskRetryService {
 
 function customerRefusal(error: unknown): unknown {
   return error instanceof AppError && CUSTOMER_REFUSALS.includes(error.code)
-    ? new AppError('task_not_retryable', `The customer cannot order now: ${error.message}`, { cause: error })
+    ? new AppError('task_not_retryable', `The customer cannot submit tasks now: ${error.message}`, {
+        cause: error,
+      })
     : error;
 }
 
-/** The same for the same task, as of the time it failed. The second is what releases made before ids carried buckets. */
+/**
+ * Returns the ids of the successor, which depend only on the task and the time it failed. The second is the id that releases
+ * created before ids contained buckets.
+ */
 function successorIds({ id, accountId }: RetrySource, failedAt: Date): readonly [string, string] {
   const name = `retry of ${id}`;
   const successor = namedOwnedUuid(name, accountId, failedAt.getTime());

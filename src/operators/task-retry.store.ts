@@ -15,17 +15,17 @@ export interface RetrySource {
   readonly kind: TaskKind;
   readonly pool: string;
   readonly state: TaskState;
-  /** Null when what was ordered is no longer known. */
+  /** Null when the order is no longer stored. */
   readonly parameters: Readonly<Record<string, unknown>> | null;
   readonly seed: bigint;
   readonly charge: NanoUsd;
   readonly webhookUrl: string | null;
   readonly completedAt: Date | null;
-  /** Null while the task has not been settled. */
+  /** Null until the task is settled. */
   readonly priceVersion: string | null;
 }
 
-/** Failed tasks and the events that tie them to their successors. */
+/** Reads failed tasks and writes the events that link them to their successors. */
 export class TaskRetryStore {
   readonly #cells: Cells;
 
@@ -55,7 +55,7 @@ export class TaskRetryStore {
     );
   }
 
-  /** Adds to a task's history; the same words are written once. */
+  /** Adds an event to a task's history. The same text is written once. */
   async note(taskId: string, detail: string): Promise<void> {
     await run(this.#cells.ofOwned(taskId).money, noteTaskEvent, [taskId, detail]);
   }

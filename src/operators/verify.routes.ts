@@ -11,7 +11,7 @@ export function verifyRoute(verifier: LedgerVerifier): Route {
     method: 'get',
     path: '/admin/v1/ledger/verify',
     operationId: 'verifyLedger',
-    summary: 'Check every invariant of the ledger, for one account or for all',
+    summary: 'Check every invariant of the ledger, for one account or all',
     query: verifyQuery,
     response: { status: 200, schema: verifyResponse },
     errors: ['account_not_found'],

@@ -14,7 +14,7 @@ export const createWorkerTokenBody = z
       .array(z.string().min(1).max(100))
       .min(1)
       .max(100)
-      .meta({ description: 'Pools whose tasks it gives access to: ids of engines in tollgate.yaml' }),
+      .meta({ description: 'Pools whose tasks it gives access to: engine ids in tollgate.yaml' }),
   })
   .meta({ id: 'CreateWorkerToken' });
 
@@ -22,22 +22,22 @@ const workerTokenJson = z
   .object({
     name: z.string().meta({ description: 'Its workers are listed as <name>:<host>' }),
     pools: z.array(z.string()).meta({ description: 'Pools whose tasks it gives access to' }),
-    created_by: z.string().meta({ description: 'Operator who made it' }),
-    created_at: z.iso.datetime().meta({ description: 'When that was' }),
+    created_by: z.string().meta({ description: 'Operator who created it' }),
+    created_at: z.iso.datetime().meta({ description: 'When it was created' }),
     last_used_at: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'When a worker last called with it, to the minute' }),
-    revoked_at: z.iso.datetime().nullable().meta({ description: 'Since when it is rejected' }),
+      .meta({ description: 'When a worker last used it, to the minute' }),
+    revoked_at: z.iso.datetime().nullable().meta({ description: 'When it was revoked; null if it is valid' }),
   })
   .meta({ id: 'WorkerToken' });
 export type WorkerTokenJson = z.output<typeof workerTokenJson>;
 
 export const workerTokenResponse = answerOf(workerTokenJson, 'The token, without its secret');
 export const createdWorkerTokenResponse = workerTokenResponse.extend({
-  token: z.string().meta({ description: 'The secret, for WORKER_TOKEN; shown in this answer only' }),
+  token: z.string().meta({ description: 'The secret, for WORKER_TOKEN; shown in this response only' }),
 });
 export const workerTokenListResponse = listOf(
   workerTokenJson,
-  'Tokens, newest first, revoked ones among them',
+  'Tokens, newest first, including revoked ones',
 );

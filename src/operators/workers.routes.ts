@@ -20,7 +20,7 @@ export function workerRoutes(workers: WorkersService): Route[] {
       method: 'get',
       path: '/admin/v1/workers',
       operationId: 'listWorkers',
-      summary: 'List the live workers, and the hosts that are drained',
+      summary: 'List live workers and drained hosts',
       response: { status: 200, schema: workerListResponse },
       errors: [],
       async handle() {
@@ -31,7 +31,7 @@ export function workerRoutes(workers: WorkersService): Route[] {
       ...change,
       path: '/admin/v1/workers/{host}/drain',
       operationId: 'drainHost',
-      summary: 'Let the workers of a host finish running work and take no more',
+      summary: 'Drain a host: its workers finish running work and take no more',
       async handle({ params, operator, requestId }) {
         const rows = await workers.drain(params.host, { operator, requestId });
         return { body: { data: rows.map(presentWorker) } };
@@ -41,7 +41,7 @@ export function workerRoutes(workers: WorkersService): Route[] {
       ...change,
       path: '/admin/v1/workers/{host}/resume',
       operationId: 'resumeHost',
-      summary: 'Let the workers of a host take work again',
+      summary: 'Resume a host: its workers take work again',
       async handle({ params, operator, requestId }) {
         const rows = await workers.resume(params.host, { operator, requestId });
         return { body: { data: rows.map(presentWorker) } };

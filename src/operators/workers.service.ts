@@ -3,7 +3,7 @@ import type { AuditStore } from './audit.store.ts';
 import type { OperatorAct } from './operator-access.ts';
 import type { HostsStore, WorkerRow } from './workers.store.ts';
 
-/** The hosts that run workers. A drained one lets its runs end and takes no work, also after a restart, until it is resumed. */
+/** The hosts that run workers. A drained host finishes its runs and takes no work, even after a restart, until it is resumed. */
 export class WorkersService {
   readonly #hosts: Pick<HostsStore, 'list' | 'drain' | 'resume'>;
   readonly #audit: AuditStore;
@@ -17,7 +17,7 @@ export class WorkersService {
     return this.#hosts.list();
   }
 
-  /** Its workers hear of it within five seconds. Throws AppError worker_not_found for a host without a live one. */
+  /** Drains a host. Its workers notice within five seconds. Throws AppError worker_not_found for a host without a live worker. */
   async drain(host: string, act: OperatorAct): Promise<WorkerRow[]> {
     await this.#require(host);
     if (await this.#hosts.drain(host, act.operator)) {
@@ -26,7 +26,7 @@ export class WorkersService {
     return await this.#hosts.list(host);
   }
 
-  /** Throws AppError worker_not_found for a host that has no live worker and is not drained. */
+  /** Resumes a host. Throws AppError worker_not_found for a host that has no live worker and is not drained. */
   async resume(host: string, act: OperatorAct): Promise<WorkerRow[]> {
     await this.#require(host);
     if (await this.#hosts.resume(host)) {

@@ -1,8 +1,8 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /**
- * $1 ms after which a silent worker no longer counts, $2 host or NULL. Live workers, and hosts that are drained without one: the drain is
- * theirs when they come back.
+ * $1 ms after which a silent worker no longer counts, $2 host or NULL. Live workers, and drained hosts without one: the drain
+ * still applies when their workers return.
  */
 export const listWorkers: SqlStatement = {
   name: 'operator_workers',
@@ -15,13 +15,13 @@ export const listWorkers: SqlStatement = {
      ORDER BY 1, 2`,
 };
 
-/** $1 host, $2 actor. No row where it is drained already. */
+/** $1 host, $2 actor. Returns no row if it was already drained. */
 export const drainHost: SqlStatement = {
   name: 'operator_drain_host',
   text: 'INSERT INTO worker_drains (host, actor) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING host',
 };
 
-/** $1 host. No row where it was not drained. */
+/** $1 host. Returns no row if it was not drained. */
 export const resumeHost: SqlStatement = {
   name: 'operator_resume_host',
   text: 'DELETE FROM worker_drains WHERE host = $1 RETURNING host',

@@ -3,7 +3,7 @@ import { run } from '../store/statement.ts';
 import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import { drainHost, listWorkers, resumeHost } from './workers.sql.ts';
 
-/** A live worker process, or, without `worker`, a drained host that has none. */
+/** A live worker process or, without `worker`, a drained host that has none. */
 export interface WorkerRow {
   readonly host: string;
   readonly worker: string | null;
@@ -19,7 +19,7 @@ export interface WorkerRow {
   readonly drained_at: Date | null;
 }
 
-/** The hosts of workers, as an operator sees and drains them. */
+/** Worker hosts, as operators see and drain them. */
 export class HostsStore {
   readonly #pool: pg.Pool;
 
@@ -27,17 +27,17 @@ export class HostsStore {
     this.#pool = pool;
   }
 
-  /** Those of one host, or all. */
+  /** Lists the workers of one host, or of all. */
   async list(host: string | null = null): Promise<WorkerRow[]> {
     return await run<WorkerRow>(this.#pool, listWorkers, [WORKER_SILENT_MS, host]);
   }
 
-  /** False where it was drained already. */
+  /** Drains a host. Resolves with false if it was already drained. */
   async drain(host: string, actor: string): Promise<boolean> {
     return (await run(this.#pool, drainHost, [host, actor])).length === 1;
   }
 
-  /** False where it was not drained. */
+  /** Resumes a host. Resolves with false if it was not drained. */
   async resume(host: string): Promise<boolean> {
     return (await run(this.#pool, resumeHost, [host])).length === 1;
   }

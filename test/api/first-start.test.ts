@@ -32,7 +32,7 @@ test('first start makes the account, a second changes nothing, a lost key file i
   expect((await server.call('GET', '/api/v1/key', { key })).json.data.role).toBe('owner');
   expect((await stat(join(folder, 'owner.key'))).mode & 0o777).toBe(0o600);
 
-  expect(await run()).toBe('the first account exists');
+  expect(await run()).toBe('the first account already exists');
   expect(await secret('owner.key')).toBe(key);
 
   await rm(join(folder, 'owner.key'));

@@ -308,7 +308,7 @@ test('the claim makes operators, whose sessions can be ended', async () => {
   const tollgate = (...args: string[]) => cliRun({ TOLLGATE_URL: server.url, ADMIN_TOKEN }, args);
   expect((await tollgate('sessions', 'list')).stdout).toContain(`${listed.id}  opa@example.com`);
   const ended = await tollgate('sessions', 'end', listed.id);
-  expect(ended).toMatchObject({ code: 0, stdout: `Session ${listed.id} is ended.\n` });
+  expect(ended).toMatchObject({ code: 0, stdout: `Session ${listed.id} has ended.\n` });
   const again = await tollgate('sessions', 'end', listed.id);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('There is no such session.')]);
   expect((await browser.call('GET', '/admin/v1/session')).status).toBe(401);

@@ -147,5 +147,5 @@ test('tollgate catalog check says what a good file holds', async () => {
   await writeFile(catalog, GOOD);
   const { code, said } = start({}, 'src/operators/cli/main.ts', 'catalog', 'check', catalog);
   expect(await code).toBe(0);
-  expect(said.stdout).toBe(`${catalog}: no mistake (models: 1, engines: 1)\n`);
+  expect(said.stdout).toBe(`${catalog}: valid (models: 1, engines: 1)\n`);
 }, 30_000);

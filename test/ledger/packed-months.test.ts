@@ -122,7 +122,7 @@ test('without a month, each that is over and not packed is; what is written anew
   const all = ['generations', 'ledger_entries', 'usage_rollups'].map((name) => `${name}_${SUFFIX}`);
   expect(await packedTables()).toEqual([0, all]);
   expect(await packedTables()).toEqual([0, []]);
-  expect(await cli('archive', 'pack')).toEqual({ code: 0, text: 'Every month that is over is packed.\n' });
+  expect(await cli('archive', 'pack')).toEqual({ code: 0, text: 'Every past month is packed.\n' });
   await owner.query(`DROP TABLE generations_${SUFFIX}`);
   await owner.query('SELECT create_month_partitions($1)', [MONTH]);
   expect(await packedTables()).toEqual([0, all]);

@@ -63,8 +63,16 @@ describe('as a process', () => {
     expect(JSON.parse(queues.stdout).map((queue: { name: string }) => queue.name)).toContain(
       'generate-local',
     );
-    expect(verified).toEqual({ code: 0, stdout: expect.stringMatching(/books are right: \d+/), stderr: '' });
-    expect(refused).toEqual({ code: 1, stdout: '', stderr: 'tollgate: No such task. (task_not_found)\n' });
+    expect(verified).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/books are correct: \d+/),
+      stderr: '',
+    });
+    expect(refused).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'tollgate: There is no such task. (task_not_found)\n',
+    });
     expect([usage.code, usage.stderr]).toEqual([2, expect.stringContaining('unknown command')]);
     expect([denied.code, denied.stderr]).toEqual([1, expect.stringContaining('invalid_api_key')]);
     expect([untold.code, untold.stderr]).toEqual([2, expect.stringContaining('no operator token')]);
@@ -146,10 +154,10 @@ describe('every command', () => {
     const left = async () => (await json('accounts', 'show', account)).remaining_credits;
     const fee = ['adjust', account, '-2.50', '-d', 'Fee'];
     expect(await run(...fee)).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') });
-    const plan = `book -2.50 USD (correction) on ${account} "${name}"; 7.50 USD are left then`;
+    const plan = `book -2.50 USD (correction) on ${account} "${name}"; the balance is then 7.50 USD`;
     expect(await run(...fee, '--dry-run')).toEqual({
       code: 0,
-      stdout: `Nothing is booked. It would ${plan}.\n`,
+      stdout: `Nothing was booked. This would ${plan}.\n`,
       stderr: '',
     });
     const tooMuch = await run('adjust', account, '-d', 'Fee', '--dry-run', '--', '-10.01');
@@ -169,7 +177,7 @@ describe('every command', () => {
     ).toEqual([]);
     expect((await cliRun(environment(), fee, answer(true))).code).toBe(0);
     expect(await left()).toBe('7.50');
-    expect(questions).toEqual(Array(2).fill(`This will ${plan}. Go on?`));
+    expect(questions).toEqual(Array(2).fill(`This will ${plan}. Continue?`));
     const nothingOwed = await run('debt', 'forgive', account, '-d', 'x', '--dry-run');
     expect(nothingOwed).toMatchObject({ code: 1, stderr: expect.stringContaining('owes 0.00 USD') });
   });
@@ -230,13 +238,15 @@ describe('every command', () => {
       /^gpu-3 +gpu-3\.77 +serves +2 +local +generate-local/m,
     );
     const drained = await run('workers', 'drain', 'gpu-3');
-    expect(drained.stdout).toBe('Host gpu-3 takes no more work within five seconds; 2 tasks run there.\n');
+    expect(drained.stdout).toBe(
+      'Host gpu-3 stops taking work within five seconds; 2 tasks are running there.\n',
+    );
     expect(await json('workers', 'list')).toMatchObject([
       { host: 'gpu-3', drained_by: 'operator', draining: null },
     ]);
     expect((await run('workers', 'list')).stdout).toMatch(/^gpu-3 +gpu-3\.77 +draining /m);
     await money.query('DELETE FROM workers');
-    expect((await run('workers', 'list')).stdout).toMatch(/^gpu-3 +– +drained, none runs /m);
+    expect((await run('workers', 'list')).stdout).toMatch(/^gpu-3 +– +drained, no worker /m);
     expect((await run('workers', 'resume', 'gpu-3')).stdout).toBe('Host gpu-3 takes work again.\n');
     expect((await run('workers', 'resume', 'gpu-3')).stderr).toContain('worker_not_found');
     const acts = await json('audit', '--object', 'gpu-3');
@@ -287,6 +297,6 @@ describe('every command', () => {
   test('a service that is away is told in one line', async () => {
     const result = await run('--url', 'http://127.0.0.1:1', 'queues', 'list');
     expect([result.code, result.stdout]).toEqual([1, '']);
-    expect(result.stderr).toMatch(/^tollgate: http:\/\/127\.0\.0\.1:1 cannot be reached: .+\n$/);
+    expect(result.stderr).toMatch(/^tollgate: http:\/\/127\.0\.0\.1:1 is unreachable: .+\n$/);
   });
 });

@@ -16,11 +16,11 @@ const sessionId = z.string().min(1).max(64).meta({ description: 'Id of the sessi
 const operatorBrowserJson = z
   .object({
     id: z.string().meta({ description: 'Id of the session, ses_…' }),
-    operator: z.string().meta({ description: 'Who it is, as named in the audit log' }),
-    created_at: z.iso.datetime().meta({ description: 'When they signed in' }),
-    ends_at: z.iso.datetime().meta({ description: 'When it expires' }),
+    operator: z.string().meta({ description: 'The operator, as named in the audit log' }),
+    created_at: z.iso.datetime().meta({ description: 'When the operator signed in' }),
+    ends_at: z.iso.datetime().meta({ description: 'When the session expires' }),
     user_agent: z.string().meta({ description: 'User agent of the browser' }),
-    address: z.string().meta({ description: 'Address that signed in' }),
+    address: z.string().meta({ description: 'IP address of the sign-in' }),
     current: z.boolean().meta({ description: 'true for the session that makes this request' }),
   })
   .meta({ id: 'OperatorBrowser' });
@@ -28,11 +28,11 @@ const operatorBrowserJson = z
 export type OperatorBrowserJson = z.output<typeof operatorBrowserJson>;
 
 const endedResponse = answerOf(
-  z.object({ ended: z.int().min(0).meta({ description: 'Sessions that were ended' }) }),
+  z.object({ ended: z.int().min(0).meta({ description: 'How many sessions were ended' }) }),
   'What was ended',
 );
 
-/** `/admin/v1/sessions`: the browsers of operators whom the OpenID provider vouches for. */
+/** `/admin/v1/sessions`: browser sessions of operators who signed in with the OpenID provider. */
 export function claimedSessionRoutes(
   sessions: { readonly claimed: Pick<ClaimedSessions, 'list' | 'end' | 'isOurs' | 'find'> },
   audit: Pick<AuditStore, 'append'>,
@@ -61,7 +61,7 @@ export function claimedSessionRoutes(
       method: 'delete',
       path: '/admin/v1/sessions/{id}',
       operationId: 'endOperatorSession',
-      summary: 'Sign an operator’s browser out; in force within a second',
+      summary: 'Sign out an operator’s browser; takes effect within a second',
       params: z.object({ id: sessionId }),
       response: { status: 200, schema: endedResponse },
       errors: ['session_not_found'],
@@ -79,7 +79,9 @@ export function claimedSessionRoutes(
   ];
 }
 
-/** Id of the session that asks; undefined for a token, and for whoever signed in with one. */
+/**
+ * Returns the id of the session that makes the request; undefined for token authentication and for sessions opened with a token.
+ */
 async function currentId(
   claimed: Pick<ClaimedSessions, 'isOurs' | 'find'>,
   headers: IncomingHttpHeaders,

@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../../store/statement.ts';
 
-/** $1 id, $2 token hash, $3 operator, $4 rule, $5 seconds, $6 user agent, $7 address. Takes ended ones away. */
+/** $1 id, $2 token hash, $3 operator, $4 rule, $5 seconds, $6 user agent, $7 address. Also deletes expired sessions. */
 export const insertOperatorSession: SqlStatement = {
   name: 'operator_session_insert',
   text: `
@@ -18,7 +18,7 @@ export const findOperatorSession: SqlStatement = {
           WHERE token_hash = $1 AND rule = $2 AND ends_at > statement_timestamp()`,
 };
 
-/** $1 rule, $2 before id or NULL, $3 how many. Newest first. */
+/** $1 rule, $2 before id or NULL, $3 limit. Newest first. */
 export const listOperatorSessions: SqlStatement = {
   name: 'operator_session_list',
   text: `SELECT id, operator, created_at, ends_at, user_agent, address FROM operator_sessions

@@ -15,7 +15,7 @@ import {
 
 export interface ClaimedSession extends pg.QueryResultRow {
   readonly id: string;
-  /** What the audit log calls the operator. */
+  /** Name of the operator in the audit log. */
   readonly operator: string;
   readonly created_at: Date;
   readonly ends_at: Date;
@@ -26,11 +26,11 @@ export interface ClaimedSession extends pg.QueryResultRow {
 export interface ClaimedSessionsParts {
   readonly pool: pg.Pool;
   readonly clock: Clock;
-  /** The claim that makes operators, `groups=tollgate-operators`; null: none does, and no session is good. */
+  /** The claim that makes someone an operator, `groups=tollgate-operators`. Null when none does; then no session is valid. */
   readonly rule: string | null;
 }
 
-/** As long as keys are remembered: a session that was ended is refused everywhere within a second. */
+/** As long as API keys are cached, so that an ended session is rejected everywhere within a second. */
 const FRESH_MS = 800;
 const ENTRIES_MAX = 1_000;
 const TOKEN_BYTES = 32;
@@ -42,7 +42,9 @@ interface Entry {
   readonly freshUntilMs: number;
 }
 
-/** Sessions of operators whom the OpenID provider vouches for. Stored, unlike those by token, so that each can be ended. */
+/**
+ * Sessions of operators who signed in with the OpenID provider. Unlike token sessions they are stored, so that each can be ended.
+ */
 export class ClaimedSessions {
   readonly #parts: ClaimedSessionsParts;
   readonly #entries = new LruMap<string, Entry>(ENTRIES_MAX);
@@ -51,12 +53,12 @@ export class ClaimedSessions {
     this.#parts = parts;
   }
 
-  /** Whether a cookie's value is of this kind, good or not. */
+  /** Returns whether a cookie value has the format of these sessions, valid or not. */
   isOurs(cookie: string): boolean {
     return TOKEN_PATTERN.test(cookie);
   }
 
-  /** A new session, as the value of its cookie. Throws Error where no claim makes operators. */
+  /** Creates a session and returns the value of its cookie. Throws Error where no claim makes operators. */
   async issue(operator: string, seconds: number, userAgent: string, address: string): Promise<string> {
     const { pool, rule } = this.#parts;
     if (rule === null) {
@@ -92,7 +94,7 @@ export class ClaimedSessions {
     return cutPage(rows, limit, (row) => [row.id]);
   }
 
-  /** Ends a session by its id (UUID). Returns whose it was. */
+  /** Ends a session by its id (UUID). Returns the name of its operator. */
   end(id: string): Promise<string | undefined> {
     return this.#delete([id, null]);
   }

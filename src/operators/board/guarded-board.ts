@@ -21,7 +21,7 @@ interface QueueBoardOptions {
   readonly links: readonly { readonly text: string; readonly url: string }[];
 }
 
-/** What the board's own pages need, and nothing from anywhere else. It writes style elements while it runs. */
+/** Allows only what the board's own pages need, from this origin. The board creates style elements at run time. */
 const POLICY = [
   `default-src 'none'`,
   `script-src 'self'`,
@@ -34,10 +34,10 @@ const POLICY = [
   `frame-ancestors 'none'`,
 ].join('; ');
 
-/** The upstream page asks a font service for its typeface: the operator's address is none of its business. */
+/** The upstream page loads its typeface from a font service, which would leak the operator's address. */
 const FOREIGN_LINK = /<link[^>]+href="https?:\/\/[^>]*>/g;
 
-/** The upstream adapter with a page that loads nothing from elsewhere. */
+/** The upstream adapter, with an entry page that loads nothing from other origins. */
 class OfflineAdapter extends ExpressAdapter {
   override setEntryRoute(route: AppViewRoute): ExpressAdapter {
     this.app.disable('x-powered-by');
@@ -58,13 +58,13 @@ class OfflineAdapter extends ExpressAdapter {
 
 interface QueueBoard {
   readonly handler: RequestHandler;
-  /** Shows these queues from now on. */
+  /** Replaces the queues that are shown. */
   show(queues: readonly BullMQAdapter[]): void;
 }
 
 export interface GuardedBoardParts {
   readonly producer: Producer;
-  /** The queues there are, which changes with the catalog. */
+  /** The current queues; they change with the catalog. */
   readonly queueNames: () => readonly string[];
   readonly audit: Pick<AuditStore, 'append'>;
   /** Path of the operator pages as browsers see it. */
@@ -75,7 +75,10 @@ export interface GuardedBoardParts {
 const ANSWER_WITHIN_MS = 2_000;
 const SAFE_METHODS = ['GET', 'HEAD'];
 
-/** A board for operators who have been let in. The API process needs no Redis to start: it is asked at each request. */
+/**
+ * Creates a board for operators who have passed the gate. The API process can start without Redis: it is contacted on each
+ * request.
+ */
 export function guardedBoard(parts: GuardedBoardParts): Router {
   const { base, readOnly } = parts;
   const board = createQueueBoard(boardOptions(base, readOnly));
@@ -107,7 +110,7 @@ export function guardedBoard(parts: GuardedBoardParts): Router {
           return;
         }
         next(
-          new AppError('service_unavailable', 'The queues cannot be reached at the moment.', {
+          new AppError('service_unavailable', 'The queues are currently unreachable.', {
             retryAfterSeconds: LOOK_AGAIN_SECONDS,
             cause: error,
           }),
@@ -122,12 +125,12 @@ export function guardedBoard(parts: GuardedBoardParts): Router {
 const refuseWrites: RequestHandler = (request, response, next) => {
   if (!SAFE_METHODS.includes(request.method)) {
     response.setHeader('Allow', SAFE_METHODS.join(', '));
-    throw new AppError('method_not_allowed', 'this board is read-only');
+    throw new AppError('method_not_allowed', 'This board is read-only.');
   }
   next();
 };
 
-/** Audit first: if the entry cannot be written, the action is rejected. */
+/** Writes the audit entry first: if that fails, the action is rejected. */
 function recordWrites(audit: Pick<AuditStore, 'append'>): RequestHandler {
   return async (request, response, next) => {
     if (!SAFE_METHODS.includes(request.method)) {
@@ -155,7 +158,7 @@ function boardOptions(base: string, readOnly: boolean): QueueBoardOptions {
   };
 }
 
-/** Bull board, mounted by the caller at `path`. It has no login of its own. */
+/** Creates a Bull Board, to be mounted by the caller at `path`. It has no login of its own. */
 function createQueueBoard(options: QueueBoardOptions): QueueBoard {
   const serverAdapter = new OfflineAdapter();
   serverAdapter.setBasePath(options.path);

@@ -6,19 +6,19 @@ export interface LoginForm {
   /** Path of the operator pages. */
   readonly base: string;
   readonly proof: string;
-  /** Where to go afterwards, below `base`. */
+  /** Path to go to after signing in, below `base`. */
   readonly next: string;
-  /** Why the last try failed, in a sentence. */
+  /** Why the last attempt failed, in a sentence. */
   readonly problem?: string;
   readonly status?: number;
-  /** The OpenID provider that operators may sign in by; undefined: by tokens alone. */
+  /** The OpenID provider that operators may sign in with; undefined when only tokens are accepted. */
   readonly signInBy: string | undefined;
 }
 
-/** Between two looks of a browser at queues that cannot be read. */
+/** Interval at which a browser reloads the page while the queues are unavailable. */
 export const LOOK_AGAIN_SECONDS = 10;
 
-/** Asks for the operator's token. A plain form: works without script. */
+/** Renders the form for the operator's token. A plain form: it works without JavaScript. */
 export function loginPage(form: LoginForm): OperatorPage {
   const { base, proof, next, problem, status, signInBy } = form;
   const start = `${base.replace(/\/admin$/, '')}/console/oidc/start?as=operator`;
@@ -37,12 +37,12 @@ export function loginPage(form: LoginForm): OperatorPage {
 <label for="token">Operator token</label>
 <input id="token" name="token" type="password" required autofocus autocomplete="current-password" spellcheck="false"
  aria-describedby="${describedBy}"${invalid}>
-<p class="hint" id="hint">Use your token from ADMIN_TOKENS, ADMIN_TOKEN, or the file <code>admin.token</code> in the data folder.</p>
+<p class="hint" id="hint">Use your token from ADMIN_TOKENS, ADMIN_TOKEN, or from the file <code>admin.token</code> in the data folder.</p>
 <button type="submit">Sign in</button></form>`,
   };
 }
 
-/** Asks whether to leave. A form, because a link that signs people out could stand on any page. */
+/** Asks for confirmation to sign out. A form, because any site could embed a link that signs people out. */
 export function logoutPage(base: string, proof: string): OperatorPage {
   return {
     title: 'Sign out',
@@ -54,7 +54,7 @@ export function logoutPage(base: string, proof: string): OperatorPage {
   };
 }
 
-/** Shown while Redis does not answer; loads itself again. */
+/** Shown while Redis does not respond; reloads itself. */
 export function queuesUnavailablePage(base: string): OperatorPage {
   return {
     title: 'Queues unavailable',
@@ -63,8 +63,8 @@ export function queuesUnavailablePage(base: string): OperatorPage {
     refreshSeconds: LOOK_AGAIN_SECONDS,
     navigation: navigationBar(base),
     content: html`<h1>Queues unavailable</h1>
-<p class="alert" role="alert">Redis does not answer. Nothing is lost: tasks wait in the database and are sent again.</p>
-<p>This page tries again every ${LOOK_AGAIN_SECONDS} seconds.</p>`,
+<p class="alert" role="alert">Redis does not respond. Nothing is lost: tasks are kept in the database and are dispatched again.</p>
+<p>This page reloads every ${LOOK_AGAIN_SECONDS} seconds.</p>`,
   };
 }
 
@@ -74,6 +74,6 @@ export function missingTaskPage(base: string): OperatorPage {
     shape: 'card',
     status: 404,
     navigation: navigationBar(base),
-    content: html`<h1>No such task</h1><p>It may have been deleted: rows are kept for 30 days after the end.</p>`,
+    content: html`<h1>No such task</h1><p>It may have been deleted: tasks are kept for 30 days after they end.</p>`,
   };
 }

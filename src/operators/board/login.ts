@@ -11,20 +11,20 @@ import { sendOperatorPage } from './page-frame.ts';
 
 export interface LoginParts extends OperatorGateParts {
   readonly audit: Pick<AuditStore, 'append'>;
-  /** The OpenID provider that operators may sign in by, as its button calls it; undefined: by tokens alone. */
+  /** The OpenID provider that operators may sign in with, as labeled on its button; undefined when only tokens are accepted. */
   readonly signInBy: string | undefined;
 }
 
 const FORM_BYTES_MAX = 4_096;
-/** Seconds a login page may stay open. */
+/** Maximum age of a login form, in seconds. */
 const FORM_SECONDS = 3_600;
 const START = '/queues';
-/** Pages a login may lead to, below the operator pages; anything else would be an open redirect. */
+/** Pages below the operator pages that a login may lead to. Anything else would be an open redirect. */
 const NEXT_PATTERN = /^\/(?:queues|queues-rw|tasks)(?:\/[\w.:-]{1,150}){0,4}\/?$/;
-/** The operators' part of the console, which stands beside the operator pages. */
+/** Pages of the console's operator section, which is served beside the operator pages. */
 const CONSOLE_PATTERN = /^\/console\/operator(?:\/[\w-]{1,64}){0,2}$/;
 
-/** Shows the form, or the way on to somebody who has signed in. */
+/** Shows the login form, or redirects someone who has already signed in. */
 export async function showLogin(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const next = nextOf(request.query.next);
   if ((await parts.sessions.operatorOf(readCookie(request.headers, COOKIES.session))) !== undefined) {
@@ -34,7 +34,7 @@ export async function showLogin(parts: LoginParts, request: Request, response: R
   sendForm(parts, response, { next });
 }
 
-/** Takes the form: a session for the right token. Wrong ones count against the address like wrong keys do. */
+/** Handles the login form and opens a session for a valid token. Wrong tokens count against the address, as wrong API keys do. */
 export async function signIn(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const form = await readForm(request);
   const next = nextOf(form.get('next'));
@@ -62,7 +62,7 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
   response.redirect(303, addressOf(parts.base, next));
 }
 
-/** A session for somebody whom the OpenID provider vouches for. */
+/** Opens a session for someone who signed in with the OpenID provider. */
 export async function admitClaimed(
   parts: LoginParts,
   operator: string,
@@ -75,7 +75,7 @@ export async function admitClaimed(
   setSession(parts, response, session, parts.sessions.proofFor(session), SESSION_SECONDS);
 }
 
-/** Asks whether to leave. */
+/** Shows the page that asks for confirmation to sign out. */
 export function showLogout(parts: LoginParts, request: Request, response: Response): void {
   const session = readCookie(request.headers, COOKIES.session) ?? '';
   sendOperatorPage(response, logoutPage(parts.base, parts.sessions.proofFor(session)));
@@ -137,11 +137,11 @@ function addressOf(base: string, next: string): string {
 
 function problemOf(error: AppError): string {
   if (error.code === 'csrf_rejected') {
-    return 'The form had expired, or cookies are switched off. Try again.';
+    return 'The form has expired, or cookies are disabled. Try again.';
   }
   return error.status === 429
-    ? `Too many wrong tokens from here. Try again in ${error.retryAfterSeconds ?? 60} seconds.`
-    : "That is not an operator's token.";
+    ? `Too many invalid tokens from this address. Try again in ${error.retryAfterSeconds ?? 60} seconds.`
+    : 'That is not a valid operator token.';
 }
 
 function record(

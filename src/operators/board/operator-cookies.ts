@@ -3,9 +3,9 @@ import type { Response } from 'express';
 /** The cookies of the operator pages. */
 export const COOKIES = {
   session: 'tollgate_operator',
-  /** Names the login form that is open, before there is a session. */
+  /** Binds the open login form to its browser, before there is a session. */
   login: 'tollgate_login',
-  /** Read by the board's script, which sends it back as the header `x-xsrf-token`. */
+  /** Read by the board's script, which returns it in the header `x-xsrf-token`. */
   proof: 'XSRF-TOKEN',
 } as const;
 
@@ -16,7 +16,7 @@ export interface CookieSettings {
   readonly secure: boolean;
 }
 
-/** Sets a cookie that no other site can send; `maxAgeSeconds` 0 takes it away. */
+/** Sets a cookie that is never sent on requests from other sites. `maxAgeSeconds` 0 deletes it. */
 export function writeCookie(
   response: Response,
   settings: CookieSettings,

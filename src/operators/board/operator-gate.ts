@@ -19,8 +19,8 @@ const SAFE_METHODS = ['GET', 'HEAD'];
 const OPERATOR = 'operator';
 
 /**
- * Lets operators in: the token as bearer, or the cookie of a session. A cookie is sent by the browser whoever asks, so what
- * changes something must also carry the proof that only our own pages can read.
+ * Authenticates operators by bearer token or by session cookie. Browsers send the cookie whichever site makes the request, so
+ * requests that change something must also carry the proof, which only our own pages can read.
  */
 export function operatorGate(parts: OperatorGateParts): RequestHandler {
   return async (request, response, next) => {
@@ -45,7 +45,7 @@ export function operatorGate(parts: OperatorGateParts): RequestHandler {
   };
 }
 
-/** Name of the operator whom the gate let in. */
+/** Returns the name of the operator who passed the gate. */
 export function operatorOf(response: Response): string {
   return String(response.locals[OPERATOR]);
 }
@@ -66,14 +66,14 @@ export function requireProof(
   if (isForeign || cookie === undefined || !sessions.isProof(cookie, proof)) {
     throw new AppError(
       'csrf_rejected',
-      'the request does not come from a page of this service; reload the page',
+      'The request does not come from a page of this service. Reload the page and try again.',
     );
   }
 }
 
 /**
- * The operator API's view of the same sessions: the console calls it by the cookie of the operator pages. A cookie counts only where no
- * token is sent.
+ * The same sessions for the operator API: the console authenticates with the cookie of the operator pages. The cookie is ignored
+ * when a token is sent.
  */
 export function operatorBrowsers(sessions: OperatorSessions): OperatorBrowsers {
   return {
@@ -118,13 +118,13 @@ function offerProof(
   }
 }
 
-/** A person is shown the way in, a program is told. */
+/** Redirects people to the login page; answers programs with an error. */
 function refuse(request: Request, response: Response, base: string): void {
   const wantsPage = request.method === 'GET' && (request.headers.accept ?? '').includes('text/html');
   if (!wantsPage) {
     throw new AppError(
       'missing_api_key',
-      'sign in, or send the operator token as "Authorization: Bearer <token>"',
+      'Sign in, or send the operator token as "Authorization: Bearer <token>".',
     );
   }
   const next = encodeURIComponent((request.baseUrl + request.path).replace(/^\/admin/, ''));

@@ -24,7 +24,7 @@ export interface OperatorPagesParts {
 
 const DELIVERIES_SHOWN = 20;
 
-/** Everything a browser sees below `/admin`; the operator API beside it has its own door. */
+/** All pages below `/admin`. The operator API beside them has its own authentication. */
 export function operatorPages(parts: OperatorPagesParts): Router {
   const { login } = parts;
   const { base } = login;
@@ -49,7 +49,7 @@ export function operatorPages(parts: OperatorPagesParts): Router {
   return router;
 }
 
-/** Gives the request its name for log and metrics: raw paths have no bound. */
+/** Sets the name of the request in logs and metrics: raw paths are unbounded. */
 function named(route: string): RequestHandler {
   return (_request, response, next) => {
     const exchange = exchangeOf(response);

@@ -15,11 +15,11 @@ const operatorSessionJson = z
     ends_at: z.iso
       .datetime()
       .nullable()
-      .meta({ description: 'When the session of the browser ends; null for a caller with a token' }),
+      .meta({ description: 'When the browser session ends; null for a caller with a token' }),
     links: z
       .object({
         board: z.string().meta({ description: 'Path of the page that shows the queues' }),
-        grafana: z.url().nullable().meta({ description: 'Dashboards; null: GRAFANA_URL is not set' }),
+        grafana: z.url().nullable().meta({ description: 'Dashboards; null if GRAFANA_URL is not set' }),
       })
       .meta({ description: 'Links to other tools for operators' }),
   })
@@ -36,8 +36,8 @@ export function operatorSessionRoute(
     method: 'get',
     path: '/admin/v1/session',
     operationId: 'getOperatorSession',
-    summary: 'Which operator calls, and what a browser sends along with changes',
-    response: { status: 200, schema: answerOf(operatorSessionJson, 'Who calls') },
+    summary: 'Identify the calling operator, and get the CSRF token that a browser sends with changes',
+    response: { status: 200, schema: answerOf(operatorSessionJson, 'The calling operator') },
     errors: [],
     async handle({ operator, headers }) {
       const isBrowser = headers.authorization === undefined && headers['x-api-key'] === undefined;

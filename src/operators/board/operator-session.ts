@@ -3,24 +3,24 @@ import type { Clock } from '../../lib/clock.ts';
 import type { ClaimedSessions } from './claimed-sessions.store.ts';
 
 export interface OperatorSessionOptions {
-  /** The first signs; what the others signed is still good. */
+  /** The first one signs; signatures of the others are still accepted. */
   readonly installationSecrets: readonly string[];
-  /** Everybody who may sign in. A session ends when its operator's token changes. */
+  /** All operators who may sign in with a token. A session ends when its operator's token changes. */
   readonly operators: readonly { readonly name: string; readonly token: string }[];
-  /** Sessions of those whom the OpenID provider vouches for. */
+  /** Sessions of operators who signed in with the OpenID provider. */
   readonly claimed: ClaimedSessions;
   readonly clock: Clock;
 }
 
-/** Seconds a session lasts; then the operator signs in again. */
+/** Lifetime of a session in seconds. */
 export const SESSION_SECONDS = 8 * 3_600;
 const SESSION_PATTERN = /^(\d{10})\.[\w-]{22}\.([\w-]{1,64})\.([\w-]{43})$/;
 const NONCE_BYTES = 16;
 
 /**
- * Sessions of signed-in operators: `<expiry, Unix s>.<nonce>.<name>.<HMAC-SHA-256>` under a key made of the installation's secret
- * and the operator's token. Nothing is stored, so every replica accepts them; changing a token ends its operator's sessions. Those of
- * operators by claim are stored: see claimed-sessions.store.ts.
+ * Sessions of signed-in operators: `<expiry, Unix s>.<nonce>.<name>.<HMAC-SHA-256>` under a key derived from the installation's
+ * secret and the operator's token. They are not stored, so every replica accepts them, and changing a token ends its operator's
+ * sessions. Sessions opened through the OpenID provider are stored: see claimed-sessions.store.ts.
  */
 export class OperatorSessions {
   readonly claimed: ClaimedSessions;
@@ -39,7 +39,7 @@ export class OperatorSessions {
     this.#clock = clock;
   }
 
-  /** A new session of an operator, valid for {@link SESSION_SECONDS}. */
+  /** Creates a session of an operator, valid for {@link SESSION_SECONDS}. */
   issue(operator: string): string {
     const expiresAt = Math.floor(this.#clock.now() / 1_000) + SESSION_SECONDS;
     const unsigned = `${expiresAt}.${this.nonce()}.${operator}`;
@@ -47,7 +47,7 @@ export class OperatorSessions {
     return `${unsigned}.${sign(key, unsigned)}`;
   }
 
-  /** Whose session the text is; undefined when we did not sign it or it has expired. */
+  /** Returns the operator of a session; undefined when the signature is not ours or the session has expired. */
   async operatorOf(session: string | undefined): Promise<string | undefined> {
     if (session !== undefined && this.claimed.isOurs(session)) {
       return (await this.claimed.find(session))?.operator;
@@ -59,18 +59,18 @@ export class OperatorSessions {
     const unsigned = session.slice(0, session.lastIndexOf('.'));
     const isGenuine = (this.#keys.get(operator) ?? []).some((key) => isEqual(sign(key, unsigned), signature));
     const now = this.#clock.now() / 1_000;
-    // an expiry beyond the maximum lifetime cannot be ours
+    // we never sign an expiry beyond the maximum lifetime
     const isCurrent = Number(expiry) > now && Number(expiry) <= now + SESSION_SECONDS;
     return isGenuine && isCurrent ? operator : undefined;
   }
 
-  /** When a session that we made ends. */
+  /** Returns when a session of ours ends. */
   async endOf(session: string): Promise<Date> {
     const claimed = this.claimed.isOurs(session) ? await this.claimed.find(session) : undefined;
     return claimed?.ends_at ?? new Date(Number.parseInt(session, 10) * 1_000);
   }
 
-  /** What a request that changes something has to show beside its cookie: bound to that very cookie. */
+  /** Returns the proof that a request with this cookie needs to change something. It is valid for this cookie only. */
   proofFor(cookie: string): string {
     return sign(this.#pageKeys[0], cookie);
   }
@@ -89,7 +89,7 @@ function deriveKey(secret: string, salt: Buffer | string, purpose: string): Buff
   return Buffer.from(hkdfSync('sha256', secret, salt, purpose, 32));
 }
 
-/** With no key, sign with a random one so that nothing verifies. */
+/** Signs a text. Without a key it uses a random one, so that nothing verifies. */
 function sign(key: Buffer | undefined, text: string): string {
   return createHmac('sha256', key ?? randomBytes(32))
     .update(text)

@@ -49,9 +49,9 @@ tbody tr { border-top: 1px solid var(--line); }
 export interface OperatorPage {
   readonly title: string;
   readonly content: Html;
-  /** A small card in the middle, or a whole page. */
+  /** A small centered card, or a full page. */
   readonly shape: 'card' | 'page';
-  /** None before somebody has signed in. */
+  /** Undefined before someone has signed in. */
   readonly navigation?: Html;
   readonly status?: number;
   readonly refreshSeconds?: number;
@@ -67,7 +67,7 @@ export function sendOperatorPage(response: Response, page: OperatorPage): void {
   });
 }
 
-/** The bar on top of every page behind the login. `base`: path of the operator pages. */
+/** Renders the bar at the top of every page behind the login. `base` is the path of the operator pages. */
 export function navigationBar(base: string): Html {
   const link = (path: string, text: string) => html`<a href="${base + path}">${text}</a>`;
   const console = `${base.replace(/\/admin$/, '')}/console/operator`;

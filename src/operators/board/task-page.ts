@@ -3,7 +3,7 @@ import type { DeliveryJson } from '../deliveries.schema.ts';
 import type { OperatorTaskDetailsJson } from '../operator-tasks.schema.ts';
 import { navigationBar, type OperatorPage } from './page-frame.ts';
 
-/** A task, for operators who come from one of its jobs. Shows what the operator API says of it, never the prompt. */
+/** Renders a task for operators who come from one of its jobs. Shows what the operator API returns, never the prompt. */
 export function taskPage(
   base: string,
   task: OperatorTaskDetailsJson,
@@ -25,9 +25,12 @@ function facts(base: string, task: OperatorTaskDetailsJson): Html {
     ['Price', `$${task.price}`],
     ['Held', `$${task.held}`],
     ['Charged', `$${task.charged}`],
-    ['Engine bills us', task.provider_cost === null ? null : `$${task.provider_cost}`],
-    ['Generation runs', `${task.generation_runs}, failed ${task.failures}, broken off ${task.interruptions}`],
-    ['Claims', `${task.attempts}, post-processing among them`],
+    ['Engine cost', task.provider_cost === null ? null : `$${task.provider_cost}`],
+    [
+      'Generation runs',
+      `${task.generation_runs}, failed ${task.failures}, interrupted ${task.interruptions}`,
+    ],
+    ['Claims', `${task.attempts}, including post-processing`],
     ['Dispatched', `${task.dispatches} times`],
     ['Progress', `${task.progress_percent} %`],
     ['Waited', duration(task.queue_wait_ms)],
@@ -39,7 +42,7 @@ function facts(base: string, task: OperatorTaskDetailsJson): Html {
     ['Started', moment(task.started_at)],
     ['Ended', moment(task.completed_at)],
     ['Deadline', moment(task.deadline_at)],
-    ['Cancel asked', moment(task.cancel_requested_at)],
+    ['Cancellation requested', moment(task.cancel_requested_at)],
     ['Account', task.account_id],
     ['Key', task.api_key_hash],
     ['Request', task.request_id],
@@ -62,20 +65,20 @@ function history(task: OperatorTaskDetailsJson): Html {
     ({ at, state, attempt, detail, said, cost }) =>
       html`<tr><td><time datetime="${at}">${moment(at) ?? ''}</time></td><td>${badge(state)}</td><td>${attempt}</td><td>${detail ?? ''}</td><td>${cost === null ? '' : `$${cost}`}</td><td>${said ?? ''}</td></tr>`,
   );
-  const head = html`<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Why</th><th scope="col">Billed</th><th scope="col">The upstream said</th></tr>`;
+  const head = html`<tr><th scope="col">Time</th><th scope="col">State</th><th scope="col">Attempt</th><th scope="col">Reason</th><th scope="col">Billed</th><th scope="col">Upstream message</th></tr>`;
   return html`<div class="panel"><table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
 
 function deliveryTable(deliveries: readonly DeliveryJson[]): Html {
   if (deliveries.length === 0) {
-    return html`<div class="panel"><p class="empty">None was asked for.</p></div>`;
+    return html`<div class="panel"><p class="empty">No webhook was requested.</p></div>`;
   }
   const rows = deliveries.map(
     (delivery) =>
       html`<tr><td><code>${delivery.id}</code></td><td>${badge(delivery.state)}</td><td>${delivery.tries}</td>
 <td>${String(delivery.last_http_status ?? delivery.last_error ?? '')}</td><td>${delivery.url}</td></tr>`,
   );
-  const head = html`<tr><th scope="col">Delivery</th><th scope="col">State</th><th scope="col">Tries</th><th scope="col">Last answer</th><th scope="col">To</th></tr>`;
+  const head = html`<tr><th scope="col">Delivery</th><th scope="col">State</th><th scope="col">Tries</th><th scope="col">Last response</th><th scope="col">To</th></tr>`;
   return html`<div class="panel"><table><thead>${head}</thead><tbody>${rows}</tbody></table></div>`;
 }
 
@@ -87,7 +90,7 @@ function taskLink(base: string, id: string): Html {
   return html`<a href="${`${base}/tasks/${id}`}">${id}</a>`;
 }
 
-/** Without the T and Z that make a time hard to read. */
+/** Omits the T and Z, which make a time hard to read. */
 function moment(time: string | null): string | null {
   return time === null ? null : `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
 }

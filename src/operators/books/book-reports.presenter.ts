@@ -4,7 +4,7 @@ import type { AgedDebtRow, PaymentMoveRow, PayoutRow, PricePeriodRow } from './b
 import type { AgedDebtJson, PaymentMoveJson, PayoutJson, PricePeriodJson } from './book-reports.schema.ts';
 import type { KindOfCredits } from './credit-kinds.ts';
 
-/** Nano-USD as decimal text, as USD. */
+/** Converts nano-USD as decimal text to USD. */
 export function usd(nano: string): string {
   return formatUsd(nanoUsd(nano));
 }
@@ -46,7 +46,7 @@ function presentMove(move: PaymentMoveRow): PaymentMoveJson {
   };
 }
 
-/** An amount in the smallest unit of a currency as a decimal: yen have no digits after the point, dinars three. */
+/** Formats an amount in the smallest unit of a currency as a decimal: yen have no digits after the point, dinars three. */
 function minorUnits(amount: number, currency: string): string {
   const { maximumFractionDigits: digits = 2 } = new Intl.NumberFormat('en', {
     style: 'currency',

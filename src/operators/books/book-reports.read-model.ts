@@ -16,11 +16,11 @@ import {
 } from './book-reports.sql.ts';
 import type { CreditMovement } from './credit-kinds.ts';
 
-/** Amounts are nano-USD as decimal text in every row. */
+/** Amounts in all rows are nano-USD as decimal text. */
 export interface DeferredRevenueRow {
   readonly credits: string;
   readonly receivable: string;
-  /** Those with a balance. */
+  /** Accounts with a balance. */
   readonly accounts: number;
 }
 
@@ -38,10 +38,10 @@ export interface AgedDebtRow {
 export interface MarginRow {
   readonly month: string;
   readonly period_start: Date;
-  /** What is not grouped by is null. */
+  /** Null unless grouped by it. */
   readonly model: string | null;
   readonly endpoint: string | null;
-  /** Null also where no provider was asked. */
+  /** Also null if no provider was called. */
   readonly provider: string | null;
   readonly account_id: string | null;
   readonly calls: number;
@@ -58,7 +58,7 @@ export interface MarginRow {
 export const MARGIN_GROUPS = ['model', 'endpoint', 'provider', 'account'] as const;
 export type MarginGroup = (typeof MARGIN_GROUPS)[number];
 
-/** What the margin is told by. */
+/** How the margin is broken down. */
 export interface MarginDetail {
   readonly granularity: 'all' | 'month' | 'day';
   readonly groups: readonly MarginGroup[];
@@ -71,7 +71,7 @@ export interface WriteOffRow {
   readonly amount: string;
 }
 
-/** Of a payment at its provider: amounts in the smallest unit of the currency. */
+/** A movement of a payment at its provider; amounts are in the smallest unit of the currency. */
 export interface PaymentMoveRow {
   readonly id: string;
   readonly kind: string;
@@ -86,7 +86,7 @@ export interface PaymentMoveRow {
 }
 
 export interface PayoutRow {
-  /** Of the checkout session, or of the entry of a payment by bank. */
+  /** Id of the checkout session, or of the ledger entry for a bank payment. */
   readonly id: string;
   readonly has_session: boolean;
   readonly provider: string;
@@ -110,7 +110,7 @@ export interface PricePeriodRow {
   readonly actor: string;
 }
 
-/** What a bookkeeper asks of the whole ledger. */
+/** Reports over the whole ledger, for bookkeepers. */
 export class BookReportsReadModel {
   readonly #sequelize: Sequelize;
 
@@ -124,14 +124,14 @@ export class BookReportsReadModel {
     return row;
   }
 
-  /** By account, above `after`. */
+  /** Lists debts by account, above `after`. */
   agedDebts(at: Date, after: string | null, limit: number): Promise<AgedDebtRow[]> {
     return readRows<AgedDebtRow>(this.#sequelize, agedDebts, [at, after, limit]);
   }
 
   /**
-   * By period and groups, in their order. `leastId`: no call below it can have ended in the range. Throws AppError invalid_request where
-   * calls of the range are archived.
+   * Lists margins by period and groups, in that order. No call with an id below `leastId` can have ended in the range. Throws
+   * AppError invalid_request where calls of the range are archived.
    */
   async margin(
     { start, end }: Period,
@@ -144,7 +144,7 @@ export class BookReportsReadModel {
       const months = archived.map(({ month }) => month).join(', ');
       throw new AppError(
         'invalid_request',
-        `The calls of ${months} are archived: choose another period, or \`tollgate archive restore\` first.`,
+        `The calls of ${months} are archived: choose another period, or run \`tollgate archive restore\` first.`,
       );
     }
     const { granularity, groups } = by;
@@ -159,22 +159,22 @@ export class BookReportsReadModel {
     return readRows<WriteOffRow>(this.#sequelize, writeOffs, [start, end]);
   }
 
-  /** By payment, above `after`. */
+  /** Lists payments above `after`, by id. */
   payouts({ start, end }: Period, after: string | null, limit: number): Promise<PayoutRow[]> {
     return readRows<PayoutRow>(this.#sequelize, payouts, [start, end, after, limit]);
   }
 
-  /** By id, above `after`. */
+  /** Lists accounts above `after`, by id. */
   accounts(after: string | null, limit: number): Promise<{ readonly id: string; readonly name: string }[]> {
     return readRows(this.#sequelize, accountsForCredits, [after, limit]);
   }
 
-  /** Movements of an account up to the end of a period, in order. */
+  /** Lists the movements of an account up to the end of a period, in order. */
   creditMovements(accountId: string, { start, end }: Period): Promise<CreditMovement[]> {
     return readRows<CreditMovement>(this.#sequelize, creditMovements, [accountId, end, start]);
   }
 
-  /** Newest first, below `before`; with an instant those that it lies in. */
+  /** Lists price periods below `before`, newest first; with an instant, only the periods that contain it. */
   prices(
     filter: { readonly model: string | null; readonly at: Date | null },
     before: string | null,

@@ -4,7 +4,7 @@ import { timeParameter } from '../../http/input/time-range.ts';
 import { accountId, answerOf, listOf, modelId, usdString } from '../../http/input/wire-shapes.ts';
 import { MARGIN_GROUPS } from './book-reports.read-model.ts';
 
-const instant = timeParameter.meta({ description: 'Only what was booked before this time counts' });
+const instant = timeParameter.meta({ description: 'Only entries booked before this time count' });
 const period = {
   start_time: timeParameter.meta({ description: 'Inclusive' }),
   end_time: timeParameter.meta({ description: 'Exclusive' }),
@@ -18,7 +18,7 @@ export const marginQuery = z.strictObject({
   granularity: z
     .enum(['all', 'month', 'day'])
     .default('month')
-    .meta({ description: 'Length of the periods, in UTC; all: one for the whole range' }),
+    .meta({ description: 'Length of the periods, in UTC; all: one period for the whole range' }),
   group_by: z
     .string()
     .max(100)
@@ -28,14 +28,14 @@ export const marginQuery = z.strictObject({
     .meta({
       type: 'string',
       default: 'model',
-      description: `Comma list of ${MARGIN_GROUPS.join(', ')}`,
+      description: `Comma-separated list of ${MARGIN_GROUPS.join(', ')}`,
       examples: ['model,provider'],
     }),
 });
 export const periodPageQuery = z.strictObject({ ...period, ...pageQuery });
 export const pricesQuery = z.strictObject({
   model: z.string().min(1).max(128).optional().meta({ description: 'Only this model' }),
-  at: timeParameter.optional().meta({ description: 'Only what was in force then' }),
+  at: timeParameter.optional().meta({ description: 'Only prices in effect at this time' }),
   ...pageQuery,
 });
 
@@ -44,10 +44,12 @@ const count = z.int().min(0);
 
 export const deferredRevenueJson = z
   .object({
-    at: z.iso.datetime().meta({ description: 'The instant asked for' }),
-    credits: usdString.meta({ description: 'Balances of all accounts: sold or granted, and not used yet' }),
+    at: z.iso.datetime().meta({ description: 'The requested instant' }),
+    credits: usdString.meta({
+      description: 'Balances of all accounts: credits sold or granted, and not yet used',
+    }),
     receivable: usdString.meta({ description: 'Owed for reversed payments' }),
-    accounts: count.meta({ description: 'Those with a balance' }),
+    accounts: count.meta({ description: 'Accounts with a balance' }),
   })
   .meta({ id: 'DeferredRevenue' });
 
@@ -55,12 +57,12 @@ export const agedDebtJson = z
   .object({
     account_id: accountId,
     name: z.string().meta({ description: 'Name of the account' }),
-    owed: usdString.meta({ description: 'Owed in all, USD' }),
+    owed: usdString.meta({ description: 'Total owed, USD' }),
     under_30_days: usdString.meta({ description: 'Owed for less than 30 days' }),
     under_60_days: usdString.meta({ description: 'Owed for 30 to 60 days' }),
     under_90_days: usdString.meta({ description: 'Owed for 60 to 90 days' }),
-    older: usdString.meta({ description: 'Owed for 90 days and more' }),
-    oldest_at: z.iso.datetime().meta({ description: 'Since when the oldest part is owed' }),
+    older: usdString.meta({ description: 'Owed for 90 days or more' }),
+    oldest_at: z.iso.datetime().meta({ description: 'When the oldest part of the debt arose' }),
   })
   .meta({ id: 'AgedDebt' });
 
@@ -75,17 +77,19 @@ export const marginJson = z
     provider: z
       .string()
       .nullable()
-      .meta({ description: 'null unless grouped by provider, or where none was asked' }),
+      .meta({ description: 'null unless grouped by provider, or if none was called' }),
     account_id: z.string().nullable().meta({ description: 'Account, acc_…; null unless grouped by account' }),
     calls: count.meta({ description: 'Calls and tasks that ended in the period' }),
-    failed_calls: count.meta({ description: 'Of these, failed ones' }),
+    failed_calls: count.meta({ description: 'How many of them failed' }),
     calls_without_cost: count.meta({
-      description: 'Whose route has no pricing: their cost is not in the sum',
+      description: 'Calls whose route has no pricing: their cost is not in the sum',
     }),
-    charged_without_cost: usdString.meta({ description: 'The part of charged that these calls brought in' }),
+    charged_without_cost: usdString.meta({
+      description: 'The part of `charged` that comes from these calls',
+    }),
     charged: usdString.meta({ description: 'Charged to customers, USD' }),
-    refunded: usdString.meta({ description: 'Refunded in the period, for charges of any time' }),
-    provider_cost: usdString.meta({ description: 'Failed calls included' }),
+    refunded: usdString.meta({ description: 'Refunded in the period, whenever it was charged' }),
+    provider_cost: usdString.meta({ description: 'Provider cost, USD, including failed calls' }),
     margin: usdString.meta({ description: 'charged − refunded − provider_cost' }),
   })
   .meta({ id: 'Margin' });
@@ -97,7 +101,7 @@ export const writeOffJson = z
       description:
         'Why it was written off: above_hold, late_settlement, above_max_cost, provider_failure or debt_forgiven',
     }),
-    count: count.meta({ description: 'How many' }),
+    count: count.meta({ description: 'Number of write-offs' }),
     amount: usdString.meta({ description: 'Written off, USD' }),
   })
   .meta({ id: 'WriteOff' });
@@ -106,75 +110,85 @@ const decimal = z.string().regex(/^-?\d+(\.\d+)?$/);
 const paymentMoveJson = z
   .object({
     id: z.string().meta({ description: "The provider's id of the movement" }),
-    kind: z.string().meta({ description: "The provider's word: charge, refund, adjustment (a dispute), …" }),
-    amount: decimal.meta({ description: 'Moved, in `currency`', examples: ['20.00'] }),
+    kind: z
+      .string()
+      .meta({ description: 'Kind, as named by the provider: charge, refund, adjustment (a dispute), …' }),
+    amount: decimal.meta({ description: 'Amount moved, in `currency`', examples: ['20.00'] }),
     fee: decimal.meta({ description: "The provider's fee, in `currency`", examples: ['0.88'] }),
     net: decimal.meta({ description: 'amount − fee', examples: ['19.12'] }),
-    currency: z.string().meta({ description: 'Of the balance at the provider', examples: ['USD'] }),
+    currency: z.string().meta({ description: 'Currency of the balance at the provider', examples: ['USD'] }),
     exchange_rate: z
       .number()
       .nullable()
-      .meta({ description: 'From the currency paid to `currency`; null: the same' }),
+      .meta({ description: 'Exchange rate from the currency paid to `currency`; null if they are the same' }),
     created_at: z.iso.datetime().meta({ description: 'When the provider booked it' }),
-    available_at: z.iso.datetime().meta({ description: 'From when it can be paid out' }),
-    payout_id: z.string().nullable().meta({ description: 'null: not paid out yet, or paid out manually' }),
+    available_at: z.iso.datetime().meta({ description: 'When it becomes available for payout' }),
+    payout_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Id of the payout; null if not paid out yet, or paid out manually' }),
     arrives_at: z.iso.datetime().nullable().meta({ description: 'When the payout is expected at the bank' }),
   })
   .meta({ id: 'PaymentMove' });
 
 export const payoutJson = z
   .object({
-    provider: z.string().meta({ description: 'bank: booked by an operator' }),
-    payment_id: z.string().nullable().meta({ description: "The provider's" }),
+    provider: z.string().meta({ description: 'Payment provider; bank: booked by an operator' }),
+    payment_id: z.string().nullable().meta({ description: "The provider's id of the payment" }),
     checkout_session_id: z
       .string()
       .nullable()
-      .meta({ description: 'Checkout session that it paid, cs_…; null: booked by an operator' }),
+      .meta({ description: 'Checkout session that it paid, cs_…; null if booked by an operator' }),
     account_id: accountId,
     received: usdString.meta({ description: 'Paid by the customer, USD' }),
-    taken_back: usdString.meta({ description: 'Refunded or disputed' }),
-    given_back: usdString.meta({ description: 'Disputes won' }),
+    taken_back: usdString.meta({ description: 'Refunded or disputed, USD' }),
+    given_back: usdString.meta({ description: 'Returned by disputes won, USD' }),
     net: usdString.meta({ description: 'received − taken_back + given_back' }),
-    last_at: z.iso.datetime().meta({ description: 'When the last of it was booked' }),
-    moves: z
-      .array(paymentMoveJson)
-      .meta({ description: 'What the payment moved at its provider, whenever it did' }),
+    last_at: z.iso.datetime().meta({ description: 'When its last entry was booked' }),
+    moves: z.array(paymentMoveJson).meta({
+      description: 'All movements of the payment at its provider, including those outside the period',
+    }),
   })
   .meta({ id: 'Payout' });
 
 const kind = z.object({
-  opening: usdString.meta({ description: 'Left at the start, USD' }),
-  added: usdString.meta({ description: 'Granted or bought in the period' }),
-  used: usdString.meta({ description: 'Used or taken back in the period' }),
-  closing: usdString.meta({ description: 'Left at the end: opening + added − used' }),
+  opening: usdString.meta({ description: 'Remaining at the start, USD' }),
+  added: usdString.meta({ description: 'Granted or bought in the period, less what was taken back' }),
+  used: usdString.meta({ description: 'Used in the period' }),
+  closing: usdString.meta({ description: 'Remaining at the end: opening + added − used' }),
 });
 export const creditsByKindJson = z
   .object({
     account_id: accountId,
     name: z.string().meta({ description: 'Name of the account' }),
-    granted: kind.meta({ description: 'Used before paid ones' }),
-    paid: kind.meta({ description: 'What is used of them is revenue' }),
+    granted: kind.meta({ description: 'Granted credits; they are used before paid ones' }),
+    paid: kind.meta({ description: 'Paid credits; their usage is revenue' }),
   })
   .meta({ id: 'CreditsByKind' });
 
 export const pricePeriodJson = z
   .object({
     model: modelId,
-    price_version: z.string().nullable().meta({ description: 'Null: not sold' }),
+    price_version: z
+      .string()
+      .nullable()
+      .meta({ description: 'Version of the price; null if the model was not sold' }),
     prices: z
       .record(z.string(), z.string())
       .nullable()
       .meta({ description: 'USD per token, request or image' }),
-    starts_at: z.iso.datetime().meta({ description: 'Since when it is in force' }),
-    ends_at: z.iso.datetime().nullable().meta({ description: 'Until when; null: it is in force now' }),
-    changed_by: z.string().meta({ description: 'The catalog: its file and the SHA-256 of its text' }),
+    starts_at: z.iso.datetime().meta({ description: 'When it took effect' }),
+    ends_at: z.iso.datetime().nullable().meta({ description: 'When it ended; null if it is in effect now' }),
+    changed_by: z
+      .string()
+      .meta({ description: 'The catalog that set it: its file and the SHA-256 of its text' }),
   })
   .meta({ id: 'PricePeriod' });
 
 export const deferredRevenueResponse = answerOf(deferredRevenueJson, 'Sums over all accounts');
-export const agedDebtsResponse = listOf(agedDebtJson, 'Accounts that owe, by id');
-export const marginResponse = listOf(marginJson, 'By period and groups');
-export const writeOffsResponse = listOf(writeOffJson, 'By month and reason');
+export const agedDebtsResponse = listOf(agedDebtJson, 'Accounts with a debt, by id');
+export const marginResponse = listOf(marginJson, 'Margins by period and groups');
+export const writeOffsResponse = listOf(writeOffJson, 'Write-offs by month and reason');
 export const payoutsResponse = listOf(payoutJson, 'Payments, oldest first');
 export const creditsByKindResponse = listOf(creditsByKindJson, 'Accounts, by id');
 export const pricesResponse = listOf(pricePeriodJson, 'Periods, newest first');

@@ -1,8 +1,6 @@
 import type { SqlStatement } from '../../store/statement.ts';
 
-/**
- * $1 instant. Balances and receivables of all accounts then: the last entry of each before it says its balance.
- */
+/** $1 instant. Balances and receivables of all accounts at that time, taken from each account's last entry before it. */
 export const deferredRevenue: SqlStatement = {
   name: 'deferred_revenue',
   text: `
@@ -14,7 +12,7 @@ export const deferredRevenue: SqlStatement = {
           ORDER BY e.at DESC, e.seq DESC LIMIT 1) l`,
 };
 
-/** $1 instant, $2 only accounts above this or NULL, $3 how many. What repaid a debt went to the oldest first. */
+/** $1 instant, $2 only accounts above this or NULL, $3 limit. Repayments are applied to the oldest debt first. */
 export const agedDebts: SqlStatement = {
   name: 'aged_debts',
   text: `
@@ -35,7 +33,7 @@ export const agedDebts: SqlStatement = {
       FROM owed o JOIN accounts a ON a.id = o.account_id GROUP BY 1, 2 ORDER BY 1 LIMIT $3`,
 };
 
-/** What a call is grouped by: empty where it is not, or where a refunded call is archived. */
+/** The groups of a call: empty where not grouped, or where a refunded call is archived. */
 const MARGIN_GROUPS = `
              ARRAY[CASE WHEN $5::boolean THEN coalesce(g.model, 'calls that are archived') ELSE '' END,
                    CASE WHEN $6::boolean THEN coalesce(g.endpoint, '') ELSE '' END,
@@ -43,8 +41,9 @@ const MARGIN_GROUPS = `
                    CASE WHEN $8::boolean THEN coalesce(g.account_id::text, '') ELSE '' END] AS groups`;
 
 /**
- * $1 start, $2 end, $3 least id of a call that can have ended since, $4 length of the periods as date_trunc names it, NULL = one period;
- * $5 by model?, $6 by endpoint?, $7 by provider?, $8 by account?, $9 how many rows. Calls by the period of their end, refunds by their own.
+ * $1 start, $2 end, $3 lowest id of a call that can have ended since the start, $4 length of the periods as date_trunc names it,
+ * NULL = one period; $5 by model?, $6 by endpoint?, $7 by provider?, $8 by account?, $9 limit. Calls count in the period they
+ * ended in, refunds in the period they were booked in.
  */
 export const marginRows: SqlStatement = {
   name: 'margin_rows',
@@ -70,14 +69,14 @@ export const marginRows: SqlStatement = {
       FROM calls c FULL JOIN refunds r USING (period, groups) ORDER BY period, groups LIMIT $9`,
 };
 
-/** $1 start, $2 end. → month (YYYY-MM), whose calls are in a file alone */
+/** $1 start, $2 end. → month (YYYY-MM) whose calls exist only in an archive file */
 export const archivedMonths: SqlStatement = {
   name: 'margin_archived_months',
   text: `SELECT to_char(month_start AT TIME ZONE 'UTC', 'YYYY-MM') AS month FROM call_archives
           WHERE dropped_at IS NOT NULL AND month_end > $1 AND month_start < $2 ORDER BY 1`,
 };
 
-/** $1 start, $2 end. What was delivered and not charged, and what was owed and forgiven. */
+/** $1 start, $2 end. What was delivered but not charged, and what was owed but forgiven. */
 export const writeOffs: SqlStatement = {
   name: 'write_offs_by_month',
   text: `
@@ -89,8 +88,8 @@ export const writeOffs: SqlStatement = {
 };
 
 /**
- * $1 start, $2 end, $3 only payments above this or NULL, $4 how many. Money that moved outside, by the payment that it belongs to;
- * a payment by bank stands for itself. With what the provider says moved, and when it reaches the bank.
+ * $1 start, $2 end, $3 only payments above this or NULL, $4 limit. Money that moved outside the ledger, grouped by payment; a
+ * bank payment is a group of its own. Includes what the provider reports as moved, and when it reaches the bank.
  */
 export const payouts: SqlStatement = {
   name: 'payouts',
@@ -110,15 +109,15 @@ export const payouts: SqlStatement = {
      GROUP BY 1, 2, 3, 4, 5 ORDER BY 1 LIMIT $4) p ORDER BY p.id`,
 };
 
-/** $1 only accounts above this or NULL, $2 how many. */
+/** $1 only accounts above this or NULL, $2 limit. */
 export const accountsForCredits: SqlStatement = {
   name: 'accounts_for_credits',
   text: 'SELECT id, name FROM accounts WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2',
 };
 
 /**
- * $1 account, $2 end, $3 start. Its movements in order, the charges between two others summed: what they use up does not depend on
- * how they are cut. → contra, amount, is_before (before the start)
+ * $1 account, $2 end, $3 start. The movements in order, with consecutive charges summed: how charges are split does not change
+ * which credits they use. → contra, amount, is_before (before the start)
  */
 export const creditMovements: SqlStatement = {
   name: 'credit_movements',
@@ -131,7 +130,9 @@ export const creditMovements: SqlStatement = {
      GROUP BY block, own, contra, is_before ORDER BY min(seq)`,
 };
 
-/** $1 model or NULL, $2 instant or NULL, $3 only before this row or NULL, $4 how many. With an instant: the period it lies in. */
+/**
+ * $1 model or NULL, $2 instant or NULL, $3 only before this row or NULL, $4 limit. With an instant: the period that contains it.
+ */
 export const pricePeriods: SqlStatement = {
   name: 'price_periods',
   text: `

@@ -17,7 +17,7 @@ test('granted credits are used before paid ones', () => {
   expect(paid).toEqual({ opening: 20n, added: 0n, used: 7n, closing: 13n });
 });
 
-test('a refund gives back what was used last: paid credits first', () => {
+test('a refund returns the credits used last: paid credits first', () => {
   const { granted, paid } = splitCredits([
     moved('operator', 5),
     moved('cash_clearing', 20),
@@ -28,7 +28,7 @@ test('a refund gives back what was used last: paid credits first', () => {
   expect([granted.closing, paid.closing]).toEqual([1n, 20n]);
 });
 
-test('a reversal that the balance cannot cover leaves nothing of the payment', () => {
+test('a reversal that the balance cannot cover removes the whole payment', () => {
   const { paid } = splitCredits([
     moved('cash_clearing', 20),
     moved('revenue', -12),
@@ -38,7 +38,7 @@ test('a reversal that the balance cannot cover leaves nothing of the payment', (
   expect(paid).toEqual({ opening: 0n, added: 12n, used: 12n, closing: 0n });
 });
 
-test('whatever moves, no kind is below zero and each adds up to the balance', () => {
+test('no kind ever falls below zero, and the kinds add up to the balance', () => {
   const step = fc.tuple(
     fc.constantFrom('operator', 'cash_clearing', 'revenue', 'receivable', 'write_off'),
     fc.integer({ min: -50, max: 50 }),
@@ -50,7 +50,7 @@ test('whatever moves, no kind is below zero and each adds up to the balance', ()
       let spent = 0;
       const movements: CreditMovement[] = [];
       for (const [contra, wanted] of steps) {
-        // what the ledger lets through: no balance below zero, no refund beyond the usage
+        // what the ledger allows: no negative balance, no refund beyond the usage
         const most = contra === 'revenue' ? Math.min(wanted, spent) : wanted;
         const amount = Math.max(most, -balance);
         balance += amount;

@@ -1,14 +1,14 @@
 import { type NanoUsd, nanoUsd } from '../../lib/money.ts';
 
-/** A movement of an account's credits, or several charges in a row; the amount is nano-USD as decimal text. */
+/** A movement of an account's credits, or the sum of consecutive charges; the amount is nano-USD as decimal text. */
 export interface CreditMovement {
   readonly contra: string;
   readonly amount: string;
-  /** Before the period that is reported. */
+  /** Whether it happened before the reported period. */
   readonly is_before: boolean;
 }
 
-/** What became of credits of one kind in a period: opening + added − used = closing, in nano-USD. */
+/** Movements of one kind of credits in a period: opening + added − used = closing, in nano-USD. */
 export interface KindOfCredits {
   readonly opening: NanoUsd;
   /** Bought or granted, less what was taken back. */
@@ -34,9 +34,10 @@ class Credits {
 }
 
 /**
- * Splits an account's credits into granted and paid ones. The policy: granted credits are used before paid ones, within a kind the
- * first in are the first out, and usage that is refunded gives back what was used last. Money that moved outside, what is owed of it
- * and what was forgiven of that are paid credits; what an operator gave or took is granted, as far as there is.
+ * Splits an account's credits into granted and paid ones. The policy: granted credits are used before paid ones, each kind is
+ * used first in, first out, and refunded usage returns the credits used last. Money that moved outside, resulting debts and
+ * forgiven debts count as paid credits. What an operator gives or takes counts as granted, as far as there are granted credits to
+ * take.
  */
 export function splitCredits(movements: readonly CreditMovement[]): {
   readonly granted: KindOfCredits;
@@ -68,7 +69,7 @@ function move(granted: Credits, paid: Credits, contra: string, amount: bigint): 
   }
 }
 
-/** Uses an amount up, or gives it back when it is negative. */
+/** Uses an amount, or returns it when it is negative. */
 function use(granted: Credits, paid: Credits, amount: bigint): void {
   if (amount >= 0n) {
     const first = least(granted.left, amount);

@@ -21,9 +21,9 @@ import { splitCredits } from './credit-kinds.ts';
 const report = { ...OPERATOR_ROUTE, method: 'get' } as const;
 const DAY_MS = 86_400_000;
 const RANGE_DAYS_MAX = 366;
-/** Margins are answered whole. */
+/** Margins are returned in one response, not in pages. */
 const MARGIN_ROWS_MAX = 10_000;
-/** A task may wait and run this long: no call that ended later was ordered before. */
+/** A task may wait and run this long, so a call that ended later was not ordered earlier than that. */
 const CALL_DAYS_MAX = 31;
 
 /** Reports over a period: `/admin/v1/reports/…`. */
@@ -35,7 +35,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
         path: '/admin/v1/reports/margin',
         operationId: 'reportMargin',
         summary:
-          'Charges, refunds and what providers cost, by period and model, endpoint, provider or account',
+          'Report charges, refunds and provider cost, by period and model, endpoint, provider or account',
         query: marginQuery,
         response: { status: 200, schema: marginResponse },
         errors: ['invalid_request'],
@@ -47,7 +47,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
           if (rows.length > MARGIN_ROWS_MAX) {
             throw new FieldError(
               'granularity',
-              `would return more than ${MARGIN_ROWS_MAX} rows: choose a coarser one`,
+              `would return more than ${MARGIN_ROWS_MAX} rows: choose a coarser granularity or a shorter range`,
             );
           }
           const data = rows.map((row) => ({
@@ -68,7 +68,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
       ...report,
       path: '/admin/v1/reports/write-offs',
       operationId: 'reportWriteOffs',
-      summary: 'What was delivered but not charged, or owed but forgiven, by month and reason',
+      summary: 'Report what was delivered but not charged, or owed but forgiven, by month and reason',
       query: periodQuery,
       response: { status: 200, schema: writeOffsResponse },
       errors: [],
@@ -87,7 +87,7 @@ function pagedPeriodRoutes(books: BookReportsReadModel): Route[] {
       ...report,
       path: '/admin/v1/reports/payouts',
       operationId: 'reportPayouts',
-      summary: "Money that moved outside, by the provider's payment",
+      summary: 'Report money that moved outside the ledger, by payment',
       query: periodPageQuery,
       response: { status: 200, schema: payoutsResponse },
       errors: ['invalid_cursor'],
@@ -101,7 +101,7 @@ function pagedPeriodRoutes(books: BookReportsReadModel): Route[] {
       ...report,
       path: '/admin/v1/reports/credits',
       operationId: 'reportCredits',
-      summary: 'Paid and granted credits of each account: what was added, used and is left',
+      summary: 'Report paid and granted credits of each account: added, used and remaining',
       query: periodPageQuery,
       response: { status: 200, schema: creditsByKindResponse },
       errors: ['invalid_cursor'],
@@ -125,7 +125,7 @@ function pagedPeriodRoutes(books: BookReportsReadModel): Route[] {
   ];
 }
 
-/** Throws FieldError for a period that ends before it starts, or is too long for one answer. */
+/** Validates the period. Throws FieldError when it ends before it starts, or is too long for one response. */
 function periodOf(query: { readonly start_time: Date; readonly end_time: Date }) {
   const { start_time: start, end_time: end } = query;
   if (start > end) {

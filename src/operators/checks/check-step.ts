@@ -1,26 +1,26 @@
 import { maskKeys } from '../../lib/mask-keys.ts';
 
-/** One question that a check asks of a real system, and what came of it. */
+/** One test against a real system, and its result. */
 export interface CheckStep {
   readonly step: string;
   readonly outcome: 'ok' | 'failed' | 'skipped';
-  /** Ms from the question to its answer. */
+  /** Duration in ms. */
   readonly ms: number;
-  /** What was seen, in a few words. */
+  /** What was observed, in a few words. */
   readonly found: string;
-  /** The system's own words, without keys; null where it had none. */
+  /** The system's own message, without keys; null if it had none. */
   readonly said: string | null;
 }
 
-/** What a question found out: plain text where all is well. */
+/** Result of a test; plain text when there is no message of the system. */
 export type CheckFinding = string | { readonly found: string; readonly said?: string | undefined };
 
-/** A question that need not be asked, or has no answer here. */
+/** Thrown when a test does not apply or cannot be answered. */
 export class StepSkipped extends Error {
   override readonly name = 'StepSkipped';
 }
 
-/** An answer that is not what it should be. */
+/** Thrown when a result is not what it should be. */
 export class StepFailed extends Error {
   override readonly name = 'StepFailed';
   readonly said: string | undefined;
@@ -33,7 +33,10 @@ export class StepFailed extends Error {
 
 const SAID_MAX = 2_000;
 
-/** Asks one question. Rejects never: what `ask` throws is the step's failure, told by `explain` where it knows the error. */
+/**
+ * Runs one test. Never rejects: whatever `ask` throws becomes the failure of the step, described by `explain` if it knows the
+ * error.
+ */
 export async function askStep(
   step: string,
   ask: () => Promise<CheckFinding>,

@@ -19,24 +19,24 @@ import { RecordedRun } from './recorded-run.ts';
 
 export interface EngineCheckPlan {
   readonly engine: Engine;
-  /** The same entry at an address where nothing listens; undefined where it has no address. */
+  /** The same engine at an address where nothing listens; undefined if the engine has no address. */
   readonly absent: Engine | undefined;
   readonly order: Omit<EngineRequest, 'taskId' | 'attempt' | 'seed'>;
-  /** Whether runs may be begun that the upstream bills. */
+  /** Whether runs that the upstream bills may be started. */
   readonly mayPay: boolean;
-  /** Ms one run may take. */
+  /** Maximum duration of one run, in ms. */
   readonly runMs: number;
-  /** Where outputs are written for a moment. */
+  /** Temporary folder for outputs. */
   readonly folder: string;
 }
 
 const ANSWER_MS = 10_000;
 const OUTPUT_BYTES_MAX = 600 * 1024 * 1024;
-/** Polls in a row that may fail, as for tasks. */
+/** Consecutive polls that may fail, as for tasks. */
 const POLL_FAILURES_MAX = 5;
-/** Pixels that no server makes: it says so before it begins. */
+/** A width in pixels that every server rejects before it starts. */
 const TOO_WIDE = 1_000_000;
-/** What samplers with 32-bit seeds take, and with them every server. */
+/** Limit of samplers with 32-bit seeds, so every server accepts it. */
 const SEED_MAX = 2 ** 32;
 const NO_SUCH_MODEL = 'tollgate-check/no-such-model';
 
@@ -46,7 +46,7 @@ interface Run {
   status: EngineStatus | undefined;
 }
 
-/** Runs the contract of an engine against the system behind it, one question after the other. Never rejects. */
+/** Tests the contract of an engine against the real system, one step after the other. Never rejects. */
 export async function checkEngine(plan: EngineCheckPlan): Promise<CheckStep[]> {
   const run: Run = { request: requestOf(plan.order), reference: undefined, status: undefined };
   const questions: [string, () => Promise<CheckFinding>][] = [
@@ -66,10 +66,10 @@ export async function checkEngine(plan: EngineCheckPlan): Promise<CheckStep[]> {
   return steps;
 }
 
-/** An engine that is away must be known as such: its tasks wait then, and lose nothing. */
+/** An unreachable engine must be reported as such: its tasks then wait and lose nothing. */
 async function askAbsent({ absent, order, folder }: EngineCheckPlan): Promise<CheckFinding> {
   if (!absent) {
-    throw new StepSkipped('the entry has no address');
+    throw new StepSkipped('this engine has no address');
   }
   const failure = await failureOf(absent, requestOf(order), folder);
   if (failure && ENGINE_AWAY.has(failure.code)) {
@@ -80,24 +80,24 @@ async function askAbsent({ absent, order, folder }: EngineCheckPlan): Promise<Ch
 
 async function askReady({ engine }: EngineCheckPlan): Promise<CheckFinding> {
   if (!engine.isReady) {
-    return 'it always is';
+    return 'always ready';
   }
   if (await engine.isReady(AbortSignal.timeout(ANSWER_MS))) {
-    return 'it answers';
+    return 'it responds';
   }
-  throw new StepFailed('it does not answer, or says that it is not ready: tasks wait until it is');
+  throw new StepFailed('it does not respond, or reports that it is not ready; tasks wait until it is');
 }
 
-/** What the workflows name must be there: nodes, checkpoints. */
+/** Everything that the workflows name must be installed: nodes, checkpoints. */
 async function askInstallation({ engine }: EngineCheckPlan): Promise<CheckFinding> {
   if (!engine.findMistakes) {
-    throw new StepSkipped('this kind cannot be asked');
+    throw new StepSkipped('this kind of engine cannot list what is installed');
   }
   const mistakes = await engine.findMistakes(AbortSignal.timeout(ANSWER_MS));
   if (mistakes.length > 0) {
     throw new StepFailed(mistakes.join('; '));
   }
-  return 'it has what its entry needs';
+  return 'everything its configuration needs is installed';
 }
 
 async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<CheckFinding> {
@@ -112,14 +112,14 @@ async function askProgress(plan: EngineCheckPlan, run: Run): Promise<CheckFindin
   run.status = status;
   if (status.state !== 'succeeded') {
     throw new StepFailed(
-      `${seen.states}: ${status.failure?.code ?? 'no reason given'}`,
+      `${seen.states}: ${status.failure?.code ?? 'no reason was given'}`,
       status.failure?.said,
     );
   }
   return `${seen.states}; ${seen.polls} polls; ${seen.progress}`;
 }
 
-/** A few bad answers end no run, as for tasks. */
+/** A few failed polls do not end a run, as for tasks. */
 async function pollToEnd(
   { engine, runMs, folder }: EngineCheckPlan,
   reference: string,
@@ -133,7 +133,7 @@ async function pollToEnd(
     failed = 'error' in answer ? failed + 1 : 0;
     seen.polled('error' in answer ? undefined : answer);
     if (signal.aborted) {
-      throw new StepFailed(`not done after ${runMs / 1_000} s: allow more with --timeout`);
+      throw new StepFailed(`not finished after ${runMs / 1_000} s; raise --timeout`);
     }
     if ('error' in answer) {
       if (failed >= POLL_FAILURES_MAX) {
@@ -157,14 +157,14 @@ async function askResult({ engine, order, runMs, folder }: EngineCheckPlan, run:
   }
   const [output, ...others] = await engine.collect(reference, run.request, contextOf(folder, runMs));
   if (!output) {
-    throw new StepFailed('no file');
+    throw new StepFailed('no file was returned');
   }
   const { type, bytes } = await identifyContent(output.file, order.kind, OUTPUT_BYTES_MAX);
   const found = `${1 + others.length} file, ${type}, ${bytes} bytes`;
   const size = order.kind === 'image' ? await sizeInHeader(await bytesOf(output.file)) : undefined;
   if (size && !coversRequest(size, order)) {
     throw new StepFailed(
-      `${found}: ${size.width}×${size.height}, smaller than asked (${order.width}×${order.height})`,
+      `${found}: ${size.width}×${size.height}, smaller than requested (${order.width}×${order.height})`,
     );
   }
   return size ? `${found}, ${size.width}×${size.height}` : found;
@@ -175,23 +175,23 @@ async function askCancel(plan: EngineCheckPlan): Promise<CheckFinding> {
   const { engine, folder, runMs } = plan;
   const { cancelQueued, cancelRunning } = engine.capabilities;
   if (!cancelQueued && !cancelRunning) {
-    throw new StepSkipped('this kind cannot stop a run');
+    throw new StepSkipped('this kind of engine cannot stop a run');
   }
   const request = requestOf(plan.order);
   const reference = await engine.submit(request, contextOf(folder, runMs));
   const answer = await engine.cancel(reference, request);
   if (answer === 'unsupported') {
     if (cancelRunning) {
-      throw new StepFailed('the run goes on, though the engine should be able to stop it');
+      throw new StepFailed('the run continues, although this engine should be able to stop it');
     }
-    return 'a run that has begun goes on, as declared for this kind';
+    return 'a run that has started continues, as expected for this kind of engine';
   }
   const after = await engine.poll(reference, request, contextOf(folder, ANSWER_MS)).then(
     ({ state }) => state,
     (error: unknown) => explain(error)?.message ?? 'unknown',
   );
   if (answer === 'stopped' && (after === 'running' || after === 'queued')) {
-    throw new StepFailed(`it says that the run is stopped, but afterwards it is ${after}`);
+    throw new StepFailed(`it reported that the run was stopped, but the run is ${after}`);
   }
   if (answer === 'stopped' && after === 'succeeded') {
     throw new StepSkipped('the run ended before it could be stopped: try a model that takes longer');
@@ -199,20 +199,20 @@ async function askCancel(plan: EngineCheckPlan): Promise<CheckFinding> {
   return `${answer}; afterwards ${after}`;
 }
 
-/** What nobody can make must be refused at once, with words, and not be tried again. */
+/** A request that no engine can fulfill must be rejected at once, with a message, and not be retried. */
 async function askWrong(plan: EngineCheckPlan): Promise<CheckFinding> {
   requireLeave(plan);
   const failure = await failureOf(plan.engine, wrongRequest(plan), plan.folder);
   if (!failure) {
-    throw new StepSkipped('it accepted the request and did not check what was wrong with it');
+    throw new StepSkipped('it accepted the invalid request without checking it');
   }
   if (failure.retryable) {
-    throw new StepFailed(`${failure.code}: the task would be retried again and again`, failure.said);
+    throw new StepFailed(`${failure.code}: the task would be retried over and over`, failure.said);
   }
-  return { found: `refused: ${failure.code}`, said: failure.said };
+  return { found: `rejected: ${failure.code}`, said: failure.said };
 }
 
-/** Why the engine makes nothing of a request, at its submit or soon after; undefined where it sets to work, which is stopped again. */
+/** Returns why the engine fails a request, on submit or soon after; undefined if it starts the run, which is then canceled. */
 async function failureOf(
   engine: Engine,
   request: EngineRequest,
@@ -238,7 +238,10 @@ async function failureOf(
   }
 }
 
-/** Wrong in a way that the kind's server tells before it works: ComfyUI by its nodes' limits, sd-server by what its model makes. */
+/**
+ * Returns a request that this kind of server rejects before it starts: ComfyUI by the limits of its nodes, sd-server by what its
+ * model makes.
+ */
 function wrongRequest({ engine, order }: EngineCheckPlan): EngineRequest {
   switch (engine.kind) {
     case 'comfyui':
@@ -246,13 +249,13 @@ function wrongRequest({ engine, order }: EngineCheckPlan): EngineRequest {
     case 'sdcpp':
       return requestOf({ ...order, kind: order.kind === 'image' ? 'video' : 'image' });
     case 'builtin':
-      throw new StepSkipped('it draws whatever it is asked for');
+      throw new StepSkipped('it accepts every request');
     default:
       return requestOf({ ...order, model: NO_SUCH_MODEL });
   }
 }
 
-/** With a seed of its own: ComfyUI answers what it has made before without making it again. */
+/** Uses a fresh seed: ComfyUI returns earlier results for the same input without running it again. */
 function requestOf(order: EngineCheckPlan['order']): EngineRequest {
   return { ...order, seed: BigInt(randomInt(SEED_MAX)), taskId: newUuid(), attempt: 1 };
 }
@@ -263,7 +266,7 @@ function contextOf(folder: string, milliseconds: number): EngineContext {
 
 function requireLeave({ engine, mayPay }: EngineCheckPlan): void {
   if (engine.capabilities.paid && !mayPay) {
-    throw new StepSkipped('costs money upstream: add --pay to run it');
+    throw new StepSkipped('the upstream bills this test; add --pay to run it');
   }
 }
 
@@ -276,7 +279,7 @@ function requireBegun({ reference }: Run): string {
 
 function explain(error: unknown): StepFailed | undefined {
   if (error instanceof DOMException && error.name === 'TimeoutError') {
-    return new StepFailed('no answer in time: try again when it has nothing else to do');
+    return new StepFailed('no response in time; try again when it is idle');
   }
   if (!(error instanceof EngineError)) {
     return undefined;

@@ -7,28 +7,30 @@ import { askStep, type CheckFinding, type CheckStep, StepFailed, StepSkipped } f
 
 export interface ProviderCheckPlan {
   readonly provider: Provider;
-  /** The provider's own name of the model. */
+  /** The provider's name for the model. */
   readonly model: string;
   readonly does: 'text' | 'embeddings';
-  /** Tokens, as the catalog says. */
+  /** Tokens, as configured in the catalog. */
   readonly contextLength: number;
   readonly maxOutputTokens: number;
 }
 
-/** Room for a model that thinks before it says a word, in tokens. */
+/** Room for a model that thinks before it answers, in tokens. */
 const ANSWER_TOKENS = 1_024;
-/** Tokens of the answer that is left in the middle. */
+/** Maximum tokens of the answer that is aborted midway. */
 const LONG_ANSWER_TOKENS = 4_096;
-/** Ms after which a call that was left must have ended. */
+/** Ms within which an aborted call must end. */
 const ABORT_MS = 2_000;
-/** A word of this text is a token at least, in every vocabulary. */
+/** Every word of this text is at least one token in every vocabulary. */
 const FILLER = 'tollgate ';
-/** Larger contexts are not overflowed: the request alone would be tens of megabytes. */
+/** Larger contexts are not tested for overflow: the request alone would be tens of megabytes. */
 const OVERFLOW_TOKENS_MAX = 2_000_000;
 const SHOWN = 40;
 const TOOL = 'get_weather';
 
-/** Asks a provider for everything that its customers will, one question after the other. Costs a few thousand tokens. Never rejects. */
+/**
+ * Tests everything that customers will use of a provider, one step after the other. Costs a few thousand tokens. Never rejects.
+ */
 export async function checkProvider(plan: ProviderCheckPlan): Promise<CheckStep[]> {
   const usages: string[] = [];
   const text: [string, () => Promise<CheckFinding>][] = [
@@ -52,7 +54,7 @@ export async function checkProvider(plan: ProviderCheckPlan): Promise<CheckStep[
 
 async function askReady({ provider }: ProviderCheckPlan): Promise<CheckFinding> {
   await provider.probe(new StopController());
-  return 'it answers';
+  return 'it responds';
 }
 
 async function askJson(plan: ProviderCheckPlan, usages: string[]): Promise<CheckFinding> {
@@ -78,10 +80,10 @@ async function askStream(plan: ProviderCheckPlan, usages: string[]): Promise<Che
     }
   }
   if (finish === undefined) {
-    throw new StepFailed('it ended without a finish reason');
+    throw new StepFailed('the stream ended without a finish reason');
   }
   noteUsage(usages, 'stream', { usage });
-  return `${shown(text)}, ${finish}; first after ${firstMs} ms, ${batches} pieces`;
+  return `${shown(text)}, ${finish}; first chunk after ${firstMs} ms, ${batches} chunks`;
 }
 
 async function askTools(plan: ProviderCheckPlan): Promise<CheckFinding> {
@@ -93,7 +95,7 @@ async function askTools(plan: ProviderCheckPlan): Promise<CheckFinding> {
   return `called ${TOOL}`;
 }
 
-/** What is charged comes from here: without it, from our own count. */
+/** Charges are based on reported usage, or on our own count without it. */
 async function askUsage(usages: readonly string[]): Promise<CheckFinding> {
   const missing = ['json', 'stream'].filter((way) => !usages.some((usage) => usage.startsWith(way)));
   if (missing.length > 0) {
@@ -102,7 +104,10 @@ async function askUsage(usages: readonly string[]): Promise<CheckFinding> {
   return usages.join('; ');
 }
 
-/** What a customer leaves must stop being made. Here it is seen that our side of the call ends; the server's log tells its own. */
+/**
+ * When a customer disconnects, generation must stop. This only checks that our side of the call ends; the server's log shows its
+ * own side.
+ */
 async function askAbort(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const leaving = new StopController();
   const request = requestOf(plan, 'Count from 1 to 1000 in words.', {}, LONG_ANSWER_TOKENS);
@@ -126,12 +131,12 @@ async function askAbort(plan: ProviderCheckPlan): Promise<CheckFinding> {
     if (ms > ABORT_MS) {
       throw new StepFailed(`the stream ended only ${ms} ms after it was closed`);
     }
-    return `closed after the first piece, ended within ${ms} ms`;
+    return `closed after the first chunk, ended within ${ms} ms`;
   }
   return 'the answer was complete before it could be closed';
 }
 
-/** Agents shorten their history at this answer, and only at this one. */
+/** Agents shorten their history only when they get this error. */
 async function askOverflow(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const { provider, contextLength } = plan;
   const tokens = Math.ceil(contextLength * 1.25) + ANSWER_TOKENS;
@@ -146,10 +151,10 @@ async function askOverflow(plan: ProviderCheckPlan): Promise<CheckFinding> {
     );
   } catch (error) {
     if (error instanceof ProviderFailure && error.reason === 'context_length') {
-      return { found: 'refused as too long for the context', said: error.said };
+      return { found: 'rejected: too long for the context', said: error.said };
     }
     if (error instanceof ProviderFailure && error.reason === 'too_large') {
-      return { found: 'refused as too large a request', said: error.said };
+      return { found: 'rejected: request too large', said: error.said };
     }
     throw error;
   }
@@ -159,7 +164,7 @@ async function askVectors(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const request = { ...requestOf(plan, ''), body: { input: ['one', 'two'] } };
   const { usage } = await plan.provider.embed(request, new StopController());
   if (!usage) {
-    throw new StepFailed('two vectors, without usage: calls are charged by our own count');
+    throw new StepFailed('two vectors, but no usage; calls are charged by our own count');
   }
   return `two vectors, ${usage.inputTokens} tokens`;
 }

@@ -1,13 +1,13 @@
 import type { EngineStatus } from '../../engines/engine.types.ts';
 
-/** What a run said of itself until its end. */
+/** Records what a run reported until it ended. */
 export class RecordedRun {
-  /** How often it was asked. */
+  /** Number of polls. */
   polls = 0;
   readonly #states: string[] = [];
   readonly #fractions: number[] = [];
 
-  /** Notes the answer to a poll; undefined for one that failed. */
+  /** Records the answer to a poll; undefined for a failed poll. */
   polled(status: EngineStatus | undefined): void {
     this.polls += 1;
     if (status && this.#states.at(-1) !== status.state) {
@@ -18,12 +18,12 @@ export class RecordedRun {
     }
   }
 
-  /** Notes progress that came by itself, 0 to 1. */
+  /** Records progress that was pushed by the engine, 0 to 1. */
   told(fraction: number): void {
     this.#fractions.push(fraction);
   }
 
-  /** In the order of their first time. */
+  /** The states, in the order they first appeared. */
   get states(): string {
     return this.#states.join(', ');
   }

@@ -5,7 +5,7 @@ export type Query = Readonly<Record<string, string | undefined>>;
 
 export interface AdminPage<Row> {
   readonly rows: readonly Row[];
-  /** Path and query of the next page. */
+  /** Path and query of the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 30_000;
 const NEXT_LINK = /^<([^>]+)>; rel="next"$/;
 const PAGE_ROWS = 500;
 
-/** Talks to the operator API. Everything that goes wrong becomes a CliError. */
+/** Client of the operator API. Every failure becomes a CliError. */
 export class AdminClient {
   readonly #settings: CliSettings;
 
@@ -21,13 +21,13 @@ export class AdminClient {
     this.#settings = settings;
   }
 
-  /** `data` of an answer. */
+  /** Returns `data` of a response. */
   async get<Data>(path: string, query: Query = {}, timeoutMs = TIMEOUT_MS): Promise<Data> {
     const { body } = await this.#send('GET', path + queryText(query), undefined, timeoutMs);
     return (body as { data: Data }).data;
   }
 
-  /** A whole answer, members beside `data` included. */
+  /** Returns a whole response, including fields beside `data`. */
   async send<Body>(
     method: 'POST' | 'PATCH' | 'DELETE',
     path: string,
@@ -38,7 +38,7 @@ export class AdminClient {
     return answer.body as Body;
   }
 
-  /** Up to `limit` rows of a list, however many pages that takes. `onRows` is called with how many there are so far. */
+  /** Reads up to `limit` rows of a list, over as many pages as needed. Calls `onRows` with the number of rows read so far. */
   async list<Row>(path: string, query: Query, limit: number, onRows: (rows: number) => void): Promise<Row[]> {
     const rows: Row[] = [];
     for await (const page of this.pages<Row>(path, query, Math.min(limit, PAGE_ROWS))) {
@@ -51,7 +51,7 @@ export class AdminClient {
     return rows.slice(0, limit);
   }
 
-  /** A list page by page: only one is held at a time. */
+  /** Iterates over a list page by page. Only one page is held in memory at a time. */
   async *pages<Row>(path: string, query: Query, pageRows = PAGE_ROWS): AsyncGenerator<readonly Row[]> {
     let next: string | undefined = path + queryText({ ...query, limit: String(pageRows) });
     while (next !== undefined) {
@@ -85,7 +85,7 @@ export class AdminClient {
       },
       ...(body && { body: JSON.stringify(body) }),
     }).catch((error: unknown) => {
-      throw new CliError(`${url} cannot be reached: ${reasonOf(error)}`);
+      throw new CliError(`${url} is unreachable: ${reasonOf(error)}`);
     });
     const text = await response.text();
     const parsed = parseAnswer(text, url);
@@ -105,13 +105,15 @@ function parseAnswer(text: string, url: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CliError(`${url} does not seem to be a Tollgate server`);
+    throw new CliError(`${url} does not appear to be a Tollgate server`);
   }
 }
 
 function refusal(body: unknown, status: number): string {
   const error = (body as { error?: { code?: string; message?: string } }).error;
-  return error?.message === undefined ? `the service answered ${status}` : `${error.message} (${error.code})`;
+  return error?.message === undefined
+    ? `the service responded with status ${status}`
+    : `${error.message} (${error.code})`;
 }
 
 function reasonOf(error: unknown): string {

@@ -5,7 +5,7 @@ import { cliSettings } from './cli-settings.ts';
 import { Progress, type ProgressTerminal } from './progress.ts';
 import { type Column, textRecord, textTable } from './text-table.ts';
 
-/** What `tollgate` is run with. */
+/** The environment that `tollgate` runs in. */
 export interface CliSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: {
@@ -13,9 +13,9 @@ export interface CliSurroundings {
     once?(event: 'drain', listener: () => void): unknown;
   };
   readonly stderr: ProgressTerminal;
-  /** Asks the person at the terminal; absent where nobody sits. */
+  /** Asks the person at the terminal; undefined when there is no terminal. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined;
-  /** Sets the exit code that the process will end with. */
+  /** Sets the exit code of the process. */
   readonly setExitCode: (code: number) => void;
 }
 
@@ -26,7 +26,7 @@ interface GlobalOptions {
 
 const ROWS_DEFAULT = 50;
 
-/** What a command works with: the API, and a way to show what it said. */
+/** What a command works with: the API client, and ways to print results. */
 export class CliContext {
   readonly client: AdminClient;
   readonly progress: Progress;
@@ -42,14 +42,14 @@ export class CliContext {
     this.#json = json;
   }
 
-  /** The context of one run of a command. Throws CliError. */
+  /** Creates the context of one run of a command. Throws CliError. */
   static async of(command: Command, surroundings: CliSurroundings): Promise<CliContext> {
     const { url, json = false } = command.optsWithGlobals<GlobalOptions>();
     const settings = await cliSettings(surroundings.environment, url);
     return new CliContext(new AdminClient(settings), surroundings, json);
   }
 
-  /** Reads a list and shows it; `limit` as the option gives it. */
+  /** Reads a list and prints it; `limit` is the raw value of the option. */
   async showList<Row>(
     path: string,
     query: Query,
@@ -75,7 +75,7 @@ export class CliContext {
     this.#print(data, () => textRecord(entries));
   }
 
-  /** Text as it comes; waits for a reader that is slower. */
+  /** Writes text as it arrives, waiting for slow readers. */
   async showText(chunks: AsyncIterable<string>): Promise<void> {
     const stdout = this.#stdout;
     for await (const chunk of chunks) {
@@ -89,7 +89,7 @@ export class CliContext {
     return this.#json;
   }
 
-  /** A sentence for people, the data for scripts. */
+  /** Prints a sentence for people, or the data as JSON for scripts. */
   showResult(data: object, sentence: string): void {
     this.#print(data, () => sentence);
   }
@@ -107,7 +107,7 @@ function rowLimit(option: string | undefined): number {
     return Number.POSITIVE_INFINITY;
   }
   if (!/^[1-9]\d{0,6}$/.test(option)) {
-    throw new CliError(`--limit: must be a number of rows or "all", not ${option}`, EXIT.usage);
+    throw new CliError(`--limit must be a number of rows or "all", not ${option}`, EXIT.usage);
   }
   return Number(option);
 }

@@ -4,19 +4,19 @@ import { readSecretFile } from '../owner-files.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 export interface CliSettings {
-  /** Base of the service, without a slash at the end. */
+  /** Base URL of the service, without a trailing slash. */
   readonly url: string;
   readonly token: string;
 }
 
 const DEFAULT_URL = 'http://localhost:8080';
-/** What `npm start` makes where no ADMIN_TOKEN is given. */
+/** File that `npm start` creates when no ADMIN_TOKEN is set. */
 const MADE_TOKEN_FILE = 'admin.token';
 const DEFAULT_FOLDER = './.data';
 
 /**
- * Where the service is and who we are: `--url` or TOLLGATE_URL; ADMIN_TOKEN, or what ADMIN_TOKEN_FILE names, or the file that the first start left in
- * DATA_DIR. Throws CliError.
+ * Determines the service address and the operator token: `--url` or TOLLGATE_URL; ADMIN_TOKEN, the file that ADMIN_TOKEN_FILE
+ * names, or the file that the first start left in DATA_DIR. Throws CliError.
  */
 export async function cliSettings(
   environment: Readonly<Record<string, string | undefined>>,

@@ -9,7 +9,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   ask: terminalAsk(process.stdin, process.stderr),
 });
 
-/** Asks the person at the terminal; anything but yes is no. Undefined where nobody sits: input or output is no terminal. */
+/** Asks the person at the terminal; anything but yes means no. Undefined when input or output is not a terminal. */
 function terminalAsk(
   input: NodeJS.ReadStream,
   output: NodeJS.WriteStream,

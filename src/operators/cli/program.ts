@@ -22,10 +22,10 @@ import { addWorkerCommands } from './commands/workers.command.ts';
 
 const AFTER_HELP = `
 Environment:
-  TOLLGATE_URL  where the service is (default: http://localhost:8080)
+  TOLLGATE_URL  address of the service (default: http://localhost:8080)
   ADMIN_TOKEN   the operator token; or
-  DATA_DIR      the folder whose file admin.token has it (default: ./.data)
-  DATABASE_OWNER_URL  the database as the schema's owner, for \`tollgate archive\` alone
+  DATA_DIR      the folder with the file admin.token that contains it (default: ./.data)
+  DATABASE_OWNER_URL  the database, as the owner of the schema; only for \`tollgate archive\`
 
 Exit codes: 0 done, 1 refused or books violated, 2 wrong usage
 
@@ -37,7 +37,7 @@ Examples:
   tollgate ledger verify --json
 `;
 
-/** Runs `tollgate` with these arguments. Returns the exit code; never rejects. */
+/** Runs `tollgate` with the given arguments. Returns the exit code; never rejects. */
 export async function runCli(
   args: readonly string[],
   surroundings: Omit<CliSurroundings, 'setExitCode'>,
@@ -62,12 +62,12 @@ export async function runCli(
   }
 }
 
-/** The commands of `tollgate`. */
+/** Creates the commands of `tollgate`. */
 export function createProgram(surroundings: CliSurroundings): Command {
   const program = new Command('tollgate')
-    .description('Runs a Tollgate installation: accounts, money, tasks, queues, books.')
+    .description('Manages a Tollgate installation: accounts, money, tasks, queues, books.')
     .version(VERSION)
-    .option('-u, --url <address>', 'where the service is')
+    .option('-u, --url <address>', 'address of the service')
     .option('-j, --json', 'print JSON, for scripts')
     .helpCommand(true)
     .showHelpAfterError('(add --help to see the options)')

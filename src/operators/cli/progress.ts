@@ -1,4 +1,4 @@
-/** Where progress is shown: a terminal, never a file or a pipe. */
+/** Where progress is shown; only if it is a terminal. */
 export interface ProgressTerminal {
   readonly isTTY: boolean;
   write(text: string): unknown;
@@ -9,7 +9,7 @@ const TURN_MS = 120;
 const WHEEL = ['|', '/', '-', '\\'];
 const CLEAR_LINE = '\r\u001b[2K';
 
-/** Shows on standard error that long work goes on, and how far it is where that is known. Silent without a terminal. */
+/** Shows on standard error that long work is going on, and how far it is if that is known. Silent without a terminal. */
 export class Progress {
   readonly #terminal: ProgressTerminal;
 
@@ -17,7 +17,7 @@ export class Progress {
     this.#terminal = terminal;
   }
 
-  /** Does the work under a turning wheel with the seconds it has taken. `text` may change meanwhile. */
+  /** Runs the work under a spinner that shows the elapsed seconds. `text` may change meanwhile. */
   async wheel<T>(text: () => string, work: () => Promise<T>): Promise<T> {
     if (!this.#terminal.isTTY) {
       return await work();
@@ -37,7 +37,7 @@ export class Progress {
     }
   }
 
-  /** Does the work on each item in turn under a bar. */
+  /** Runs the work on each item in turn under a progress bar. */
   async bar<Item, T>(noun: string, items: readonly Item[], work: (item: Item) => Promise<T>): Promise<T[]> {
     const results: T[] = [];
     for (const [index, item] of items.entries()) {

@@ -6,7 +6,7 @@ import { parseCatalog } from '../../catalog/parse-catalog.ts';
 import type { CliSurroundings } from './cli-context.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
-/** What the engines of a catalog are built with at the command line. */
+/** Returns what the engines of a catalog are created with on the command line. */
 export function engineSurroundings(
   file: string,
   { FFMPEG_PATH = 'ffmpeg', FFPROBE_PATH = 'ffprobe' }: CliSurroundings['environment'],
@@ -14,7 +14,7 @@ export function engineSurroundings(
   return { catalogFile: file, ffmpegPath: FFMPEG_PATH, ffprobePath: FFPROBE_PATH };
 }
 
-/** A tollgate.yaml as a start would read it. Throws CliError with the one line that the start would end with. */
+/** Reads a tollgate.yaml as a start does. Throws CliError with the one line that the start would fail with. */
 export async function readCatalog(
   file: string,
   environment: CliSurroundings['environment'],

@@ -1,14 +1,14 @@
 export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string | number | boolean | null | undefined;
-  /** Numbers and amounts stand under each other at their end. */
+  /** Numbers and amounts are right-aligned. */
   readonly align?: 'left' | 'right';
 }
 
 const GAP = '  ';
 const EMPTY = '–';
 
-/** Rows as aligned columns under their titles, without colour or frame: also good for `grep` and `awk`. */
+/** Formats rows as aligned columns under their titles, without color or frame, so that `grep` and `awk` can process them. */
 export function textTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const cells = rows.map((row) => columns.map((column) => textOf(column.value(row))));
   const lines = [columns.map((column) => column.title.toUpperCase()), ...cells];
@@ -16,13 +16,13 @@ export function textTable<Row>(columns: readonly Column<Row>[], rows: readonly R
   return lines.map((line) => padded(line, widths, columns)).join('\n');
 }
 
-/** One thing as a list of names and values. */
+/** Formats a record as a list of names and values. */
 export function textRecord(entries: readonly (readonly [name: string, value: unknown])[]): string {
   const width = Math.max(...entries.map(([name]) => name.length));
   return entries.map(([name, value]) => `${name.padEnd(width)}${GAP}${textOf(value)}`).join('\n');
 }
 
-/** A time as people read it, in UTC. */
+/** Formats a time in UTC for people. */
 export function textTime(time: string | null): string | null {
   return time === null ? null : `${time.slice(0, 10)} ${time.slice(11, 19)}`;
 }
@@ -39,7 +39,7 @@ function padded<Row>(
   return texts.join(GAP).trimEnd();
 }
 
-/** Control characters in a customer's text must not reach the terminal. */
+/** Removes control characters: a customer's text must not control the terminal. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined || value === '') {
     return EMPTY;

@@ -7,7 +7,7 @@ import { paceOfPools, providersLately, silentWorkers } from './fleet.sql.ts';
 export interface SilentWorkerRow {
   readonly worker: string;
   readonly seen_at: Date;
-  /** That it works on. */
+  /** Tasks that it is working on. */
   readonly tasks: number;
 }
 
@@ -25,25 +25,28 @@ export interface ProviderRow {
   readonly last_said: string | null;
 }
 
-/** How fast a pool ends what it begins. */
+/** How fast a pool finishes tasks. */
 export interface PaceRow {
   readonly pool: string;
-  /** Tasks that a worker had begun and that ended lately, however they ended. */
+  /** Started tasks that ended recently, whatever their outcome. */
   readonly ended: number;
-  /** How long any task was at work meanwhile. */
+  /** Time during which at least one task was running. */
   readonly busy_seconds: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** The pace is of these last minutes: long enough for videos, short enough to follow a worker that comes or goes. */
+/** Window for measuring the pace: long enough for videos, short enough to follow workers that come or go. */
 const PACE_MS = 900_000;
-/** Newest tasks that the pace is read from. */
+/** Maximum number of recent tasks used to measure the pace. */
 const TASKS_MAX = 5_000;
 const JUST_NOW_MS = 300_000;
-/** Newest calls that health is read from: an hour of a busy installation has more, and says the same. */
+/**
+ * Maximum number of recent calls used to judge health: a busy installation has more in an hour, but they would not change the
+ * picture.
+ */
 const CALLS_MAX = 20_000;
 
-/** Workers and providers as the database knows them. */
+/** Reads the state of workers and providers from the database. */
 export class FleetReadModel {
   readonly #sequelize: Sequelize;
 
@@ -51,17 +54,17 @@ export class FleetReadModel {
     this.#sequelize = sequelize;
   }
 
-  /** Workers that are not heard of any more and have tasks. */
+  /** Lists workers that stopped reporting but still have tasks. */
   silentWorkers(): Promise<SilentWorkerRow[]> {
     return readRows<SilentWorkerRow>(this.#sequelize, silentWorkers, [WORKER_SILENT_MS]);
   }
 
-  /** How fast each pool was in the last {@link PACE_MS}; pools without a task in them are not among the rows. */
+  /** Returns the pace of each pool over the last {@link PACE_MS}. Pools without a task in that window have no row. */
   paces(): Promise<PaceRow[]> {
     return readRows<PaceRow>(this.#sequelize, paceOfPools, [PACE_MS, TASKS_MAX]);
   }
 
-  /** Attempts of the calls of the last hour, at most {@link CALLS_MAX}, by provider and model. */
+  /** Returns attempts of the calls of the last hour, at most {@link CALLS_MAX} calls, by provider and model. */
   providers(nowMs: number): Promise<ProviderRow[]> {
     const since = [idAt(nowMs - HOUR_MS), CALLS_MAX, new Date(nowMs - JUST_NOW_MS)];
     return readRows<ProviderRow>(this.#sequelize, providersLately, since);

@@ -5,34 +5,34 @@ import { OPERATOR_ROUTE } from '../operator-access.ts';
 import { alarmJson, ledgerCheckJson, poolJson, providerJson } from './fleet.schema.ts';
 import type { FleetService } from './fleet.service.ts';
 
-/** `/admin/v1/pools`, `…/providers`, `…/ledger/checks`, `…/alarms`: how the installation is. */
+/** `/admin/v1/pools`, `…/providers`, `…/ledger/checks`, `…/alarms`: the health of the installation. */
 export function fleetRoutes(fleet: FleetService): Route[] {
   return [
     list({
       path: '/admin/v1/pools',
       operationId: 'listPools',
-      summary: 'List the pools of engines: what waits and runs, and who serves them',
+      summary: 'List the engine pools with their waiting and running tasks and their capacity',
       row: poolJson,
       read: () => fleet.pools(),
     }),
     list({
       path: '/admin/v1/providers',
       operationId: 'listProviderHealth',
-      summary: 'How providers and engines did in the last hour, by model',
+      summary: 'List providers and engines with their results in the last hour, by model',
       row: providerJson,
       read: () => fleet.providers(),
     }),
     list({
       path: '/admin/v1/ledger/checks',
       operationId: 'listLedgerChecks',
-      summary: 'The newest proof of the books of each kind, and its age',
+      summary: 'List the latest ledger check of each kind, and its age',
       row: ledgerCheckJson,
       read: () => fleet.checks(),
     }),
     list({
       path: '/admin/v1/alarms',
       operationId: 'listAlarms',
-      summary: 'What needs attention now, by the thresholds of the alerting rules',
+      summary: 'List what needs attention now, by the thresholds of the alerting rules',
       row: alarmJson,
       read: () => fleet.alarms(),
     }),

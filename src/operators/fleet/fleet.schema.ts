@@ -7,14 +7,16 @@ const time = z.iso.datetime();
 
 export const poolJson = z
   .object({
-    queue: z.string().meta({ description: 'As the queue and its workers are named' }),
-    waiting: count.meta({ description: 'Tasks that wait' }),
-    running: count.meta({ description: 'Tasks that run' }),
-    oldest_wait_seconds: seconds.meta({ description: '0 while nothing waits' }),
-    slots: count.meta({ description: 'Tasks that live workers can run at once; 0: nobody serves it' }),
+    queue: z.string().meta({ description: 'Name of the queue, as its workers use it' }),
+    waiting: count.meta({ description: 'Waiting tasks' }),
+    running: count.meta({ description: 'Running tasks' }),
+    oldest_wait_seconds: seconds.meta({
+      description: 'How long the oldest task has waited; 0 while none waits',
+    }),
+    slots: count.meta({ description: 'Tasks that live workers can run at once; 0: no worker serves it' }),
     estimated_wait_seconds: seconds.nullable().meta({
       description:
-        'Until all that waits now has begun, at the pace at which tasks ended in the last 15 minutes while any ran; null: unknown, since none ended or nobody serves it, and for postprocessing',
+        'Estimated time until all waiting tasks have started, at the pace of the last 15 minutes, not counting idle time; null if unknown, because no task ended or no worker serves the pool, and for postprocessing',
     }),
   })
   .meta({ id: 'Pool' });
@@ -23,32 +25,35 @@ export const providerJson = z
   .object({
     provider: z.string().meta({ description: 'Provider or engine' }),
     model: z.string().meta({ description: 'What it calls the model' }),
-    attempts: count.meta({ description: 'In the last hour, or the newest 20,000 calls of it' }),
-    failed: count.meta({ description: 'Of them without an answer' }),
-    attempts_5m: count.meta({ description: 'In the last five minutes' }),
-    failed_5m: count.meta({ description: 'Of those without an answer' }),
+    attempts: count.meta({ description: 'Attempts in the last hour, or in its newest 20,000 calls' }),
+    failed: count.meta({ description: 'How many of them got no answer' }),
+    attempts_5m: count.meta({ description: 'Attempts in the last five minutes' }),
+    failed_5m: count.meta({ description: 'How many of those got no answer' }),
     latency_ms: z
       .object({
-        p50: count.nullable().meta({ description: 'Median; null: none succeeded' }),
-        p95: count.nullable().meta({ description: '95th percentile; null: none succeeded' }),
+        p50: count.nullable().meta({ description: 'Median; null if none succeeded' }),
+        p95: count.nullable().meta({ description: '95th percentile; null if none succeeded' }),
       })
       .meta({
-        description: 'Of the attempts that succeeded',
+        description: 'Latency of successful attempts',
       }),
-    failures: z.record(z.string(), count).meta({ description: 'By reason' }),
+    failures: z.record(z.string(), count).meta({ description: 'Failed attempts by reason' }),
     circuit: z
       .object({
-        replicas: count.meta({ description: 'Processes of the API that are alive' }),
+        replicas: count.meta({ description: 'Live API processes' }),
         resting: z
           .array(z.string())
-          .meta({ description: 'Of them, those that do not call it now because it fails' }),
+          .meta({ description: 'How many of them currently do not call it because it fails' }),
         cooling: z
           .array(z.string())
-          .meta({ description: 'Of them, those that do not call it now because it asked for a pause' }),
+          .meta({ description: 'How many of them currently do not call it because it asked for a pause' }),
       })
       .nullable()
-      .meta({ description: 'Circuit of each process for all accounts; null: Redis cannot be asked' }),
-    last_failed_at: time.nullable().meta({ description: 'Null: none failed' }),
+      .meta({
+        description:
+          'Circuit breakers of the API processes, over all accounts; null while Redis is unreachable',
+      }),
+    last_failed_at: time.nullable().meta({ description: 'When an attempt last failed; null if none failed' }),
     last_said: z
       .string()
       .nullable()
@@ -60,12 +65,12 @@ export const ledgerCheckJson = z
   .object({
     kind: z.enum(['full', 'nightly', 'incremental']).meta({
       description:
-        'full: all of history; nightly: what is new in a day and a part of the closed months; incremental: what is new in a minute',
+        'full: the entire history; nightly: entries of the last day and some of the closed months; incremental: entries of the last minute',
     }),
     at: time.meta({ description: 'When it ended' }),
-    age_seconds: seconds.meta({ description: 'How long ago that is' }),
+    age_seconds: seconds.meta({ description: 'How long ago it ended' }),
     accounts: count.meta({ description: 'Accounts that it covered' }),
-    violations: count.meta({ description: 'Broken invariants; 0: the books are right' }),
+    violations: count.meta({ description: 'Number of violated invariants; 0: the books are correct' }),
     duration_ms: count.meta({ description: 'How long it took' }),
   })
   .meta({ id: 'LedgerCheck' });
@@ -84,11 +89,11 @@ const ALARM_CODES = [
 
 export const alarmJson = z
   .object({
-    code: z.enum(ALARM_CODES).meta({ description: 'What it is' }),
-    object: z.string().nullable().meta({ description: 'Queue, worker or kind of check that it is about' }),
+    code: z.enum(ALARM_CODES).meta({ description: 'Kind of alarm' }),
+    object: z.string().nullable().meta({ description: 'The affected queue, worker or kind of check' }),
     count: count.nullable().meta({ description: 'How many are affected' }),
-    seconds: seconds.nullable().meta({ description: 'For how long' }),
-    amount: usdString.nullable().meta({ description: 'What is at stake, USD' }),
+    seconds: seconds.nullable().meta({ description: 'How long it has lasted' }),
+    amount: usdString.nullable().meta({ description: 'The affected amount, USD' }),
   })
   .meta({ id: 'Alarm' });
 

@@ -7,7 +7,7 @@ import type { ReplicaCircuits } from '../../providers/circuit-exchange.ts';
 import type { FleetReadModel, PaceRow, ProviderRow, SilentWorkerRow } from './fleet.read-model.ts';
 import type { AlarmJson, LedgerCheckJson, PoolJson, ProviderJson } from './fleet.schema.ts';
 
-/** What stands in the database: ages in seconds, amounts nano-USD as decimal text. */
+/** State in the database: ages in seconds, amounts in nano-USD as decimal text. */
 export interface StandingWork {
   readonly holds: readonly {
     readonly kind: 'call' | 'task';
@@ -27,28 +27,28 @@ export interface StandingWork {
   readonly unbookedReversals: { readonly amount: string };
 }
 
-/** A pool as it stands, without what is measured over time. */
+/** The current state of a pool, without anything measured over time. */
 type StandingPool = Omit<PoolJson, 'estimated_wait_seconds'>;
 
 export interface FleetParts {
   readonly rows: Pick<FleetReadModel, 'silentWorkers' | 'providers' | 'paces'>;
-  /** The newest proof of the books of each kind. */
+  /** The latest ledger check of each kind. */
   readonly checks: () => Promise<LastCheck[]>;
   readonly standing: () => Promise<StandingWork>;
-  /** What each process of the API lets rest. Rejects while it cannot be known. */
+  /** Providers that each API process currently does not call. Rejects while that is unknown. */
   readonly circuits: () => Promise<readonly ReplicaCircuits[]>;
   /** Engine pools of the catalog. */
   readonly pools: () => readonly string[];
   readonly clock: Clock;
 }
 
-/** From when on each is an alarm, in seconds: as the alerting rules have it. */
+/** Thresholds of the alarms, in seconds, as in the alerting rules. */
 const LATE = { hold: 900, payments: 900, webhooks: 600, tasks: 1_800, fullCheck: 129_600 };
-/** Redis answers in this many ms, or is not waited for. */
+/** Maximum time to wait for Redis, in ms. */
 const CIRCUITS_MS = 1_000;
 const NOTHING = { object: null, count: null, seconds: null, amount: null };
 
-/** How the installation is: pools, workers, providers, proofs of the books, and what of it needs a person. */
+/** Reports the state of the installation: pools, workers, providers, ledger checks, and what of it needs attention. */
 export class FleetService {
   readonly #parts: FleetParts;
 
@@ -71,7 +71,7 @@ export class FleetService {
   async providers(): Promise<ProviderJson[]> {
     const [rows, replicas] = await Promise.all([
       this.#parts.rows.providers(this.#parts.clock.now()),
-      // figures of calls are worth more than none, where circuits cannot be known
+      // without circuits, call statistics are still worth showing
       inTimeOrUndefined(this.#parts.circuits(), CIRCUITS_MS),
     ]);
     return rows.map((row) => presentProvider(row, replicas));
@@ -81,7 +81,7 @@ export class FleetService {
     return (await this.#parts.checks()).map(presentCheck);
   }
 
-  /** What needs a person now, gravest first. Empty: nothing. */
+  /** Lists what needs attention now, most severe first. */
   async alarms(): Promise<AlarmJson[]> {
     const { rows, standing, pools } = this.#parts;
     const [work, workers, checks] = await Promise.all([
@@ -98,7 +98,7 @@ export class FleetService {
   }
 }
 
-/** Seconds until all that waits has begun; null where nothing tells it. */
+/** Estimates the seconds until all waiting tasks have started; null if it cannot be estimated. */
 function estimatedWait({ waiting, slots }: StandingPool, pace: PaceRow | undefined): number | null {
   if (slots === 0 || pace === undefined || pace.ended === 0) {
     return null;

@@ -1,7 +1,10 @@
 import { ATTEMPTS_OF_CALL } from '../../ledger/stored-call.ts';
 import type { SqlStatement } from '../../store/statement.ts';
 
-/** $1: workers not heard of for this many ms are silent. Those with tasks; who said good-bye has no slots. */
+/**
+ * $1 ms of silence after which a worker counts as silent. Lists silent workers with tasks; a worker that shut down cleanly has no
+ * slots.
+ */
 export const silentWorkers: SqlStatement = {
   name: 'fleet_silent_workers',
   text: `
@@ -11,7 +14,7 @@ export const silentWorkers: SqlStatement = {
      WHERE s.seen_at <= statement_timestamp() - $1 * interval '1 ms' ORDER BY s.worker LIMIT 1000`,
 };
 
-/** $1 least id of a call, $2 how many calls at most, $3 since when it counts as "just now". Newest calls first. */
+/** $1 lowest id of a call, $2 maximum number of calls, $3 start of "just now". Newest calls first. */
 export const providersLately: SqlStatement = {
   name: 'fleet_providers',
   text: `
@@ -37,8 +40,9 @@ export const providersLately: SqlStatement = {
 };
 
 /**
- * How fast pools end what they begin. $1 of the last how many ms, $2 how many tasks at most, newest first. → pool, ended: tasks, busy_seconds:
- * how long any of these or of those that run was at work; a time in which nothing ran says nothing of the pace.
+ * How fast pools finish tasks. $1 window in ms, $2 maximum number of tasks, newest first. → pool, ended: number of tasks,
+ * busy_seconds: time during which any of these tasks or of those still running was being worked on; idle time says nothing about
+ * the pace.
  */
 export const paceOfPools: SqlStatement = {
   name: 'fleet_pace_of_pools',

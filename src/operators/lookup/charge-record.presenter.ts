@@ -7,7 +7,7 @@ import { presentLedgerEntry } from '../ledger-entries.routes.ts';
 import type { ChargeRecord } from './charge-record.read-model.ts';
 import type { ChargeRecordJson } from './charge-record.schema.ts';
 
-/** A generation with everything that explains its charge. */
+/** Presents a generation with everything that explains its charge. */
 export function presentChargeRecord({
   generation,
   record,
@@ -44,7 +44,7 @@ export function presentChargeRecord({
   };
 }
 
-/** What an attempt cost, in USD. Before December 2026 that was how calls kept it. */
+/** Converts the stored cost of an attempt to USD. Calls from before December 2026 store it in USD already. */
 function costOf(kept: string): string {
   return kept.includes('.') ? kept : usd(kept);
 }

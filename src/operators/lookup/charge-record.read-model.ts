@@ -5,13 +5,13 @@ import { readRows } from '../../store/report.ts';
 import type { LedgerEntryRow } from '../ledger-entries.read-model.ts';
 import { chargeRecord, entriesOfCharge, writeOffsOfCharge } from './charge-record.sql.ts';
 
-/** What only operators see of a generation; amounts are nano-USD as decimal text. */
+/** The operator-only part of a generation; amounts are nano-USD as decimal text. */
 export interface ChargeRecordRow {
   readonly account_id: string;
   readonly account_name: string;
   readonly api_key_name: string;
   readonly held: string;
-  /** What it was worth above its charge. */
+  /** What it was worth beyond its charge. */
   readonly shortfall: string;
   readonly provider: string | null;
   readonly provider_cost: string | null;
@@ -27,12 +27,12 @@ export interface ChargeWriteOffRow {
 export interface ChargeRecord {
   readonly generation: GenerationRow;
   readonly record: ChargeRecordRow;
-  /** Its charge and the refunds of it, oldest first. */
+  /** Its charge and refunds, oldest first. */
   readonly entries: readonly LedgerEntryRow[];
   readonly writeOffs: readonly ChargeWriteOffRow[];
 }
 
-/** One generation of any account, with all that explains its charge. Never what was said in it. */
+/** Reads one generation of any account, with everything that explains its charge. Never its content. */
 export class ChargeRecordReadModel {
   readonly #cells: Cells;
   readonly #generations: Pick<GenerationsReadModel, 'find'>;
@@ -42,7 +42,7 @@ export class ChargeRecordReadModel {
     this.#generations = generations;
   }
 
-  /** By the stored id, and the public one. */
+  /** Finds a generation by its stored id; `id` is the public one. */
   async find(uuid: string, id: string): Promise<ChargeRecord | undefined> {
     const [record] = await readRows<ChargeRecordRow>(this.#cells.ofOwned(uuid).sequelize, chargeRecord, [
       uuid,

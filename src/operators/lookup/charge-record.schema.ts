@@ -9,11 +9,11 @@ export const chargeParams = z.object({
 
 const attempt = z.strictObject({
   provider: z.string().meta({ description: 'Provider or engine' }),
-  model: z.string().meta({ description: 'What it calls the model' }),
+  model: z.string().meta({ description: "The provider's or engine's name for the model" }),
   outcome: z.string().meta({ description: 'ok, or why it failed' }),
-  latency_ms: z.number().meta({ description: 'How long it took' }),
-  cost: usdString.nullable().meta({ description: 'What it bills you, where that is known' }),
-  said: z.string().nullable().meta({ description: 'What it said about the failure, without secrets' }),
+  latency_ms: z.number().meta({ description: 'Duration' }),
+  cost: usdString.nullable().meta({ description: 'What it bills you, if known' }),
+  said: z.string().nullable().meta({ description: 'Its error message, without secrets' }),
 });
 
 const writeOff = z.strictObject({
@@ -30,21 +30,22 @@ export const chargeRecordJson = generationJson
     account_name: z.string().meta({ description: 'Name of the account' }),
     api_key_name: z.string().meta({ description: 'Name of the key' }),
     request_id: requestId.meta({ description: 'Id of the request that made it' }),
-    held: usdString.meta({ description: 'The most it could cost, set aside before it ran' }),
+    held: usdString.meta({ description: 'Its maximum cost, held before it ran' }),
     not_charged: usdString.meta({ description: 'What it was worth beyond its charge' }),
-    provider: z.string().nullable().meta({ description: 'Provider or engine that answered; null: none did' }),
+    provider: z
+      .string()
+      .nullable()
+      .meta({ description: 'Provider or engine that answered; null if none did' }),
     provider_cost: usdString
       .nullable()
-      .meta({ description: 'What the attempts cost you, USD; null: not known' }),
-    attempts: z.array(attempt).meta({ description: 'Who was asked, in order' }),
+      .meta({ description: 'What the attempts cost you, USD; null if unknown' }),
+    attempts: z.array(attempt).meta({ description: 'Attempts at providers or engines, in order' }),
     reported_usage: z.record(z.string(), z.number()).nullable().meta({
-      description: 'Tokens reported by the provider, where they were not accepted or exceeded the hold',
+      description: 'Tokens reported by the provider, if they were not accepted or exceeded the hold',
     }),
     counted_usage: z.record(z.string(), z.number()).nullable().meta({ description: 'Tokens by our count' }),
-    transactions: z
-      .array(ledgerEntryJson)
-      .meta({ description: 'Its charge and the refunds of it, oldest first' }),
-    write_offs: z.array(writeOff).meta({ description: 'What of it was written off' }),
+    transactions: z.array(ledgerEntryJson).meta({ description: 'Its charge and refunds, oldest first' }),
+    write_offs: z.array(writeOff).meta({ description: 'Write-offs of its charge' }),
   })
   .meta({ id: 'ChargeRecord' });
 

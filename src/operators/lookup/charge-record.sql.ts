@@ -1,6 +1,6 @@
 import type { SqlStatement } from '../../store/statement.ts';
 
-/** $1 generation. Beside what its customer may read: whose it is, and what only operators see. A hold that is open has no attempts yet. */
+/** $1 generation. Adds the account and operator-only facts to what its customer may read. An open hold has no attempts yet. */
 export const chargeRecord: SqlStatement = {
   name: 'operator_charge_record',
   text: `
@@ -13,7 +13,7 @@ export const chargeRecord: SqlStatement = {
     LIMIT 1`,
 };
 
-/** $1 account, $2 generation. What was booked for it, oldest first: its charge, and refunds of it. */
+/** $1 account, $2 generation. Its ledger entries, oldest first: the charge and refunds of it. */
 export const entriesOfCharge: SqlStatement = {
   name: 'operator_entries_of_charge',
   text: `

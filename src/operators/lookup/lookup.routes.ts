@@ -29,7 +29,7 @@ export interface LookupParts {
   readonly usage: UsageService;
 }
 
-/** What support asks for: what an id stands for, and why something was charged. */
+/** Lookups for support: what an id refers to, and why something was charged. */
 export function lookupRoutes(lookup: LookupParts, accounts: AccountsService): Route[] {
   return [...findingRoutes(lookup), ...accountHistoryRoutes(lookup, accounts)];
 }
@@ -41,7 +41,7 @@ function findingRoutes(lookup: LookupParts): Route[] {
       method: 'get',
       path: '/admin/v1/search',
       operationId: 'searchEverything',
-      summary: 'Find what an id, a number or a name refers to, in all accounts',
+      summary: 'Find what an id, number or name refers to, across all accounts',
       query: searchQuery,
       response: { status: 200, schema: searchResponse },
       errors: [],
@@ -115,7 +115,8 @@ function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): R
         method: 'get',
         path: '/admin/v1/accounts/{id}/costs',
         operationId: 'getAccountCosts',
-        summary: 'Charges of an account by period and line item; the sums equal the ledger exactly',
+        summary:
+          'Report the charges of an account by period and line item; the sums match the ledger exactly',
         params: accountParams,
         query: costsQuery,
         response: { status: 200, schema: costsResponse },

@@ -18,9 +18,11 @@ import {
 } from './search.sql.ts';
 
 const FINDINGS_MAX = 20;
-/** A request makes its generation within that time of itself; one that is repeated under its key has an older generation. */
+/**
+ * A request creates its generation within this time. A request repeated under its idempotency key refers to an older generation.
+ */
 const REQUEST_TO_GENERATION_MS = 60_000;
-/** As statements and receipts print their number. */
+/** The number as printed on statements and receipts. */
 const DOCUMENT = /^(ST|RC)-(\d{1,12})$/;
 
 interface GenerationFound {
@@ -36,7 +38,7 @@ interface DeliveryFound {
   readonly state: string;
 }
 
-/** Finds what an id, a number or a name stands for, in all accounts. */
+/** Finds what an id, a number or a name refers to, across all accounts. */
 export class SearchReadModel {
   readonly #sequelize: Sequelize;
 
@@ -44,7 +46,7 @@ export class SearchReadModel {
     this.#sequelize = sequelize;
   }
 
-  /** At most {@link FINDINGS_MAX}; the text is trimmed and not empty. */
+  /** Returns at most {@link FINDINGS_MAX} findings in total. The text must be trimmed and not empty. */
   async find(text: string): Promise<Finding[]> {
     const found = await Promise.all([
       this.#accounts(text),
@@ -101,7 +103,7 @@ export class SearchReadModel {
     return rows.map((row) => finding('transaction', text, row.account_id, usd(row.amount)));
   }
 
-  /** A session's id, or what the payment provider calls the session or its payment. */
+  /** Finds checkouts by session id, or by the payment provider's id of the session or its payment. */
   async #checkouts(text: string): Promise<Finding[]> {
     const rows = await this.#read<{
       readonly id: string;
@@ -149,7 +151,7 @@ function finding(kind: Finding['kind'], id: string, accountId: string, summary: 
   return { kind, id, account_id: publicId('account', accountId), summary };
 }
 
-/** The ids of the generations that a request may have made: from the least to below the last. */
+/** Returns the range of ids of generations that a request may have created: the first, and the end, exclusive. */
 function around(requestUuid: string): [string, string] {
   const at = uuidTimeMs(requestUuid);
   return [idAt(at - REQUEST_TO_GENERATION_MS), idAt(at + REQUEST_TO_GENERATION_MS)];

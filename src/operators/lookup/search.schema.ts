@@ -22,12 +22,12 @@ const finding = z
         'receipt',
       ])
       .meta({ description: 'What was found' }),
-    id: z.string().meta({ description: 'What the operator API calls it' }),
+    id: z.string().meta({ description: 'Its id in the operator API' }),
     account_id: accountId,
-    summary: z.string().meta({ description: 'What it is, in short: a name, model, amount or state' }),
+    summary: z.string().meta({ description: 'Short description: a name, model, amount or state' }),
   })
   .meta({ id: 'Finding' });
 
-export const searchResponse = listOf(finding, 'Matches, at most 20 of a kind');
+export const searchResponse = listOf(finding, 'Matches, at most 20 in total');
 
 export type Finding = z.output<typeof finding>;

@@ -1,21 +1,21 @@
 import type { SqlStatement } from '../../store/statement.ts';
 
-/** $1 text in the name, wildcards escaped; $2 how many. Newest first. */
+/** $1 text in the name, wildcards escaped; $2 limit. Newest first. */
 export const accountsNamed: SqlStatement = {
   name: 'search_accounts_named',
   text: `SELECT id, name FROM accounts WHERE name ILIKE '%' || $1 || '%' ORDER BY id DESC LIMIT $2`,
 };
 
-/** $1 hash, or the label that stands for the secret in lists; $2 how many. Newest first, deleted ones too. */
+/** $1 hash, or the label that stands for the secret in lists; $2 limit. Newest first, including deleted keys. */
 export const keysFound: SqlStatement = {
   name: 'search_keys',
   text: `SELECT hash, name, account_id FROM api_keys WHERE hash = $1 OR label = $1 ORDER BY id DESC LIMIT $2`,
 };
 
 /**
- * $1 request id, $2 not below id, $3 below id, $4–$5 the first and last id that follow from the request's, $6 how many. Most generations have
- * one of those. Others were made within seconds and keep the request's id: ids carry their time, so a few partitions and rows are looked at
- * and no index is needed.
+ * $1 request id, $2 lowest id, $3 upper bound of ids, exclusive, $4–$5 the first and last id derived from the request's id, $6
+ * limit. Most generations have one of the derived ids. Others were created within seconds and store the request's id: ids contain
+ * their time, so only a few partitions and rows are read and no index is needed.
  */
 export const generationsOfRequest: SqlStatement = {
   name: 'search_generations_of_request',
@@ -46,7 +46,7 @@ export const entryFound: SqlStatement = {
   text: `SELECT account_id, amount FROM ledger_entries WHERE type = $1::ledger_entry_type AND reference = $2::uuid`,
 };
 
-/** $1 checkout session or NULL, $2 the payment provider's id of a session or of a payment; $3 how many. */
+/** $1 checkout session or NULL, $2 the payment provider's id of a session or of a payment; $3 limit. */
 export const checkoutsFound: SqlStatement = {
   name: 'search_checkouts',
   text: `SELECT id, account_id, amount, payment_status FROM checkout_sessions

@@ -30,11 +30,11 @@ interface BillingOptions {
 
 /** `tollgate accounts …` */
 export function addAccountCommands(program: Command, surroundings: CliSurroundings): void {
-  const accounts = program.command('accounts').description('accounts, their state and what they may use');
+  const accounts = program.command('accounts').description('manage accounts, their permissions and limits');
   accounts
     .command('list')
     .description('list accounts, newest first')
-    .option('-n, --limit <rows>', 'how many, or "all"')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
     .action(async (options: { limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       await context.showList('/admin/v1/accounts', {}, options.limit, COLUMNS);
@@ -50,7 +50,7 @@ export function addAccountCommands(program: Command, surroundings: CliSurroundin
   addPermissionCommands(accounts, surroundings);
   accounts
     .command('erase <account>')
-    .description('close an account for good and remove personal data; its ledger stays')
+    .description('close an account permanently and remove its personal data; the ledger is kept')
     .requiredOption('--yes', 'confirm; this cannot be undone')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
@@ -66,7 +66,10 @@ function addCreateCommand(accounts: Command, surroundings: CliSurroundings): voi
     .command('create <name>')
     .description('open an account; its owner key is shown once')
     .option('-c, --credits <usd>', 'opening credits', '0')
-    .option('-k, --idempotency-key <key>', 'repeating with the same key opens the account only once')
+    .option(
+      '-k, --idempotency-key <key>',
+      'repeating the command with the same key opens the account only once',
+    )
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const body = { name, credits: options.credits };
@@ -81,20 +84,20 @@ function addCreateCommand(accounts: Command, surroundings: CliSurroundings): voi
     });
 }
 
-/** Whether an account may call at all, and which models. */
+/** Whether an account may make paid calls, and with which models. */
 function addPermissionCommands(accounts: Command, surroundings: CliSurroundings): void {
   for (const suspended of [true, false]) {
     accounts
       .command(`${suspended ? 'suspend' : 'resume'} <account>`)
-      .description(suspended ? "reject an account's paid calls from now on" : 'end a suspension')
+      .description(suspended ? 'reject paid calls of an account from now on' : 'end a suspension')
       .action(async (id: string, _options: object, command: Command) => {
         await change(await CliContext.of(command, surroundings), id, { suspended });
       });
   }
   accounts
     .command('allow-models <account> [models...]')
-    .description('restrict an account to these models')
-    .option('--all', 'let it use every model')
+    .description('restrict an account to the given models')
+    .option('--all', 'allow every model')
     .action(async (id: string, models: string[], options: { all?: boolean }, command: Command) => {
       if ((options.all ?? false) === models.length > 0) {
         throw new CliError('name the models, or use --all', EXIT.usage);
@@ -104,21 +107,23 @@ function addPermissionCommands(accounts: Command, surroundings: CliSurroundings)
     });
 }
 
-/** How much an account may have and do. */
+/** Maximum number of keys and rate limits of an account. */
 function addBoundCommands(accounts: Command, surroundings: CliSurroundings): void {
   accounts
     .command('max-keys <account> <count>')
-    .description('change how many keys an account may have at once')
+    .description('set the maximum number of keys of an account')
     .action(async (id: string, count: string, _options: object, command: Command) => {
       await change(await CliContext.of(command, surroundings), id, { max_keys: countOf(count) });
     });
   accounts
     .command('limits <account>')
-    .description('set the limits shared by all keys of an account; what is left out is as configured')
+    .description(
+      'set the limits shared by all keys of an account; omitted limits fall back to the configured defaults',
+    )
     .option('--requests-per-minute <count>', 'requests per minute', countOf)
     .option('--tokens-per-minute <count>', 'tokens per minute', countOf)
     .option('--concurrency <count>', 'paid calls in flight at once', countOf)
-    .option('--queued-tasks <count>', 'how many tasks may wait for one pool', countOf)
+    .option('--queued-tasks <count>', 'maximum number of tasks that may wait for one pool', countOf)
     .action(async (id: string, options: LimitOptions, command: Command) => {
       const limits = {
         requests_per_minute: options.requestsPerMinute,
@@ -137,12 +142,12 @@ function addBillingCommand(accounts: Command, surroundings: CliSurroundings): vo
     .command('billing <account>')
     .description('set the name and address on statements and receipts')
     .option('-n, --name <name>', 'name of the customer')
-    .option('-l, --address <lines...>', 'lines of the address')
+    .option('-l, --address <lines...>', 'address lines')
     .option('-t, --tax-id <id>', 'tax number of the customer')
-    .option('--clear', 'go back to the name of the account alone')
+    .option('--clear', 'remove the details; documents then show only the name of the account')
     .action(async (id: string, options: BillingOptions, command: Command) => {
       if ((options.name === undefined) !== (options.clear ?? false)) {
-        throw new CliError('give --name, or use --clear', EXIT.usage);
+        throw new CliError('use --name or --clear', EXIT.usage);
       }
       const { name, address, taxId } = options;
       const context = await CliContext.of(command, surroundings);
@@ -159,12 +164,12 @@ interface LimitOptions {
 
 function countOf(text: string): number {
   if (!/^[1-9][0-9]*$/.test(text)) {
-    throw new CliError(`must be a count above zero, not "${text}"`, EXIT.usage);
+    throw new CliError(`must be a whole number above zero, not "${text}"`, EXIT.usage);
   }
   return Number(text);
 }
 
-/** Path of an account in the operator API. */
+/** Returns the path of an account in the operator API. */
 export function accountPath(id: string): string {
   return `/admin/v1/accounts/${encodeURIComponent(id)}`;
 }
@@ -174,7 +179,7 @@ async function change(context: CliContext, id: string, body: object): Promise<vo
   showAccount(context, data);
 }
 
-/** Shows one account. */
+/** Prints one account. */
 export function showAccount(context: CliContext, account: AccountJson): void {
   context.showRecord(account, entriesOf(account));
 }
@@ -185,7 +190,7 @@ function entriesOf(account: AccountJson): readonly (readonly [string, unknown])[
     ['Name', account.name],
     ['State', stateOf(account)],
     ['Models', account.allowed_models === null ? 'all' : account.allowed_models.join(', ') || 'none'],
-    ['Keys at most', account.max_keys],
+    ['Max keys', account.max_keys],
     ['Limits', account.rate_limits === null ? 'as configured' : JSON.stringify(account.rate_limits)],
     ['Remaining', `${account.remaining_credits} USD`],
     ['Used', `${account.total_usage} USD`],

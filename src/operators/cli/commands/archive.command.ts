@@ -23,29 +23,29 @@ const PACKED_COLUMNS: readonly Column<PackedTable>[] = [
   { title: 'bytes', value: (row) => String(row.bytesAfter), align: 'right' },
 ];
 
-/** `tollgate archive …`: speaks to the database itself, as the schema's owner. */
+/** `tollgate archive …`: connects to the database directly, as the owner of the schema. */
 export function addArchiveCommands(program: Command, surroundings: CliSurroundings): void {
   const archive = program
     .command('archive')
     .description(
-      "keep the calls of old months in files; needs DATABASE_OWNER_URL (or DATABASE_URL) of the schema's owner",
+      'move the calls of old months to files; needs DATABASE_OWNER_URL (or DATABASE_URL) with the owner of the schema',
     );
   const show = async (command: Command, work: (archives: CallArchives) => Promise<CallArchive[]>) => {
     const rows = await CallArchives.as(ownerUrl(surroundings), work);
     const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
-    const table = rows.length === 0 ? 'Nothing was exported yet.' : textTable(COLUMNS, rows);
+    const table = rows.length === 0 ? 'Nothing has been exported yet.' : textTable(COLUMNS, rows);
     surroundings.stdout.write(`${json ? JSON.stringify(rows.map(shownAsJson), null, 2) : table}\n`);
   };
   archive
     .command('list')
-    .description('list the months that were exported, newest first')
+    .description('list exported months, newest first')
     .action((_options: object, command: Command) => show(command, (archives) => archives.list()));
   archive
     .command('export <month>')
     .description(
       'write the calls of a closed month, e.g. 2028-05, to calls-2028-05.csv.gz; they stay in the database',
     )
-    .requiredOption('-t, --to <folder>', 'target folder; best on another machine')
+    .requiredOption('-t, --to <folder>', 'target folder, preferably on another machine')
     .action((month: string, { to }: { to: string }, command: Command) =>
       show(command, async (archives) => [await archives.export(monthIn(month), resolve(to))]),
     );
@@ -54,7 +54,7 @@ export function addArchiveCommands(program: Command, surroundings: CliSurroundin
     .description(
       'drop the exported calls of a month from the database, after checking that their file is unchanged',
     )
-    .requiredOption('-f, --from <folder>', 'where the file is')
+    .requiredOption('-f, --from <folder>', 'folder of the file')
     .option('-y, --yes', 'do not ask for confirmation')
     .action(async (month: string, { from, yes }: { from: string; yes?: boolean }, command: Command) => {
       await confirm(surroundings, yes, `Drop the calls of ${month} from the database?`);
@@ -64,9 +64,9 @@ export function addArchiveCommands(program: Command, surroundings: CliSurroundin
   archive
     .command('restore <month>')
     .description(
-      'put the calls of a month back into the database, e.g. for an audit; `ledger verify` proves them again',
+      'load the calls of a month back into the database, e.g. for an audit; `ledger verify` checks them again',
     )
-    .requiredOption('-f, --from <folder>', 'where the file is')
+    .requiredOption('-f, --from <folder>', 'folder of the file')
     .action((month: string, { from }: { from: string }, command: Command) =>
       show(command, async (archives) => [
         await archives.restore(monthIn(month), resolve(from), actOf('archive.restore', month)),
@@ -79,7 +79,7 @@ function addPackCommand(archive: Command, surroundings: CliSurroundings): void {
   archive
     .command('pack [month]')
     .description(
-      'build the indexes of a month that is over anew, a third smaller, while calls go on; waits for backups that run; without a month: of all that are not packed',
+      'rebuild the indexes of a past month to make them about a third smaller, without blocking calls; waits for running backups; without a month: every past month that is not packed yet',
     )
     .action(async (month: string | undefined, _options: object, command: Command) => {
       const packed = await CallArchives.as(ownerUrl(surroundings), (archives) =>
@@ -91,13 +91,12 @@ function addPackCommand(archive: Command, surroundings: CliSurroundings): void {
         bytes_before: row.bytesBefore,
         bytes: row.bytesAfter,
       }));
-      const table =
-        packed.length === 0 ? 'Every month that is over is packed.' : textTable(PACKED_COLUMNS, packed);
+      const table = packed.length === 0 ? 'Every past month is packed.' : textTable(PACKED_COLUMNS, packed);
       surroundings.stdout.write(`${json ? JSON.stringify(rows, null, 2) : table}\n`);
     });
 }
 
-/** Throws CliError when the answer is no, and where nobody can be asked. */
+/** Asks for confirmation. Throws CliError when the answer is no, and when there is no terminal to ask on. */
 async function confirm(
   { ask }: CliSurroundings,
   isSure: boolean | undefined,
@@ -118,14 +117,14 @@ function ownerUrl({ environment }: CliSurroundings): string {
   const url = environment.DATABASE_OWNER_URL ?? environment.DATABASE_URL;
   if (url === undefined || !URL.canParse(url)) {
     throw new CliError(
-      "set DATABASE_OWNER_URL (or DATABASE_URL) to the schema's owner, like postgres://user@host/database",
+      'set DATABASE_OWNER_URL (or DATABASE_URL) with the owner of the schema, like postgres://user@host/database',
       EXIT.usage,
     );
   }
   return url;
 }
 
-/** Throws CliError. */
+/** Parses a month. Throws CliError. */
 function monthIn(text: string): Date {
   const month = new Date(`${text}-01T00:00:00Z`);
   if (!/^\d{4}-\d{2}$/.test(text) || Number.isNaN(month.getTime())) {

@@ -27,13 +27,13 @@ interface AuditOptions {
 export function addAuditCommand(program: Command, surroundings: CliSurroundings): void {
   program
     .command('audit')
-    .description('list what operators did, newest first')
-    .option('--action <action>', 'only this kind of action, e.g. account.update')
+    .description('list operator actions, newest first')
+    .option('--action <action>', 'only actions of this kind, e.g. account.update')
     .option('--object <id>', 'only actions on this object')
     .option('--from <time>', 'inclusive, e.g. 2028-05-01T00:00:00Z')
     .option('--to <time>', 'exclusive')
-    .option('-n, --limit <rows>', 'how many, or "all"')
-    .option('--csv', 'all of it, for a spreadsheet')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
+    .option('--csv', 'print all of it as CSV, for a spreadsheet')
     .action(async ({ action, object, from, to, limit, csv }: AuditOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const query = { action, object, start_time: from, end_time: to };

@@ -10,8 +10,8 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof LedgerEntryJson)[];
 
 /**
- * Entries as a file that a spreadsheet, hledger or beancount reads, in their order; each entry balances. Holds one page of entries, and
- * the names of the accounts that beancount was told of.
+ * Writes entries in the format of a spreadsheet, hledger or beancount, in their order; each entry balances. Holds one page of
+ * entries in memory, and the names of the accounts already declared to beancount.
  */
 export async function* exportBooks(
   pages: AsyncIterable<readonly LedgerEntryJson[]>,
@@ -53,7 +53,7 @@ function* newAccounts(entry: LedgerEntryJson, opened: Set<string>): Generator<st
   }
 }
 
-/** The customer's account and the one on the other side; an entry's amount is the liability's, negated. */
+/** Returns the customer's account and the contra account. The amount of an entry is that of the liability, negated. */
 function pairOf(entry: LedgerEntryJson): [string, string] {
   const customer = entry.account_id.replace('acc_', '');
   const others: Readonly<Record<LedgerEntryJson['contra'], string>> = {

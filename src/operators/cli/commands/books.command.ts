@@ -25,7 +25,7 @@ interface ExportOptions extends Partial<PeriodOptions> {
 
 /** `tollgate books …` and `tollgate prices` */
 export function addBookCommands(program: Command, surroundings: CliSurroundings): void {
-  const books = program.command('books').description('the ledger for bookkeepers');
+  const books = program.command('books').description('reports and exports of the ledger for bookkeepers');
   addExport(books, surroundings);
   addInstantReports(books, surroundings);
   for (const report of PERIOD_REPORTS) {
@@ -47,10 +47,10 @@ export function addBookCommands(program: Command, surroundings: CliSurroundings)
   }
   program
     .command('prices')
-    .description('list which prices were in force when, and from which catalog; newest first')
+    .description('list the prices, when each was in effect and which catalog set it, newest first')
     .option('-m, --model <model>', 'only this model')
-    .option('--at <time>', 'only prices in force at this time')
-    .option('-n, --limit <rows>', 'how many, or "all"')
+    .option('--at <time>', 'only prices in effect at this time')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
     .action(async (options: { model?: string; at?: string; limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const query = { model: options.model, at: options.at };
@@ -67,10 +67,7 @@ function addExport(books: Command, surroundings: CliSurroundings): void {
     .option('-f, --format <format>', EXPORT_FORMATS.join(', '), 'csv')
     .action(async ({ from, to, format }: ExportOptions, command: Command) => {
       if (!isFormat(format)) {
-        throw new CliError(
-          `--format: must be one of ${EXPORT_FORMATS.join(', ')}, not ${format}`,
-          EXIT.usage,
-        );
+        throw new CliError(`--format must be one of ${EXPORT_FORMATS.join(', ')}, not ${format}`, EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);
       const query = { start_time: from, end_time: to };
@@ -83,22 +80,22 @@ function addInstantReports(books: Command, surroundings: CliSurroundings): void 
   books
     .command('deferred')
     .description('what is owed to customers at an instant, and what they owe')
-    .requiredOption('--at <time>', 'only what was booked before this time counts')
+    .requiredOption('--at <time>', 'only entries booked before this time count')
     .action(async ({ at }: { at: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = '/admin/v1/reports/deferred-revenue';
       const report = await context.client.get<DeferredRevenueJson>(path, { at });
       context.showRecord(report, [
         ['At', textTime(report.at)],
-        ['Credits of customers', `${report.credits} USD`],
+        ['Customer credits', `${report.credits} USD`],
         ['Receivable', `${report.receivable} USD`],
         ['Accounts with a balance', report.accounts],
       ]);
     });
   books
     .command('debts')
-    .description('what each account owes at an instant, by age')
-    .requiredOption('--at <time>', 'only what was booked before this time counts')
+    .description('debts of each account at an instant, by age')
+    .requiredOption('--at <time>', 'only entries booked before this time count')
     .action(async ({ at }: { at: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       await context.showList('/admin/v1/reports/aged-debts', { at }, 'all', DEBT_COLUMNS);
@@ -143,7 +140,7 @@ interface PeriodReport<Row> {
   readonly description: string;
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** One answer has all of it. */
+  /** The whole report is returned in one response. */
   readonly isWhole?: boolean;
   readonly columns: readonly Column<Row>[];
 }
@@ -153,7 +150,7 @@ const report = <Row>(of: PeriodReport<Row>): PeriodReport<Row> => of;
 const PERIOD_REPORTS = [
   report<LedgerEntryJson>({
     name: 'manual',
-    description: 'what operators booked manually',
+    description: 'entries that operators booked manually',
     path: '/admin/v1/ledger/entries',
     query: { booked_by: 'operators' },
     columns: [
@@ -168,7 +165,7 @@ const PERIOD_REPORTS = [
   }),
   report<MarginJson>({
     name: 'margin',
-    description: 'charges, refunds and what providers cost, by month and model',
+    description: 'charges, refunds and provider cost, by month and model',
     path: '/admin/v1/reports/margin',
     isWhole: true,
     columns: [
@@ -197,7 +194,7 @@ const PERIOD_REPORTS = [
   }),
   report<PayoutJson>({
     name: 'payouts',
-    description: "money that moved outside, by the provider's payment",
+    description: 'money that moved outside the ledger, by payment',
     path: '/admin/v1/reports/payouts',
     columns: [
       { title: 'provider', value: (row) => row.provider },

@@ -6,12 +6,12 @@ import { readCatalog } from '../read-catalog.ts';
 export function addCatalogCommand(program: Command, surroundings: CliSurroundings): void {
   program
     .command('catalog')
-    .description('what is sold, and who serves it')
+    .description('the catalog: what is sold, and who serves it')
     .command('check')
-    .description('check a tollgate.yaml the way a start does; needs no running service')
-    .argument('<file>', 'the environment variables it refers to must be set')
+    .description('validate a tollgate.yaml as a start does; needs no running service')
+    .argument('<file>', 'the file; environment variables it refers to must be set')
     .action(async (file: string) => {
       const { models, engines } = await readCatalog(file, surroundings.environment);
-      surroundings.stdout.write(`${file}: no mistake (models: ${models.size}, engines: ${engines.length})\n`);
+      surroundings.stdout.write(`${file}: valid (models: ${models.size}, engines: ${engines.length})\n`);
     });
 }

@@ -23,7 +23,7 @@ interface CheckOptions {
 }
 
 interface CheckReport {
-  /** The engine or provider. */
+  /** Id of the engine or provider. */
   readonly id: string;
   readonly model: string;
   readonly ok: boolean;
@@ -33,7 +33,7 @@ interface CheckReport {
 const TIMEOUT_SECONDS = '600';
 const PROMPT = 'a lighthouse at dusk, oil on canvas';
 const SIDE = 512;
-/** The port of `discard`: nobody listens there. */
+/** The port of the discard service, where nothing listens. */
 const NOWHERE = 'http://127.0.0.1:9';
 
 const COLUMNS: readonly Column<CheckStep>[] = [
@@ -43,19 +43,22 @@ const COLUMNS: readonly Column<CheckStep>[] = [
   { title: 'found', value: (step) => step.found },
 ];
 
-/** `tollgate engines check` and `tollgate providers check`: they speak to the real systems, from where they are run. */
+/** `tollgate engines check` and `tollgate providers check`: they connect to the real systems from the machine they run on. */
 export function addCheckCommands(program: Command, surroundings: CliSurroundings): void {
-  checkCommand(program, 'engines', 'engines make images and videos')
+  checkCommand(program, 'engines', 'the engines, which make images and videos')
     .description(
       'test a real engine: submit, progress, result, cancel, a wrong request, an unreachable engine',
     )
     .option('--pay', 'run the tests even if the upstream bills them')
-    .option('--timeout <seconds>', 'maximum duration of one run', TIMEOUT_SECONDS)
-    .option('--base-url <address>', "instead of the entry's address, for an engine that a worker starts")
+    .option('--timeout <seconds>', 'maximum duration of one run, in seconds', TIMEOUT_SECONDS)
+    .option(
+      '--base-url <address>',
+      'address of an engine that a worker starts, instead of the configured one',
+    )
     .action((id: string, options: CheckOptions, command: Command) =>
       report(command, surroundings, () => runEngineCheck(id, options, surroundings)),
     );
-  checkCommand(program, 'providers', 'providers answer text models')
+  checkCommand(program, 'providers', 'the providers, which serve text models')
     .description('test a real provider: JSON, streaming, tools, usage, and what it must reject; costs tokens')
     .action((id: string, options: CheckOptions, command: Command) =>
       report(command, surroundings, () => runProviderCheck(id, options, surroundings)),
@@ -68,7 +71,7 @@ function checkCommand(program: Command, group: string, about: string): Command {
     .description(about)
     .command('check <id>')
     .option('--catalog <file>', 'default: TOLLGATE_CONFIG, else ./tollgate.yaml')
-    .option('--model <model>', 'a model of the catalog that is routed there; default: the first');
+    .option('--model <model>', 'a catalog model that is routed there; default: the first');
 }
 
 async function runEngineCheck(
@@ -89,7 +92,7 @@ async function runEngineCheck(
   const away = composeEngines(around, { engines: [{ ...entry, base_url: NOWHERE }] }, 1);
   const engine = registry.find(id);
   if (!engine) {
-    throw new CliError(`engines: ${id} cannot be built`);
+    throw new CliError(`engines: ${id} cannot be created`);
   }
   try {
     const steps = await withTemporaryFolder(tmpdir(), 'check', (folder) =>
@@ -154,12 +157,12 @@ function find<Entry extends { readonly id: string }>(
   const entry = entries.find((one) => one.id === id);
   if (!entry) {
     const known = entries.map((one) => one.id).join(', ') || 'none';
-    throw new CliError(`${file} has no ${what} ${id}; it has ${known}`, EXIT.usage);
+    throw new CliError(`${file} has no ${what} ${id}; it contains ${known}`, EXIT.usage);
   }
   return entry;
 }
 
-/** The entry at its address. The servers of a `process` are known to their worker alone. */
+/** Returns the engine with its address. The address of a supervised `process` is known only to its worker. */
 function addressed(
   { process: supervised, ...entry }: EngineSettings,
   baseUrl: string | undefined,
@@ -210,7 +213,7 @@ function sizeOf(media: MediaOptions | undefined): MediaSize {
 
 function secondsOf(text = TIMEOUT_SECONDS): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) {
-    throw new CliError(`--timeout: ${text} is not a number of seconds`, EXIT.usage);
+    throw new CliError(`--timeout must be a number of seconds, not ${text}`, EXIT.usage);
   }
   return Number(text);
 }
@@ -234,8 +237,8 @@ async function report(
 
 function textOf({ id, model, ok, steps }: CheckReport): string {
   const said = steps.flatMap(({ step, said: words }) =>
-    words === null ? [] : [`${step}, it said: ${words.replace(/\p{Cc}/gu, ' ')}`],
+    words === null ? [] : [`${step}, the upstream said: ${words.replace(/\p{Cc}/gu, ' ')}`],
   );
-  const verdict = `${id} with ${model}: ${ok ? 'works as it must' : 'does not work as it must'}`;
+  const verdict = `${id} with ${model}: ${ok ? 'all tests passed' : 'some tests failed'}`;
   return [verdict, '', textTable(COLUMNS, steps), ...(said.length > 0 ? ['', ...said] : [])].join('\n');
 }

@@ -22,11 +22,11 @@ interface CreateOptions {
 
 /** `tollgate keys …` */
 export function addKeyCommands(program: Command, surroundings: CliSurroundings): void {
-  const keys = program.command('keys').description('the API keys of an account');
+  const keys = program.command('keys').description('manage the API keys of an account');
   keys
     .command('list <account>')
     .description('list the keys of an account, newest first')
-    .option('-n, --limit <rows>', 'how many, or "all"')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
     .action(async (account: string, options: { limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       await context.showList(`${accountPath(account)}/keys`, {}, options.limit, COLUMNS);
@@ -35,11 +35,11 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
     .command('create <account> <name>')
     .description('create a key, e.g. for an owner who lost the last one; the secret is shown once')
     .option('-r, --role <role>', 'owner or inference', 'inference')
-    .option('-l, --limit <usd>', 'spending limit over the lifetime of the key')
+    .option('-l, --limit <usd>', 'spending limit over the lifetime of the key, in USD')
     .action(async (account: string, name: string, options: CreateOptions, command: Command) => {
       const limit = options.limit === undefined ? null : Number(options.limit);
       if (Number.isNaN(limit)) {
-        throw new CliError(`--limit: ${options.limit} is not an amount`, EXIT.usage);
+        throw new CliError(`--limit must be an amount in USD, not ${options.limit}`, EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);
       const body = { name, role: options.role, limit };
@@ -55,7 +55,7 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
   for (const disabled of [true, false]) {
     keys
       .command(`${disabled ? 'disable' : 'enable'} <account> <hash>`)
-      .description(disabled ? 'reject a key from now on' : 'accept a disabled key again')
+      .description(disabled ? 'reject a key from now on' : 'enable a disabled key again')
       .action(async (account: string, hash: string, _options: object, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const path = `${accountPath(account)}/keys/${encodeURIComponent(hash)}`;

@@ -12,20 +12,20 @@ interface VerifyOptions {
 }
 
 const PATH = '/admin/v1/ledger/verify';
-/** Above what the service gives its own proof. */
+/** Longer than the time the service gives itself for the check. */
 const TIMEOUT_MS = 330_000;
 
 /** `tollgate ledger verify` */
 export function addLedgerCommands(program: Command, surroundings: CliSurroundings): void {
-  const ledger = program.command('ledger').description('the books');
+  const ledger = program.command('ledger').description('check the books');
   ledger
     .command('verify')
     .description('check every invariant of the ledger; exits with 1 if one is violated')
     .option('-a, --account <account>', 'only this account')
-    .option('-e, --each', 'account by account: shorter snapshots, with a progress bar')
+    .option('-e, --each', 'check account by account: shorter snapshots, with a progress bar')
     .action(async (options: VerifyOptions, command: Command) => {
       if (options.each && options.account !== undefined) {
-        throw new CliError('give either --account or --each', EXIT.usage);
+        throw new CliError('use either --account or --each', EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);
       const report = options.each ? await verifyEach(context) : await verify(context, options.account);
@@ -35,7 +35,7 @@ export function addLedgerCommands(program: Command, surroundings: CliSurrounding
 
 function verify(context: CliContext, account: string | undefined): Promise<Report> {
   return context.progress.wheel(
-    () => 'proving the books,',
+    () => 'checking the books,',
     () => context.client.get<Report>(PATH, { account_id: account }, TIMEOUT_MS),
   );
 }
@@ -64,7 +64,10 @@ function show(context: CliContext, report: Report & { readonly accounts?: number
   if (report.ok) {
     const seconds = (report.duration_ms / 1_000).toFixed(1);
     const of = report.accounts === undefined ? '' : ` for each of ${report.accounts} accounts`;
-    context.showResult(report, `The books are right: ${report.checked} invariants hold${of} (${seconds} s).`);
+    context.showResult(
+      report,
+      `The books are correct: ${report.checked} invariants hold${of} (${seconds} s).`,
+    );
     return;
   }
   const lines = report.violations.map(({ claim, object, detail }) => `  ${claim}\n    ${object}: ${detail}`);

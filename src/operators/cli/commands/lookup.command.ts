@@ -41,14 +41,14 @@ const TRANSACTIONS: readonly Column<TransactionJson>[] = [
 export function addLookupCommands(program: Command, surroundings: CliSurroundings): void {
   program
     .command('search <text>')
-    .description("find what an id, a key's hash or label, a payment, a document number or a name refers to")
+    .description("find what an id, a key's hash or label, payment, document number or name refers to")
     .action(async (text: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await search(context, text), FINDINGS);
     });
   program
     .command('why <id>')
-    .description('explain a charge: by the id of the call or task, its request or its transaction')
+    .description('explain a charge: give the id of the call or task, of its request or of its transaction')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `/admin/v1/generations/${encodeURIComponent(await generationOf(context, id))}`;
@@ -65,7 +65,7 @@ function addHistoryCommands(program: Command, surroundings: CliSurroundings): vo
     .option('-s, --status <status>', 'completed, failed or cancelled')
     .option('-m, --model <model>', 'only this model')
     .option('-k, --key <hash>', 'only this key')
-    .option('-n, --limit <rows>', 'how many, or "all"')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
     .action(async (account: string, options: Record<string, string | undefined>, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const query = { status: options.status, model: options.model, api_key_hash: options.key };
@@ -75,7 +75,7 @@ function addHistoryCommands(program: Command, surroundings: CliSurroundings): vo
     .command('transactions <account>')
     .description('list the ledger entries of an account, newest first')
     .option('-t, --type <type>', 'credit_purchase, usage_charge, refund or adjustment')
-    .option('-n, --limit <rows>', 'how many, or "all"')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
     .action(async (account: string, options: Record<string, string | undefined>, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const query = { type: options.type };
@@ -87,7 +87,7 @@ function search(context: CliContext, text: string): Promise<Finding[]> {
   return context.client.get<Finding[]>(`/admin/v1/search?q=${encodeURIComponent(text)}`);
 }
 
-/** The generation that an id stands for: itself, the one of a request, or the one a transaction charged. */
+/** Resolves an id to a generation: the id itself, the generation of a request, or the one that a transaction charged. */
 async function generationOf(context: CliContext, id: string): Promise<string> {
   if (id.startsWith('gen-')) {
     return id;
@@ -121,7 +121,7 @@ function entriesOf(record: ChargeRecordJson): Entries {
     ['Not sent', record.ignored_parameters.join(', ')],
     ['Prices', `${record.price_version}: ${pairs(record.unit_prices ?? {})}`],
     ['Charged', `${record.charged_amount} USD: ${pairs(record.cost_details)}`],
-    ['Held', `${record.held} USD, worth above the charge ${record.not_charged}`],
+    ['Held', `${record.held} USD, not charged ${record.not_charged}`],
     ['Provider', record.provider && `${record.provider}, bills ${record.provider_cost ?? 'unknown'}`],
     ...block('Attempts', attemptsTable(record)),
     ...block('Booked', textTable(TRANSACTIONS, record.transactions)),
@@ -136,14 +136,14 @@ function attemptsTable({ attempts }: ChargeRecordJson): string {
       { title: 'model', value: (row) => row.model },
       { title: 'outcome', value: (row) => row.outcome },
       { title: 'ms', value: (row) => row.latency_ms, align: 'right' },
-      { title: 'bills', value: (row) => row.cost, align: 'right' },
+      { title: 'cost', value: (row) => row.cost, align: 'right' },
       { title: 'said', value: (row) => row.said },
     ],
     attempts,
   );
 }
 
-/** A table as lines under one name. */
+/** Formats a table as record lines under one name. */
 function block(name: string, table: string): Entries {
   return table.split('\n').map((line, index) => [index === 0 ? name : '', line] as const);
 }
@@ -158,7 +158,7 @@ function tokens({ usage, usage_source }: ChargeRecordJson): string {
   const { input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } = usage;
   return (
     `${input_tokens} in (${cache_read_tokens} read from and ${cache_write_tokens} written to a cache), ` +
-    `${output_tokens} out (${reasoning_tokens} of it reasoning), by ${usage_source}`
+    `${output_tokens} out (${reasoning_tokens} of which reasoning), by ${usage_source}`
   );
 }
 

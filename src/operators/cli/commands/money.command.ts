@@ -27,13 +27,13 @@ interface RefundOptions extends BookingOptions {
   readonly amount?: string;
 }
 
-/** A request that books, and its answer in words. */
+/** A booking request, and how to describe its response. */
 interface Booking<Answer> {
   readonly path: string;
   readonly body: object;
-  /** What is done, e.g. "refund 0.05 USD to"; `answer` is that of a dry run. */
+  /** Describes the booking, e.g. "refund 0.05 USD to"; `answer` is the response to a dry run. */
   readonly act: (answer: Answer) => string;
-  /** What is left in the account then, in USD. */
+  /** The balance afterwards, in USD. */
   readonly left: (answer: Answer) => string;
   readonly show: (context: CliContext, answer: Answer) => void;
 }
@@ -41,7 +41,7 @@ interface Booking<Answer> {
 type Adjustment = z.output<typeof adjustmentResponse>;
 type Refund = z.output<typeof refundResponse>;
 
-/** `tollgate adjust` and `tollgate refund`: money that an operator gives or takes. */
+/** `tollgate adjust` and `tollgate refund`: credits that an operator gives or takes. */
 export function addMoneyCommands(program: Command, surroundings: CliSurroundings): void {
   bookingCommand(program, 'adjust <account> <usd>')
     .description('book a correction; put -- before a negative amount, e.g. adjust -d Fee acc_… -- -2.50')
@@ -59,10 +59,10 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
     .description('refund a charge as credits, or take back a purchase whose money was returned')
     .option('-g, --generation <id>', 'the charged generation')
     .option('-t, --transaction <id>', 'the charge or purchase')
-    .option('-a, --amount <usd>', 'default: all that is left of it')
+    .option('-a, --amount <usd>', 'default: the remaining amount')
     .action(async (id: string, options: RefundOptions, command: Command) => {
       if ((options.generation === undefined) === (options.transaction === undefined)) {
-        throw new CliError('give either --generation or --transaction', EXIT.usage);
+        throw new CliError('use either --generation or --transaction', EXIT.usage);
       }
       const { generation, transaction, amount, description } = options;
       await book<Refund>(command, surroundings, options, {
@@ -76,13 +76,13 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
     });
 }
 
-/** `tollgate debt …`: a debt that no checkout will pay. */
+/** `tollgate debt …`: debts that no checkout will pay. */
 export function addDebtCommands(program: Command, surroundings: CliSurroundings): void {
-  const debt = program.command('debt').description('what customers owe for reversed payments');
+  const debt = program.command('debt').description('debts of customers for reversed payments');
   for (const kind of ['forgiven', 'paid'] as const) {
     bookingCommand(debt, `${kind === 'paid' ? 'paid' : 'forgive'} <account>`)
       .description(kind === 'paid' ? 'record that a debt was paid outside the checkout' : 'write a debt off')
-      .option('-a, --amount <usd>', 'default: all of it')
+      .option('-a, --amount <usd>', 'default: the whole debt')
       .action(async (id: string, options: DebtOptions, command: Command) => {
         await book<Refund>(command, surroundings, options, {
           path: `${accountPath(id)}/debt`,
@@ -99,13 +99,16 @@ export function addDebtCommands(program: Command, surroundings: CliSurroundings)
 function bookingCommand(parent: Command, nameAndArguments: string): Command {
   return parent
     .command(nameAndArguments)
-    .requiredOption('-d, --description <text>', 'why; the customer sees it')
-    .option('-k, --idempotency-key <key>', 'repeating with the same key books the money only once')
-    .option('--dry-run', 'show what would be booked, or why it is refused; book nothing')
+    .requiredOption('-d, --description <text>', 'reason; the customer sees it')
+    .option('-k, --idempotency-key <key>', 'repeating the command with the same key books only once')
+    .option('--dry-run', 'show what would be booked, or why it would be rejected, without booking')
     .option('-y, --yes', 'do not ask for confirmation');
 }
 
-/** Books after the person at the terminal said yes to what a dry run found. Throws CliError, also where nobody can be asked. */
+/**
+ * Books after the person at the terminal has confirmed the result of a dry run. Throws CliError, also when there is no terminal
+ * to ask on.
+ */
 async function book<Answer>(
   command: Command,
   surroundings: CliSurroundings,
@@ -115,7 +118,7 @@ async function book<Answer>(
   const { ask } = surroundings;
   if (!options.yes && !options.dryRun && ask === undefined) {
     throw new CliError(
-      'cannot ask for confirmation without a terminal: add --yes to book, or --dry-run to look',
+      'cannot ask for confirmation without a terminal: add --yes to book, or --dry-run to preview',
       EXIT.usage,
     );
   }
@@ -123,19 +126,19 @@ async function book<Answer>(
   const headers = keyOf(options);
   if (!options.yes || options.dryRun) {
     const answer = await context.client.send<Answer>('POST', `${path}?dry_run=true`, body, headers);
-    const plan = `${act(answer)}; ${left(answer)} USD are left then`;
+    const plan = `${act(answer)}; the balance is then ${left(answer)} USD`;
     if (options.dryRun) {
-      context.showResult(answer as object, `Nothing is booked. It would ${plan}.`);
+      context.showResult(answer as object, `Nothing was booked. This would ${plan}.`);
       return;
     }
-    if (!(await ask?.(`This will ${plan}. Go on?`))) {
+    if (!(await ask?.(`This will ${plan}. Continue?`))) {
       throw new CliError('nothing was booked');
     }
   }
   show(context, await context.client.send<Answer>('POST', path, body, headers));
 }
 
-/** Without a key of the operator's own, at least a request that is sent twice on the way is booked once. */
+/** Without a key of the operator's own, a request that is retransmitted is at least booked only once. */
 function keyOf(options: BookingOptions): Record<string, string> {
   return { 'idempotency-key': options.idempotencyKey ?? randomUUID() };
 }

@@ -23,10 +23,10 @@ const COLUMNS: readonly Column<QueueJson>[] = [
 
 /** `tollgate queues …` */
 export function addQueueCommands(program: Command, surroundings: CliSurroundings): void {
-  const queues = program.command('queues').description('the queues between database and workers');
+  const queues = program.command('queues').description('the queues between the database and the workers');
   queues
     .command('list')
-    .description('list the queues with what waits in the database, who serves them, and their jobs in Redis')
+    .description('list the queues with their backlog in the database, their workers, and their jobs in Redis')
     .action(async (_options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await context.client.get<QueueJson[]>('/admin/v1/queues'), COLUMNS);
@@ -35,7 +35,9 @@ export function addQueueCommands(program: Command, surroundings: CliSurroundings
     queues
       .command(`${verb} <queue>`)
       .description(
-        verb === 'pause' ? 'stop workers from taking its jobs; running jobs finish' : 'end a pause',
+        verb === 'pause'
+          ? 'stop workers from taking jobs of a queue; running jobs finish'
+          : 'let workers take jobs of a queue again',
       )
       .action(async (name: string, _options: object, command: Command) => {
         const context = await CliContext.of(command, surroundings);

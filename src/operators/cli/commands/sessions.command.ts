@@ -20,18 +20,18 @@ export function addSessionCommands(program: Command, surroundings: CliSurroundin
     .description('browser sessions of operators who signed in with the OpenID provider');
   sessions
     .command('list')
-    .description('list them, newest first')
+    .description('list sessions, newest first')
     .action(async (_options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await context.client.get<OperatorBrowserJson[]>(PATH), COLUMNS);
     });
   sessions
     .command('end <id>')
-    .description('sign one out, within a second')
+    .description('end a session; takes effect within a second')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `${PATH}/${encodeURIComponent(id)}`;
       const { data } = await context.client.send<{ data: { ended: number } }>('DELETE', path);
-      context.showResult(data, `Session ${id} is ended.`);
+      context.showResult(data, `Session ${id} has ended.`);
     });
 }

@@ -20,10 +20,10 @@ const COLUMNS: readonly Column<StatementJson>[] = [
 
 /** `tollgate statements …` */
 export function addStatementCommands(program: Command, surroundings: CliSurroundings): void {
-  const statements = program.command('statements').description('the monthly statements of an account');
+  const statements = program.command('statements').description('manage the monthly statements of an account');
   statements
     .command('list <account>')
-    .description('list the closed statements, void ones included, newest first')
+    .description('list closed statements, including void ones, newest first')
     .action(async (account: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(
@@ -36,7 +36,7 @@ export function addStatementCommands(program: Command, surroundings: CliSurround
     .description(
       'reissue the statement of a closed month, e.g. 2028-05; the old one becomes void, later ones follow',
     )
-    .requiredOption('-r, --reason <text>', 'why; stored with the new statement')
+    .requiredOption('-r, --reason <text>', 'reason; stored with the new statement')
     .action(async (account: string, month: string, options: { reason: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `${accountPath(account)}/statements/${encodeURIComponent(month)}/reissue`;

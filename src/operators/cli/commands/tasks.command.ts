@@ -27,13 +27,13 @@ const COLUMNS: readonly Column<OperatorTaskJson>[] = [
 
 /** `tollgate tasks …` */
 export function addTaskCommands(program: Command, surroundings: CliSurroundings): void {
-  const tasks = program.command('tasks').description('images and videos of every account');
+  const tasks = program.command('tasks').description('image and video tasks of all accounts');
   tasks
     .command('list')
     .description('list tasks, newest first')
     .option('-s, --state <state>', 'queued, generating, generated, processing, succeeded, failed or canceled')
     .option('-a, --account <account>', 'only tasks of this account')
-    .option('-n, --limit <rows>', 'how many, or "all"')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
     .action(async (options: { state?: string; account?: string; limit?: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const query = { state: options.state, account_id: options.account };
@@ -49,7 +49,7 @@ export function addTaskCommands(program: Command, surroundings: CliSurroundings)
     });
   tasks
     .command('retry <tasks...>')
-    .description('repeat failed tasks, each as a new task; a task can be retried once')
+    .description('retry failed tasks, each as a new task; a task can be retried once')
     .action(async (ids: string[], _options: object, command: Command) => {
       await retryAll(await CliContext.of(command, surroundings), ids);
     });
@@ -61,8 +61,8 @@ async function retryAll(context: CliContext, ids: readonly string[]): Promise<vo
     { title: 'task', value: (row) => row.task },
     { title: 'retried as', value: (row) => row.result?.id },
     {
-      title: 'what happened',
-      value: (row) => row.refused ?? (row.result?.created ? 'ordered' : 'ordered before'),
+      title: 'outcome',
+      value: (row) => row.refused ?? (row.result?.created ? 'retried' : 'already retried'),
     },
   ]);
   if (retries.some(({ refused }) => refused !== null)) {
@@ -92,9 +92,9 @@ function entriesOf(task: OperatorTaskDetailsJson): readonly (readonly [string, u
       { title: 'time', value: (row) => textTime(row.at) },
       { title: 'state', value: (row) => row.state },
       { title: 'attempt', value: (row) => row.attempt, align: 'right' },
-      { title: 'why', value: (row) => row.detail },
+      { title: 'reason', value: (row) => row.detail },
       { title: 'billed', value: (row) => row.cost, align: 'right' },
-      { title: 'the upstream said', value: (row) => row.said },
+      { title: 'upstream message', value: (row) => row.said },
     ],
     task.history,
   );
@@ -102,16 +102,16 @@ function entriesOf(task: OperatorTaskDetailsJson): readonly (readonly [string, u
     ['Task', task.id],
     ['State', `${task.state}, ${task.progress_percent} %`],
     ['Error', task.error && `${task.error.code}: ${task.error.message}`],
-    ['Engine said', task.runs.at(-1)?.said],
+    ['Engine message', task.runs.at(-1)?.said],
     ['Account', task.account_id],
     ['Key', task.api_key_hash],
     ['Request', task.request_id],
     ['Model', `${task.model} (${task.kind}) on ${task.pool}`],
     ['Price', `${task.price} USD, held ${task.held}, charged ${task.charged}`],
-    ['Engine bills us', task.provider_cost && `${task.provider_cost} USD`],
+    ['Engine cost', task.provider_cost && `${task.provider_cost} USD`],
     [
       'Attempts',
-      `${task.generation_runs}, failed ${task.failures}, broken off ${task.interruptions}; claimed ${task.attempts} times, dispatched ${task.dispatches} times`,
+      `${task.generation_runs}, failed ${task.failures}, interrupted ${task.interruptions}; claimed ${task.attempts} times, dispatched ${task.dispatches} times`,
     ],
     ['Engine', task.engine && `${task.engine}, reference ${task.engine_reference}`],
     ['Worker', task.worker],

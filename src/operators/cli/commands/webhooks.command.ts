@@ -23,14 +23,14 @@ interface ListOptions {
 
 /** `tollgate webhooks …` */
 export function addWebhookCommands(program: Command, surroundings: CliSurroundings): void {
-  const webhooks = program.command('webhooks').description("deliveries to customers' endpoints");
+  const webhooks = program.command('webhooks').description('webhook deliveries to customers');
   webhooks
     .command('list')
     .description('list deliveries, newest first')
     .option('-s, --state <state>', 'pending, delivered or failed')
     .option('-a, --account <account>', 'only deliveries of this account')
     .option('-t, --task <task>', 'only deliveries of this task')
-    .option('-n, --limit <rows>', 'how many, or "all"')
+    .option('-n, --limit <rows>', 'number of rows, or "all"')
     .action(async (options: ListOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const query = { state: options.state, account_id: options.account, task_id: options.task };
@@ -38,11 +38,11 @@ export function addWebhookCommands(program: Command, surroundings: CliSurroundin
     });
   webhooks
     .command('redeliver <delivery>')
-    .description('try a delivery once more, now')
+    .description('retry a delivery now')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `${PATH}/${encodeURIComponent(id)}/redeliver`;
       const { data } = await context.client.send<{ data: DeliveryJson }>('POST', path);
-      context.showResult(data, `Delivery ${data.id} is ${data.state}; its next try is due.`);
+      context.showResult(data, `Delivery ${data.id} is ${data.state}; its next try is due now.`);
     });
 }

@@ -20,7 +20,7 @@ export function addWorkerTokenCommands(program: Command, surroundings: CliSurrou
     .description('tokens of workers on hosts without a database');
   tokens
     .command('list')
-    .description('list tokens, newest first, revoked ones included')
+    .description('list tokens, newest first, including revoked ones')
     .action(async (_options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await context.client.get<WorkerTokenJson[]>(PATH), COLUMNS);
@@ -28,7 +28,7 @@ export function addWorkerTokenCommands(program: Command, surroundings: CliSurrou
   tokens
     .command('create <name>')
     .description('create a token; it is shown only once')
-    .requiredOption('--pools <ids>', 'pools whose tasks it gives access to, separated by commas')
+    .requiredOption('--pools <ids>', 'pools whose tasks it gives access to, comma-separated')
     .action(async (name: string, options: { pools: string }, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const body = { name, pools: options.pools.split(',').map((pool) => pool.trim()) };
@@ -42,11 +42,14 @@ export function addWorkerTokenCommands(program: Command, surroundings: CliSurrou
     });
   tokens
     .command('revoke <name>')
-    .description('reject its workers from their next call on')
+    .description('revoke a token: its workers are rejected on their next call')
     .action(async (name: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const path = `${PATH}/${encodeURIComponent(name)}`;
       const { data } = await context.client.send<{ data: WorkerTokenJson }>('DELETE', path);
-      context.showResult(data, `Token ${data.name} is revoked. What its workers run goes to other attempts.`);
+      context.showResult(
+        data,
+        `Token ${data.name} is revoked. The tasks its workers are running will be retried elsewhere.`,
+      );
     });
 }

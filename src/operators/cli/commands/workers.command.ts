@@ -18,7 +18,7 @@ export function addWorkerCommands(program: Command, surroundings: CliSurrounding
   const workers = program.command('workers').description('the processes that run tasks');
   workers
     .command('list')
-    .description('list the live workers, and the hosts that are drained')
+    .description('list live workers and drained hosts')
     .action(async (_options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       context.showRows(await context.client.get<WorkerJson[]>('/admin/v1/workers'), COLUMNS);
@@ -28,15 +28,15 @@ export function addWorkerCommands(program: Command, surroundings: CliSurrounding
       .command(`${verb} <host>`)
       .description(
         verb === 'drain'
-          ? 'let its workers finish what runs and take nothing new, even after a restart'
-          : 'let its workers take work again',
+          ? 'let the workers of a host finish running tasks and take no new ones, even after a restart'
+          : 'let the workers of a host take work again',
       )
       .action(async (host: string, _options: object, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const path = `/admin/v1/workers/${encodeURIComponent(host)}/${verb}`;
         const { data } = await context.client.send<{ data: WorkerJson[] }>('POST', path);
         const running = data.reduce((sum, row) => sum + row.running, 0);
-        const drained = `Host ${host} takes no more work within five seconds; ${running} tasks run there.`;
+        const drained = `Host ${host} stops taking work within five seconds; ${running} tasks are running there.`;
         context.showResult(data, verb === 'drain' ? drained : `Host ${host} takes work again.`);
       });
   }
@@ -44,10 +44,10 @@ export function addWorkerCommands(program: Command, surroundings: CliSurrounding
 
 function stateOf(row: WorkerJson): string {
   if (row.worker === null) {
-    return 'drained, none runs';
+    return 'drained, no worker';
   }
   if (row.draining === 'notice') {
-    return 'about to go';
+    return 'stopping soon';
   }
   const isTold = row.draining === 'operator';
   return row.drained_at === null ? 'serves' : isTold ? 'drained' : 'draining';
