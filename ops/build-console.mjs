@@ -1,5 +1,5 @@
-// Builds the web pages: the console by esbuild with splitting, names by content, compressed twins beside each file; and the
-// viewer of the API reference.
+// Builds the web pages: the console by esbuild with code splitting, content-hashed names, and compressed twins beside each file;
+// and the viewer of the API reference.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -7,8 +7,8 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { buildViewer } from './build-viewer.mjs';
 
 /**
- * Builds `console/` of the repository at `root` into the folder `target`, which is replaced, and the viewer of `/docs` into `docs` there.
- * Throws what esbuild says is wrong.
+ * Builds `console/` of the repository at `root` into the folder `target`, which is replaced, and the viewer of `/docs` into
+ * `docs` there. Rethrows errors of esbuild.
  */
 export async function buildConsole(root, target) {
   const { build } = await import(pathToFileURL(join(root, 'node_modules', 'esbuild', 'lib', 'main.js')).href);
@@ -50,7 +50,7 @@ export async function buildConsole(root, target) {
   buildViewer(root, join(target, 'docs'));
 }
 
-/** Text is sent compressed, as small as it gets: it is made once and read often. */
+/** Compresses text files as much as possible: they are built once and served often. */
 function compress(folder) {
   for (const name of readdirSync(folder).filter((file) => /\.(js|css|svg)$/.test(file))) {
     const content = readFileSync(join(folder, name));

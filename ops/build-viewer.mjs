@@ -1,9 +1,9 @@
-// Builds the viewer of the API reference at /docs: the browser bundle of Scalar, as its package ships it, under its licence.
+// Builds the viewer of the API reference at /docs: the browser bundle of Scalar, as its package ships it, with its license.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
-/** Of 11; the last two take ten seconds more for a tenth less. */
+/** Out of 11. The last two levels take ten seconds longer and save only a tenth. */
 const BROTLI_QUALITY = 9;
 
 /** Writes viewer.js and its compressed twins into the folder `target`, which is replaced. */
@@ -11,7 +11,7 @@ export function buildViewer(root, target) {
   const scalar = join(root, 'node_modules', '@scalar', 'fastify-api-reference');
   const licence = readFileSync(join(scalar, 'LICENSE'), 'utf8');
   const bundle = readFileSync(join(scalar, 'dist', 'js', 'standalone.js'), 'utf8');
-  // the map is not shipped
+  // the source map is not shipped
   const script = bundle.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n');
   const content = Buffer.from(`/*! Scalar API reference\n\n${licence.trim()}\n*/\n${script}`);
   rmSync(target, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../src/http/openapi/openapi-portable.ts';
 
-/** Schemas of the API that the console names; what they refer to comes with them. */
+/** API schemas that the console uses; schemas they refer to are included. */
 const NEEDED = [
   'AccountOverview',
   'Alerts',
@@ -41,7 +41,7 @@ const NEEDED = [
   'Queue',
 ];
 
-/** The TypeScript text of those schemas: the console's only knowledge of what the API answers. */
+/** Returns the TypeScript text of those schemas, which is all that the console knows about API responses. */
 export function consoleTypes(document: JsonSchema): string {
   const { schemas } = document.components as { schemas: Record<string, JsonSchema> };
   const names = new Set<string>();

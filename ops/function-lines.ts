@@ -1,13 +1,13 @@
 import { parseSync } from '@swc/core';
 
 export interface FunctionSize {
-  /** Its first line, as a reader looks for it. */
+  /** First line of the function, by which a reader can find it. */
   readonly head: string;
-  /** From its first line to its last, blank lines and comments included. */
+  /** From the first line to the last, including blank lines and comments. */
   readonly lines: number;
 }
 
-/** Each function with a body in a TypeScript file, whatever it is written as. Throws when the file cannot be parsed. */
+/** Returns every function with a body in a TypeScript file, in whatever syntax. Throws when the file cannot be parsed. */
 export function functionsOf(path: string, text: string): FunctionSize[] {
   const bytes = Buffer.from(text);
   const found: FunctionSize[] = [];
@@ -16,7 +16,7 @@ export function functionsOf(path: string, text: string): FunctionSize[] {
       return;
     }
     if (isFunction(node)) {
-      // the parser counts bytes from 1
+      // the parser's byte offsets start at 1
       const written = bytes.subarray(node.span.start - 1, node.span.end - 1).toString();
       const [head = '', ...rest] = written.split('\n');
       found.push({ head, lines: 1 + rest.length });
@@ -27,7 +27,7 @@ export function functionsOf(path: string, text: string): FunctionSize[] {
   return found;
 }
 
-/** Methods keep what they do in a member `function`, which has neither type nor span of its own. */
+/** Methods store their body in a member `function`, which has neither type nor span of its own. */
 function isFunction(
   node: object,
 ): node is { readonly span: { readonly start: number; readonly end: number } } {

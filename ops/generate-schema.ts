@@ -3,7 +3,7 @@ import pg from 'pg';
 import { describeSchema } from '../migrations/describe-schema.ts';
 import { migrateUp } from '../migrations/migrate.ts';
 
-/** Migrates a database of its own on the server at `ownerUrl`, writes its schema to `file` and drops it again. */
+/** Migrates a temporary database on the server at `ownerUrl`, writes its schema to `file` and drops the database. */
 export async function generateSchema(ownerUrl: string, file: string): Promise<void> {
   const name = `schema_${process.pid}`;
   const server = new pg.Client({ connectionString: ownerUrl });

@@ -9,7 +9,7 @@ import { documentOf, routePathsModule } from './openapi-routes.ts';
 import { CHART_SCHEMA_FILE, chartSchema } from './reference/chart-schema.ts';
 import { REFERENCES } from './reference/references.ts';
 
-/** Writes the generated files that are kept in the repository and compared by the tests. */
+/** Writes the generated files that are committed to the repository and compared by the tests. */
 
 const OPENAPI_FILE = new URL('../openapi.json', import.meta.url);
 const REFERENCE_FOLDER = new URL('../docs/reference/', import.meta.url);
@@ -36,7 +36,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-// after the schema, which one of them describes
+// after the schema, because one reference describes it
 for (const [file, text] of REFERENCES) {
   writeFileSync(new URL(file, REFERENCE_FOLDER), text());
 }

@@ -3,17 +3,19 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { functionsOf } from './function-lines.ts';
 
-/** `npm run house`: the size and the shape of the code, as a table. The product is src, queues and workers without their tests. */
+/**
+ * `npm run house`: prints the size and shape of the code as a table. The product is src, queues and workers without their tests.
+ */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PRODUCT = ['src', 'queues', 'workers'];
 const AROUND = ['ops', 'migrations', 'console'];
 /**
- * A file this short that only one file imports, which lies beside it, is a closet. Two are none: a store's statements, which are the other half
- * of its file, and a part with tests of its own.
+ * A file this short with a single importer in the same folder counts as a closet. Exceptions: the statements of a store, which
+ * are the other half of its file, and files with tests of their own.
  */
 const CLOSET_LINES = 40;
-/** The first count of this house, at 55e8af1, and the best of the projects it was compared with. */
+/** The first count of this code base, at 55e8af1, and the best of the projects it was compared with. */
 const BEFORE = {
   files: ['552', '322 (Immich, 46.9 k lines)'],
   lines: ['40,085', '26,900 (Formance)'],
@@ -26,9 +28,9 @@ const BEFORE = {
   dependencies: ['29', '5 (BullMQ)'],
 } as const;
 /**
- * Four walks through the house: the files on the way of a call, an image, a payment and a retry. Compose hands parts to each other as
- * arguments, so a walk names the parts that meet on it (as found by walking) and follows the imports of each; types do not count. `before`
- * is the same count at 55e8af1, with these parts.
+ * Four walks through the code: the files involved in a call, an image, a payment and a retry. Composition passes parts to each
+ * other as arguments, so a walk lists the parts that meet on it (determined by hand) and follows the imports of each; type
+ * imports do not count. `before` is the same count at 55e8af1, with these parts.
  */
 const LEDGER = ['src/ledger/ledger.engine.ts', 'src/ledger/ledger.store.ts'];
 const WALKS = [
@@ -41,7 +43,7 @@ const WALKS = [
     ],
   },
   {
-    name: 'an image: order, relay, job, engine, storage, charge',
+    name: 'an image: submit, relay, job, engine, storage, charge',
     before: 73,
     parts: [
       ...['src/http/http-app.ts', 'src/tasks/tasks.routes.ts', 'src/tasks/submit-task.service.ts'],
@@ -99,8 +101,8 @@ const NAMES: Record<keyof typeof BEFORE, string> = {
   files: 'Files',
   lines: 'Lines',
   mean: 'Lines per file, mean',
-  fileSpread: 'Lines per file: median / p95 / most',
-  functionSpread: 'Lines per function: median / p95 / most',
+  fileSpread: 'Lines per file: median / p95 / max',
+  functionSpread: 'Lines per function: median / p95 / max',
   closets: `Files under ${CLOSET_LINES} lines with one importer, beside them`,
   comments: 'Comments',
   tests: 'Tests ÷ code',
@@ -111,7 +113,7 @@ for (const [key, [before, anchor]] of Object.entries(BEFORE) as [keyof typeof BE
   process.stdout.write(`| ${NAMES[key]} | ${before} | ${now[key]} | ${anchor} |\n`);
 }
 for (const { name, before, parts } of WALKS) {
-  process.stdout.write(`| Files on the way of ${name} | ${before} | ${walk(parts).size} | – |\n`);
+  process.stdout.write(`| Files involved in ${name} | ${before} | ${walk(parts).size} | – |\n`);
 }
 if (process.argv.includes('--closets')) {
   process.stdout.write(`\n${closets().join('\n')}\n`);
@@ -127,7 +129,7 @@ function sourcesIn(folder: string): Source[] {
     });
 }
 
-/** Lines that hold a comment and nothing else. */
+/** Counts lines that contain nothing but a comment. */
 function commentLines(written: string): number {
   let isInside = false;
   return written.split('\n').filter((line) => {
@@ -143,7 +145,7 @@ function commentLines(written: string): number {
   }).length;
 }
 
-/** Short files that only one file imports, which lies beside them. */
+/** Returns short files with a single importer in the same folder. */
 function closets(): string[] {
   const importers = new Map<string, string[]>();
   for (const { path, text } of [...code, ...around]) {
@@ -168,12 +170,12 @@ function closets(): string[] {
     .map(({ path, lines }) => `${path} (${lines})`);
 }
 
-/** The parts of a walk and every file they import, directly or not. Throws when a part is gone. */
+/** Returns the parts of a walk and every file they import, directly or indirectly. Throws when a part no longer exists. */
 function walk(parts: readonly string[]): ReadonlySet<string> {
   const texts = new Map(code.map(({ path, text }) => [path, text.replace(/^import type [^;]*;$/gm, '')]));
   const gone = parts.find((part) => !texts.has(part));
   if (gone !== undefined) {
-    throw new Error(`${gone} is named in WALKS of ops/house.ts, but gone`);
+    throw new Error(`${gone} is listed in WALKS of ops/house.ts, but does not exist`);
   }
   const found = new Set<string>();
   const ahead = [...parts];

@@ -1,4 +1,4 @@
-// Packages and build of a fresh clone. Only Node's own modules: this runs before anything is installed.
+// Installs packages and builds a fresh clone. Uses only Node's own modules: this runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,10 +10,10 @@ const SOURCE_FOLDERS = ['src', 'queues', 'workers', 'migrations', 'ops', 'consol
 const BUILD_FILES = ['tsconfig.json', 'tsconfig.build.json', 'package-lock.json'];
 const STAMP = '.sources';
 
-/** One line that says what is wrong and what to do. */
+/** A failed installation. The message is one line that says what is wrong and what to do. */
 export class InstallFailure extends Error {}
 
-/** Throws InstallFailure on a Node that is too old for us. */
+/** Checks the version of Node. Throws InstallFailure when it is too old. */
 export function checkNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < NODE_OLDEST[0] || (major === NODE_OLDEST[0] && minor < NODE_OLDEST[1])) {
@@ -23,7 +23,7 @@ export function checkNode() {
   }
 }
 
-/** Progress of one step: a moving line on a terminal, a plain line at its beginning and end elsewhere. */
+/** Shows the progress of one step: an animated line on a terminal, otherwise a plain line at its start and end. */
 export async function showStep(label, quick, work) {
   const { stdout } = process;
   const color = stdout.isTTY && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
@@ -54,7 +54,7 @@ export async function showStep(label, quick, work) {
   }
 }
 
-/** Installs the locked packages when node_modules does not hold exactly those. Throws InstallFailure. */
+/** Installs the locked packages unless node_modules already contains exactly those. Throws InstallFailure. */
 export async function ensurePackages(root, update) {
   if (hasLockedPackages(root)) {
     return 'up to date';
@@ -63,9 +63,9 @@ export async function ensurePackages(root, update) {
   const npm = process.env.npm_execpath?.endsWith('.js')
     ? [process.execPath, process.env.npm_execpath]
     : ['npm'];
-  // No install script is needed or run; development packages hold the compiler.
+  // No install scripts are needed or run; the development packages include the compiler.
   const flags = ['--ignore-scripts', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
-  // With npm's own pauses it takes over a minute to say that there is no network.
+  // With npm's default pauses it takes over a minute to report that there is no network.
   const pauses = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=8000'];
   const result = await run([...npm, 'ci', ...flags, ...pauses, '--loglevel=error'], root);
   if (result.code !== 0) {
@@ -74,7 +74,7 @@ export async function ensurePackages(root, update) {
   return `${countInstalled(root)} packages installed`;
 }
 
-/** Compiles to dist/ when the sources changed since the last time. Throws InstallFailure. */
+/** Compiles to dist/ if the sources have changed since the last build. Throws InstallFailure. */
 export async function ensureBuild(root, update) {
   const digest = sourceDigest(root);
   const stamp = join(root, 'dist', STAMP);
@@ -112,7 +112,7 @@ export async function ensureConsole(root, folder = join(root, 'dist', 'console')
   return 'built';
 }
 
-/** npm writes node_modules/.package-lock.json last, so an install that was cut off is noticed too. */
+/** npm writes node_modules/.package-lock.json last, so an interrupted install is detected, too. */
 function hasLockedPackages(root) {
   try {
     const read = (file) => JSON.parse(readFileSync(join(root, file), 'utf8')).packages;
@@ -150,7 +150,7 @@ function sourceDigest(root) {
   return hash.digest('hex');
 }
 
-/** The compiler copies TypeScript only; SQL, JSON and the like are read from beside the code. */
+/** Copies files that the compiler does not: SQL, JSON and the like are read from beside the code. */
 function copyOtherFiles(root, target) {
   const isCopied = (name) => !name.endsWith('.ts') && !relative(root, name).startsWith('console');
   for (const file of listFiles(root).filter(isCopied)) {
@@ -187,7 +187,7 @@ function run([command, ...parameters], cwd) {
     child.stdout.on('data', keep);
     child.stderr.on('data', keep);
     child.on('error', (error) => resolve({ code: 127, output: `npm error ${error.message}` }));
-    // Nothing may go on in the background when the person gives up waiting.
+    // Nothing may keep running in the background after the person has aborted.
     let interrupted = false;
     const interrupt = () => {
       interrupted = true;

@@ -28,10 +28,10 @@ import { usageRoutes } from '../src/usage/usage.routes.ts';
 import { alertRoutes } from '../src/webhooks/alerts.routes.ts';
 import { webhookRoutes } from '../src/webhooks/webhooks.routes.ts';
 
-/** Stands in for every service: routes are described without being run. */
+/** Stands in for every service: routes are described without being called. */
 const nothing = new Proxy({}, { get: () => undefined }) as never;
 
-/** Every route that an installation can have, whichever payment provider it uses. */
+/** Returns every route that an installation can have, whichever payment provider it uses. */
 export function describedRoutes(): Route[] {
   const paid = { service: nothing, bodyBytesMax: 32 * 2 ** 20 };
   return allRoutes({
@@ -72,7 +72,7 @@ export function describedRoutes(): Route[] {
   });
 }
 
-/** The paths of all routes as a module: what aliases of a catalog may lead to is checked where no route is loaded. */
+/** Returns a module with the paths of all routes: aliases of a catalog are validated where no routes are loaded. */
 export function routePathsModule(): string {
   const paths = [...new Set(describedRoutes().map(({ path }) => path))].toSorted();
   const lines = paths.map((path) => `  '${path}',\n`).join('');

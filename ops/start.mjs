@@ -1,5 +1,5 @@
-// `npm start` and `npm run dev` on a clone with nothing installed: packages, build, then the supervisor.
-// Only Node's own modules and install.mjs, which keeps to the same.
+// `npm start` and `npm run dev` on a clone with nothing installed: packages, build, then the supervisor. Imports only Node's own
+// modules and install.mjs, which does the same.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';

@@ -12,7 +12,7 @@ const given = process.argv.slice(2);
 async function test() {
   checkNode();
   await showStep('Packages', true, (update) => ensurePackages(root, update));
-  // Jest's own default leaves a core free, which on two cores means one worker; many cores mean many databases.
+  // Jest's default leaves one core free, which on two cores means one worker; many cores would mean many databases.
   const workers = Math.max(2, Math.min(availableParallelism(), 4));
   const chosen = given.some((parameter) => /^(--maxWorkers|-w|--runInBand|-i\b)/.test(parameter));
   const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
@@ -23,13 +23,13 @@ async function test() {
     [...flags, jest, ...(chosen ? [] : [`--maxWorkers=${workers}`]), ...given],
     { cwd: root, stdio: 'inherit', env: { ...process.env, TEST_COUNTED_FILE: counted } },
   );
-  // The terminal sends Ctrl-C to both; Jest ends first and decides.
+  // The terminal sends Ctrl-C to both; Jest exits first, and its result counts.
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.on(signal, () => child.kill(signal));
   }
   const code = await new Promise((resolve) => child.on('close', (exitCode) => resolve(exitCode ?? 1)));
   if (code !== 0 && !existsSync(counted)) {
-    // Jest ended before its reporters could say so, for instance because no server could be started.
+    // Jest exited before its reporters could print a result, e.g. because no server could be started.
     process.stdout.write('0 passed, 1 failed\n');
   }
   rmSync(counted, { force: true });

@@ -3,8 +3,8 @@ import { errorCode } from './error-code.ts';
 import { explainFileError, StartFailure } from './start-failure.ts';
 
 /**
- * What was remembered under `path`, or undefined when there is nothing yet.
- * Throws StartFailure when the file is there but cannot be read as an object.
+ * Returns what is stored in `path`, or undefined when the file does not exist yet. Throws StartFailure when the file exists but
+ * does not contain an object.
  */
 export function readConnection(path: string): Record<string, unknown> | undefined {
   let text: string;
@@ -22,12 +22,12 @@ export function readConnection(path: string): Record<string, unknown> | undefine
       return parsed as Record<string, unknown>;
     }
   } catch {
-    // Falls through to the one line below.
+    // Falls through to the error below.
   }
   throw new StartFailure(`${path} is damaged. Restore it from a backup; it holds the service's password.`);
 }
 
-/** Writes the file whole or not at all, readable by the owner only. Throws StartFailure on a full or read-only disk. */
+/** Writes the file atomically, readable by the owner only. Throws StartFailure on a full or read-only disk. */
 export function writeConnection(path: string, content: Record<string, unknown>): void {
   const temporary = `${path}.new`;
   try {

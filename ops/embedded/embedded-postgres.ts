@@ -17,11 +17,11 @@ import { logSize, openLog, readLogFrom } from './service-log.ts';
 import { explainFullDisk, StartFailure } from './start-failure.ts';
 
 export type EmbeddedPostgres = EmbeddedService & {
-  /** Application role: plain login, no rights of its own. */
+  /** URL of the application role: plain login, no privileges of its own. */
   databaseUrl: string;
-  /** Owner of the database and superuser of this cluster: migrates. */
+  /** URL of the owner of the database, the superuser of this cluster, which runs the migrations. */
   ownerUrl: string;
-  /** Where the files are: below the data folder, or elsewhere when `moved`. */
+  /** Folder of the files: below the data folder, or elsewhere when `moved`. */
   clusterFolder: string;
   moved: boolean;
 };
@@ -30,7 +30,7 @@ const READY_TIMEOUT_MS = 180_000;
 const LEFTOVER_SESSIONS_MS = 20_000;
 const POLL_MS = 25;
 const REASON = /FATAL|PANIC|error while loading/;
-/** The last word of a session whose server was killed. It may come into the log of the server that follows. */
+/** Last message of a session whose server was killed. It may end up in the log of the next server. */
 const LEFTOVER_SESSION = /due to unexpected postmaster exit/;
 const STOP_STEPS = [
   { signal: 'SIGINT', waitMs: 30_000 },
@@ -39,9 +39,8 @@ const STOP_STEPS = [
 ] as const;
 
 /**
- * Starts Postgres on the loopback address with its files below `dataDir`, creating them on the first start.
- * A healthy server that an earlier run left behind is taken over, an unhealthy one is stopped first.
- * Throws StartFailure with one line that says what is wrong.
+ * Starts Postgres on the loopback address with its files below `dataDir`, creating them on the first start. Takes over a healthy
+ * server left by an earlier run; stops an unhealthy one first. Throws StartFailure with one line that says what is wrong.
  */
 export async function startEmbeddedPostgres(options: EmbeddedServiceOptions): Promise<EmbeddedPostgres> {
   const durable = options.durable ?? true;
@@ -135,7 +134,7 @@ function readPostmasterPid(cluster: string): number | undefined {
   }
 }
 
-/** Sessions of a killed server may be busy for a moment before they notice, and hold its memory until then. */
+/** Retries the launch: sessions of a killed server may take a moment to notice, and hold its memory until then. */
 async function launchPatiently(...parameters: Parameters<typeof launch>): Promise<number> {
   const deadline = Date.now() + LEFTOVER_SESSIONS_MS;
   while (true) {
@@ -176,7 +175,7 @@ async function launch(
   const pid = child.pid;
   if (pid === undefined) {
     throw new StartFailure(
-      `${binaries.postgres} cannot be run. Reinstall with \`npm ci\`, or set DATABASE_URL.`,
+      `${binaries.postgres} cannot be executed. Reinstall with \`npm ci\`, or set DATABASE_URL.`,
     );
   }
   await waitUntilReady(pid, connection, options, logStart);
@@ -204,8 +203,8 @@ async function waitUntilReady(
     await sleep(POLL_MS);
   }
   await stopPostgres(pid);
-  const reason = lastError === undefined ? 'no answer' : errorMessage(lastError);
-  throw new StartFailure(`Postgres did not become ready (${reason}). Its log is ${options.logFile}`);
+  const reason = lastError === undefined ? 'no response' : errorMessage(lastError);
+  throw new StartFailure(`Postgres did not become ready (${reason}). See its log: ${options.logFile}`);
 }
 
 function explainEarlyExit(output: string, options: EmbeddedServiceOptions): StartFailure {
@@ -216,8 +215,8 @@ function explainEarlyExit(output: string, options: EmbeddedServiceOptions): Star
   const line = output
     .split('\n')
     .find((candidate) => REASON.test(candidate) && !LEFTOVER_SESSION.test(candidate));
-  const reason = (line ?? 'it ended at once').replace(/^.*?(FATAL|PANIC):\s*/, '').trim();
-  return new StartFailure(`Postgres did not start: ${reason}. Its log is ${options.logFile}`);
+  const reason = (line ?? 'it exited immediately').replace(/^.*?(FATAL|PANIC):\s*/, '').trim();
+  return new StartFailure(`Postgres did not start: ${reason}. See its log: ${options.logFile}`);
 }
 
 function readPostgresConnection(path: string): PostgresConnection | undefined {

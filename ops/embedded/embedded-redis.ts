@@ -16,9 +16,9 @@ import { explainFileError, explainFullDisk, StartFailure } from './start-failure
 export type EmbeddedRedis = EmbeddedService & { redisUrl: string; version: string };
 
 export type EmbeddedRedisOptions = EmbeddedServiceOptions & {
-  /** For PATH, and for what a download needs (proxy settings). */
+  /** Environment for PATH, and for what a download needs (proxy settings). */
   environment: NodeJS.ProcessEnv;
-  /** Where a fetched server is kept, best first: see redisCacheFolders. */
+  /** Folders for a downloaded server, best first: see redisCacheFolders. */
   cacheFolders: readonly string[];
 };
 
@@ -32,9 +32,9 @@ const STOP_STEPS = [
 ] as const;
 
 /**
- * Starts Redis on the loopback address with its files in `dataDir`/redis. A healthy server that an earlier run left
- * behind is taken over, an unhealthy one is stopped first. Files it cannot load are set aside: Postgres holds the
- * truth, Redis only makes things fast. Throws StartFailure with one line that says what is wrong.
+ * Starts Redis on the loopback address with its files in `dataDir`/redis. Takes over a healthy server left by an earlier run;
+ * stops an unhealthy one first. Sets aside files that it cannot load: Postgres is the source of truth, Redis only a cache. Throws
+ * StartFailure with one line that says what is wrong.
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const connectionFile = join(options.dataDir, 'redis.json');
@@ -117,7 +117,7 @@ async function launchWithFreshFallback(
   }
 }
 
-/** The server ended while starting for another reason than a full disk. */
+/** The server exited while starting, for a reason other than a full disk. */
 class UnloadableFiles extends StartFailure {}
 
 async function launch(
@@ -128,7 +128,7 @@ async function launch(
 ): Promise<number> {
   const configFile = join(folder, 'redis.conf');
   try {
-    // The password stands in a file and not on the command line, which everyone on the machine can read.
+    // The password is in a file and not on the command line, which everyone on the machine can read.
     const settings = redisSettings({ ...connection, folder, durable: options.durable ?? true });
     writeFileSync(configFile, settings, { mode: 0o600 });
   } catch (error) {
@@ -147,9 +147,11 @@ async function launch(
   child.on('error', () => undefined);
   child.unref();
   if (child.pid === undefined) {
-    throw new StartFailure(`${binary.command} cannot be run. Install redis-server 6.2+, or set REDIS_URL.`);
+    throw new StartFailure(
+      `${binary.command} cannot be executed. Install redis-server 6.2+, or set REDIS_URL.`,
+    );
   }
-  // Before it is ready: a kill of this process in between leaves a server that the next start finds.
+  // Written before the server is ready: if this process is killed in between, the next start finds the server.
   const remembered = { ...connection, pid: child.pid, identity: processIdentity(child.pid) };
   writeConnection(join(options.dataDir, 'redis.json'), remembered);
   await waitUntilReady(child.pid, connection, options, logStart);
@@ -176,14 +178,14 @@ async function waitUntilReady(
   }
   await stopRedis(pid);
   throw new StartFailure(
-    `Redis did not become ready within ${READY_TIMEOUT_MS / 1000} s. Its log is ${options.logFile}`,
+    `Redis did not become ready within ${READY_TIMEOUT_MS / 1000} s. See its log: ${options.logFile}`,
   );
 }
 
 function earlyExitReason(output: string, options: EmbeddedRedisOptions): string {
   const lines = output.split('\n').filter((line) => /Fatal|Bad|error|FATAL|\d # /i.test(line));
-  const reason = (lines.at(-1) ?? 'it ended at once').replace(/^.*? # /, '').trim();
-  return `Redis did not start: ${reason}. Its log is ${options.logFile}`;
+  const reason = (lines.at(-1) ?? 'it exited immediately').replace(/^.*? # /, '').trim();
+  return `Redis did not start: ${reason}. See its log: ${options.logFile}`;
 }
 
 function isSameFolder(left: string, right: string): boolean {

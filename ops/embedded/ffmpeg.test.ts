@@ -10,16 +10,16 @@ for (const name of ['ffmpeg', 'ffprobe']) {
   chmodSync(join(folder, name), 0o755);
 }
 
-test('an own path comes before PATH', () => {
+test('a configured path takes precedence over PATH', () => {
   const own = join(folder, 'ffprobe');
   expect(findFfmpeg({ PATH: folder, FFMPEG_PATH: own })).toEqual({ ffmpeg: own, ffprobe: own });
 });
 
-test('an own path that is no program is refused by name', () => {
+test('a configured path that is not a program is rejected by name', () => {
   expect(() => findFfmpeg({ FFMPEG_PATH: '/nonexistent' })).toThrow(/^FFMPEG_PATH is \/nonexistent/);
 });
 
-test('without any on PATH the installed packages are used, and they run', async () => {
+test('without a program on PATH the installed packages are used, and they run', async () => {
   const { ffmpeg, ffprobe } = findFfmpeg({ PATH: '' });
   for (const program of [ffmpeg, ffprobe]) {
     expect((await runCommand(program, ['-version'], { timeoutMs: 10_000 })).code).toBe(0);

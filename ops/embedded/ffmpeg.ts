@@ -7,8 +7,8 @@ import { StartFailure } from './start-failure.ts';
 export type FfmpegPaths = { ffmpeg: string; ffprobe: string };
 
 /**
- * Paths of ffmpeg and ffprobe: FFMPEG_PATH / FFPROBE_PATH, then PATH, then the npm packages that carry them.
- * Throws StartFailure when a path that was set is no program, or when none is found.
+ * Finds ffmpeg and ffprobe: FFMPEG_PATH / FFPROBE_PATH, then PATH, then the npm packages that contain them. Throws StartFailure
+ * when a configured path is not a program, or when none is found.
  */
 export function findFfmpeg(environment: NodeJS.ProcessEnv): FfmpegPaths {
   return {
@@ -26,7 +26,7 @@ function findProgram(
   if (configured !== undefined && configured !== '') {
     if (!isExecutable(configured)) {
       throw new StartFailure(
-        `${setting} is ${configured}, which is no program. Correct it, or leave it empty.`,
+        `${setting} is ${configured}, which is not a program. Correct it, or leave it empty.`,
       );
     }
     return configured;
@@ -53,7 +53,10 @@ function findInPackage(name: 'ffmpeg' | 'ffprobe', setting: string, environment:
   }
 }
 
-/** A package folder that is read-only and lost its execute bits (some file sharing does that) needs a copy. */
+/**
+ * Copies the program to a cache. Needed when the package folder is read-only and lost its execute bits, as some file sharing
+ * does.
+ */
 function copyToCache(program: string, name: string, environment: NodeJS.ProcessEnv): string {
   const cache = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache');
   const target = join(cache, 'tollgate', `${name}-${process.platform}-${process.arch}`);

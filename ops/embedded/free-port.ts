@@ -3,16 +3,16 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Below what systems hand out to outgoing connections and to whoever asks for any port (Linux from 32,768, macOS from 49,152): a
- * server that is started anew finds its port as it left it.
+ * Range below the ephemeral ports that systems assign to outgoing connections and to programs that ask for any port (Linux from
+ * 32,768, macOS from 49,152), so that a restarted server finds its port still free.
  */
 const PORTS = { from: 20_000, to: 32_000 };
 const TRIES = 100;
-/** Whoever just held the remembered port, such as a half-born session of a killed server, lets go of it within this time, in ms. */
+/** How long the remembered port may still be held, in ms, e.g. by a half-started session of a killed server. */
 const PATIENCE_MS = 2_000;
 const POLL_MS = 50;
 
-/** The remembered port when it is or becomes free on the loopback address, otherwise a new free one. */
+/** Returns the remembered port if it is or becomes free on the loopback address, otherwise a new free one. */
 export async function choosePort(remembered?: number): Promise<number> {
   const deadline = Date.now() + PATIENCE_MS;
   while (remembered !== undefined && Date.now() < deadline) {
@@ -24,7 +24,7 @@ export async function choosePort(remembered?: number): Promise<number> {
   return await findFreePort();
 }
 
-/** The error code (EADDRINUSE, EACCES, EADDRNOTAVAIL …) that listening there gives, or undefined when it works. */
+/** Returns the error code (EADDRINUSE, EACCES, EADDRNOTAVAIL …) of listening there, or undefined when it works. */
 export function tryListen(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

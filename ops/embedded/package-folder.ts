@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The folder of an installed npm package, or undefined. Looks upwards from this file, because the packages asked for
- * hold programs and do not export the paths of them.
+ * Returns the folder of an installed npm package, or undefined. Searches upwards from this file, because the packages in question
+ * contain programs and do not export their paths.
  */
 export function findPackageFolder(name: string): string | undefined {
   let folder = dirname(fileURLToPath(import.meta.url));

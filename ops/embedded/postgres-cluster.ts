@@ -22,10 +22,7 @@ export const DATABASE_NAME = 'tollgate';
 const INITDB_TIMEOUT_MS = 120_000;
 const MAJOR_VERSION = '18';
 
-/**
- * True when the cluster is there and of the right major version.
- * Throws StartFailure when it belongs to another Postgres version or account.
- */
+/** Returns whether the cluster exists. Throws StartFailure when it belongs to another Postgres major version or account. */
 export function hasCluster(home: PostgresHome): boolean {
   const file = join(home.cluster, 'PG_VERSION');
   let version: string;
@@ -39,7 +36,7 @@ export function hasCluster(home: PostgresHome): boolean {
   }
   if (version !== MAJOR_VERSION) {
     throw new StartFailure(
-      `${home.cluster} was written by Postgres ${version}, this is ${MAJOR_VERSION}. Dump and restore it, or set DATABASE_URL.`,
+      `${home.cluster} was created by Postgres ${version}, but this is ${MAJOR_VERSION}. Dump and restore it, or set DATABASE_URL.`,
     );
   }
   const owner = statSync(home.cluster).uid;
@@ -53,8 +50,8 @@ export function hasCluster(home: PostgresHome): boolean {
 }
 
 /**
- * Creates the cluster beside its place and moves it there when complete, so that a start that was killed midway
- * leaves no half cluster. The owner role gets `ownerPassword`. Throws StartFailure, also for a full disk.
+ * Creates the cluster in a temporary folder and moves it into place when complete, so that a start that is killed midway leaves
+ * no partial cluster. The owner role gets `ownerPassword`. Throws StartFailure, also on a full disk.
  */
 export async function createCluster(
   home: PostgresHome,
@@ -75,7 +72,7 @@ export async function createCluster(
     }
     await runInitdb(home, binaries, { unfinished, passwordFile, durable });
     if (existsSync(home.cluster)) {
-      // Without PG_VERSION, or we would not be here: the empty folder of someone's mount.
+      // It has no PG_VERSION, or we would not be here: it is the empty folder of a mount.
       rmSync(home.cluster, { recursive: true });
     }
     renameSync(unfinished, home.cluster);
@@ -100,7 +97,7 @@ async function runInitdb(
       `--pwfile=${options.passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // The built-in provider sorts the same on every machine, whatever locales are installed.
+      // The built-in provider sorts identically on every machine, whatever locales are installed.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',

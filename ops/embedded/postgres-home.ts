@@ -15,19 +15,19 @@ import { explainFileError, StartFailure } from './start-failure.ts';
 import { canEnter, findServiceUser, type ServiceUser } from './unprivileged-user.ts';
 
 export type PostgresHome = {
-  /** Folder that holds the cluster and, if needed, a copy of the programs. */
+  /** Folder of the cluster and, if needed, of a copy of the programs. */
   folder: string;
   /** The cluster itself (PGDATA). */
   cluster: string;
   user: ServiceUser | undefined;
-  /** True when the data folder cannot be entered by `user`, so the cluster lives elsewhere. */
+  /** Whether the cluster is elsewhere because `user` cannot enter the data folder. */
   moved: boolean;
 };
 
 /**
- * Decides where the cluster lives and under which account. It lives in `dataDir`, except when we are root and the
- * account lent to Postgres cannot enter that folder (a clone below /root): then in /var/lib/tollgate-<hash>, with a
- * link in the data folder. Throws StartFailure when neither place works.
+ * Decides where the cluster is stored and which account it runs as. It is stored in `dataDir`, unless we are root and the account
+ * that Postgres runs as cannot enter that folder (a clone below /root): then in /var/lib/tollgate-<hash>, with a link in the data
+ * folder. Throws StartFailure when neither location works.
  */
 export async function findPostgresHome(dataDir: string): Promise<PostgresHome> {
   const cluster = join(dataDir, 'postgres');
@@ -35,7 +35,7 @@ export async function findPostgresHome(dataDir: string): Promise<PostgresHome> {
   if (await canEnter(dataDir, user)) {
     return { folder: dataDir, cluster, user, moved: false };
   }
-  // Passing through is enough; the files inside that hold secrets are readable by their owner only.
+  // The account only needs to pass through; the files inside that hold secrets are readable by their owner only.
   chmodSync(dataDir, statSync(dataDir).mode | 0o011);
   if (await canEnter(dataDir, user)) {
     return { folder: dataDir, cluster, user, moved: false };
@@ -56,7 +56,7 @@ export async function findPostgresHome(dataDir: string): Promise<PostgresHome> {
   return { folder, cluster: join(folder, 'postgres'), user: elsewhere, moved: true };
 }
 
-/** Where an earlier start put the cluster: it stays there even if the data folder has moved since. */
+/** Returns where an earlier start put the cluster: it stays there even if the data folder has moved since. */
 function linkedFolder(cluster: string): string | undefined {
   const existing = lstatSync(cluster, { throwIfNoEntry: false });
   return existing?.isSymbolicLink() ? dirname(resolve(dirname(cluster), readlinkSync(cluster))) : undefined;
@@ -71,14 +71,14 @@ function linkCluster(link: string, target: string): void {
   const existing = lstatSync(link, { throwIfNoEntry: false });
   if (existing?.isDirectory()) {
     throw new StartFailure(
-      `${link} is below a folder that its account cannot enter. Move it to where it was, or set DATA_DIR.`,
+      `${link} is below a folder that its account cannot enter. Move it back, or set DATA_DIR.`,
     );
   }
   if (existing !== undefined) {
     return;
   }
   try {
-    // A data folder that was deleted is meant to begin anew; what it pointed to is kept all the same.
+    // Deleting a data folder means starting over; the cluster it pointed to is still kept.
     if (existsSync(target)) {
       renameSync(target, `${target}.before-${Date.now()}`);
     }

@@ -6,7 +6,7 @@ export type PostgresConnection = { port: number; ownerPassword: string; applicat
 const CONNECT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = 20_000;
 
-/** The connection URL of one of the two roles on the loopback address. */
+/** Returns the connection URL of one of the two roles on the loopback address. */
 export function connectionUrl(role: 'owner' | 'application', connection: PostgresConnection): string {
   const [name, password] =
     role === 'owner'
@@ -16,8 +16,8 @@ export function connectionUrl(role: 'owner' | 'application', connection: Postgre
 }
 
 /**
- * Asks the server which folder it serves: the proof that it is ours, is up and knows our password.
- * Throws the connection error of pg when it does not answer within 5 s.
+ * Asks the server which folder it serves, which proves that it is ours, is up and accepts our password. Throws the connection
+ * error of pg when it does not respond within 5 s.
  */
 export async function askClusterFolder(connection: PostgresConnection): Promise<string> {
   return await withOwner(connection, 'postgres', async (client) => {
@@ -28,7 +28,7 @@ export async function askClusterFolder(connection: PostgresConnection): Promise<
   });
 }
 
-/** Creates the application role and the database where they are missing. Safe to repeat after a kill at any point. */
+/** Creates the application role and the database if they are missing. Safe to repeat after a kill at any point. */
 export async function ensureRoles(connection: PostgresConnection): Promise<void> {
   await withOwner(connection, 'postgres', async (client) => {
     const role = await client.query('select 1 from pg_roles where rolname = $1', [APPLICATION_ROLE]);
@@ -60,7 +60,7 @@ async function withOwner<Result>(
     query_timeout: QUERY_TIMEOUT_MS,
     application_name: 'tollgate-start',
   });
-  // A server that goes away between two queries must fail the query, not the process.
+  // If the server goes away between two queries, the query must fail, not the process.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -1,6 +1,6 @@
 /**
- * Command-line settings of the embedded Postgres: small machine, many short transactions, loopback only.
- * They travel on the command line, so a new release changes them without touching the cluster's files.
+ * Returns the command-line settings of the embedded Postgres: small machine, many short transactions, loopback only. As they are
+ * passed on the command line, a new release can change them without touching the cluster's files.
  */
 export function postgresSettings(port: number, durable = true): string[] {
   const settings: Record<string, string> = {
@@ -9,7 +9,7 @@ export function postgresSettings(port: number, durable = true): string[] {
     cluster_name: 'tollgate',
     max_connections: '200',
     shared_buffers: '128MB',
-    // Balances and holds are updated thousands of times a minute: dead rows must go soon.
+    // Balances and holds are updated thousands of times a minute, so dead rows must be removed quickly.
     autovacuum_naptime: '10s',
     max_wal_size: '1GB',
     random_page_cost: '1.1',

@@ -6,10 +6,10 @@ const UPDATE_TIMEOUT_MS = 180_000;
 const SIMULATION_TIMEOUT_MS = 60_000;
 export const DOWNLOAD_TIMEOUT_MS = 120_000;
 
-/** Runs one of apt's programs on package lists of our own. */
+/** Runs one of apt's programs with private package lists. */
 export type PrivateApt = (program: string, parameters: string[], timeoutMs: number) => Promise<CommandResult>;
 
-/** Lays out `work` so that apt runs in it without any right on the system. Packages are downloaded to `work/packages`. */
+/** Prepares `work` so that apt runs in it without any system privileges. Packages are downloaded to `work/packages`. */
 export function openPrivateApt(work: string, environment: NodeJS.ProcessEnv): PrivateApt {
   for (const folder of ['lists/partial', 'cache/archives/partial', 'state', 'packages', 'root']) {
     mkdirSync(join(work, folder), { recursive: true });
@@ -19,13 +19,13 @@ export function openPrivateApt(work: string, environment: NodeJS.ProcessEnv): Pr
     `Dir::State=${join(work, 'state')}`,
     `Dir::State::status=/var/lib/dpkg/status`,
     `Dir::Cache=${join(work, 'cache')}`,
-    // As root apt would switch to an account that cannot enter our folder.
+    // As root, apt would switch to an account that cannot enter our folder.
     'APT::Sandbox::User=root',
     'Acquire::Retries=1',
     'Acquire::Languages=none',
     'Acquire::http::Timeout=20',
     'Acquire::https::Timeout=20',
-    // Hooks of the system (caches of package tools) write outside our folder.
+    // System hooks (caches of package tools) write outside our folder.
     'APT::Update::Post-Invoke-Success::=',
     'APT::Update::Post-Invoke::=',
   ].flatMap((option) => ['-o', option]);
@@ -37,7 +37,7 @@ export function openPrivateApt(work: string, environment: NodeJS.ProcessEnv): Pr
     });
 }
 
-/** Downloads the package lists. Returns why that did not work; undefined when it did. */
+/** Downloads the package lists. Returns the reason if that failed, otherwise undefined. */
 export async function updateLists(apt: PrivateApt): Promise<string | undefined> {
   const update = await apt('apt-get', ['update'], UPDATE_TIMEOUT_MS);
   // apt-get reports an unreachable server as a warning, with exit code 0.
@@ -47,8 +47,8 @@ export async function updateLists(apt: PrivateApt): Promise<string | undefined> 
 }
 
 /**
- * The packages that an installation of `roots` would bring to this system: `roots` themselves and whatever they need, down to the
- * bottom, that is not installed. `problem` says why apt finds no such installation; `names` are then only `roots`.
+ * Returns the packages that installing `roots` would add to this system: `roots` and all their transitive dependencies that are
+ * not installed. `problem` says why apt finds no way to install them; `names` then contains only `roots`.
  */
 export async function packagesToInstall(
   apt: PrivateApt,
@@ -57,12 +57,12 @@ export async function packagesToInstall(
   const parameters = ['install', '--simulate', '--no-install-recommends', ...roots];
   const result = await apt('apt-get', parameters, SIMULATION_TIMEOUT_MS);
   const missing = [...result.stdout.matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
-  // A C library works with the loader of the same build only, and the loader is the system's.
+  // A C library only works with the loader of the same build, and the loader is the system's.
   const names = [...new Set([...roots, ...missing])].filter((name) => !/^libc6(:|$)/.test(name));
   return result.code === 0 ? { names } : { names, problem: firstProblem(result) };
 }
 
-/** Unpacks every downloaded package into `work/root` and removes it. */
+/** Unpacks every downloaded package into `work/root` and deletes it. */
 export async function unpackAll(work: string): Promise<void> {
   const folder = join(work, 'packages');
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
@@ -71,7 +71,7 @@ export async function unpackAll(work: string): Promise<void> {
   }
 }
 
-/** The line of an output that says best what went wrong. */
+/** Returns the line of an output that best describes what went wrong. */
 export function firstProblem(result: CommandResult): string {
   const lines = `${result.stderr}\n${result.stdout}`.split('\n').map((line) => line.trim());
   const line =
@@ -79,7 +79,7 @@ export function firstProblem(result: CommandResult): string {
   return (line ?? `exit code ${result.code}`).replace(/^[EW]: /, '').slice(0, 160);
 }
 
-/** True when a folder of that path could be made. */
+/** Returns whether a folder with that path can be created. */
 export function canCreate(folder: string): boolean {
   try {
     mkdirSync(dirname(folder), { recursive: true });
@@ -90,7 +90,7 @@ export function canCreate(folder: string): boolean {
   }
 }
 
-/** True when the program is on PATH and runs. */
+/** Returns whether the program is on PATH and runs. */
 export async function hasProgram(name: string): Promise<boolean> {
   return (await runCommand(name, ['--version'], { timeoutMs: 10_000 })).code === 0;
 }

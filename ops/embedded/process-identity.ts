@@ -5,7 +5,7 @@ import { errorCode } from './error-code.ts';
 
 const POLL_MS = 20;
 
-/** True while the process runs. A zombie counts as gone: it holds no file, port or memory any more. */
+/** Returns whether the process is running. A zombie counts as gone: it no longer holds any file, port or memory. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -16,8 +16,8 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * A text that differs for every process that ever had this pid, or undefined when it does not run.
- * Pids come back quickly in containers, so a pid alone proves nothing.
+ * Returns a text that is unique to this process among all that ever had this pid, or undefined when it is not running. Pids are
+ * reused quickly in containers, so a pid alone proves nothing.
  */
 export function processIdentity(pid: number): string | undefined {
   if (!isAlive(pid)) {
@@ -30,7 +30,7 @@ export function processIdentity(pid: number): string | undefined {
   return processColumn(pid, 'lstart');
 }
 
-/** The full command line of a running process, or an empty text when it cannot be read. */
+/** Returns the full command line of a running process, or an empty text when it cannot be read. */
 export function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
@@ -39,7 +39,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-/** Waits until the process is gone; false when it still runs after `timeoutMs`. */
+/** Waits until the process has exited. Resolves with false when it is still running after `timeoutMs`. */
 export async function waitForExit(pid: number, timeoutMs: number): Promise<boolean> {
   const deadline = Date.now() + timeoutMs;
   while (isAlive(pid)) {
@@ -51,16 +51,16 @@ export async function waitForExit(pid: number, timeoutMs: number): Promise<boole
   return true;
 }
 
-/** Sends the signal; a process that is already gone is no error. */
+/** Sends the signal; it is no error if the process is already gone. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Already gone: what was wanted.
+    // Already gone, as intended.
   }
 }
 
-/** Sends each signal in turn and waits its time; true as soon as the process is gone. */
+/** Sends each signal in turn and waits the given time. Resolves with true as soon as the process has exited. */
 export async function stopProcess(
   pid: number,
   steps: readonly { signal: NodeJS.Signals; waitMs: number }[],

@@ -9,13 +9,16 @@ import { StartFailure } from './start-failure.ts';
 
 export type RedisBinary = { command: string; environment: Record<string, string>; version: string };
 
-/** Why a program is no server for us. */
+/** Why a program cannot serve as our server. */
 type Unusable = { reason: string };
 
 const OLDEST_VERSION = [6, 2] as const;
 const PROGRAM_NAMES = ['redis-server', 'valkey-server'];
 
-/** Per-user cache first, so that a second clone and the tests need no download; the data folder where that fails. */
+/**
+ * Returns the cache folders: the per-user cache first, so that a second clone and the tests need no download, then the data
+ * folder as a fallback.
+ */
 export function redisCacheFolders(environment: NodeJS.ProcessEnv, dataDir: string): string[] {
   const userCache = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache');
   const name = `redis-${process.platform}-${process.arch}`;
@@ -23,10 +26,10 @@ export function redisCacheFolders(environment: NodeJS.ProcessEnv, dataDir: strin
 }
 
 /**
- * Finds a Redis (or Valkey) server ≥ 6.2, fetching one when there is none. Order: PATH, our cache, rootless from the
- * distribution's packages, then an install by the system's package manager. The rootless way comes before the install
- * even for root, because it changes nothing outside our own folders and starts no system service.
- * Throws StartFailure with one line when nothing worked.
+ * Finds a Redis (or Valkey) server ≥ 6.2, downloading one if there is none. Order: PATH, our cache, a rootless download of the
+ * distribution's packages, then an install by the system's package manager. The rootless download precedes the install even for
+ * root, because it changes nothing outside our own folders and starts no system service. Throws StartFailure with one line when
+ * nothing worked.
  */
 export async function findRedisBinary(search: RedisSearch): Promise<RedisBinary> {
   const reasons: string[] = [];
@@ -57,11 +60,11 @@ export async function findRedisBinary(search: RedisSearch): Promise<RedisBinary>
     reasons.push(found.reason);
   }
   throw new StartFailure(
-    `No Redis server: ${reasons.filter((reason) => reason !== '').join('; ') || 'none on PATH'}. Install redis-server 6.2+, or set REDIS_URL.`,
+    `No Redis server found: ${reasons.filter((reason) => reason !== '').join('; ') || 'none on PATH'}. Install redis-server 6.2+, or set REDIS_URL.`,
   );
 }
 
-/** A folder laid out by the rootless fetch: `bin/redis-server` and the libraries it needs in `lib`. */
+/** A folder created by the rootless download: `bin/redis-server`, and the libraries it needs in `lib`. */
 function openRedisFolder(folder: string): Promise<RedisBinary | Unusable> {
   return openRedis(programIn(folder), { LD_LIBRARY_PATH: join(folder, 'lib') });
 }
@@ -70,7 +73,7 @@ function programIn(folder: string): string {
   return join(folder, 'bin', 'redis-server');
 }
 
-/** The program, when it runs and is recent enough; else why not, in its own words. */
+/** Returns the program if it runs and is recent enough; otherwise the reason, in its own words. */
 async function openRedis(
   command: string,
   environment: Record<string, string>,
@@ -86,7 +89,7 @@ async function openRedis(
   }
   return isRecentEnough(version)
     ? { command, environment, version }
-    : { reason: `${command} is version ${version}, 6.2 is the oldest that works` };
+    : { reason: `${command} is version ${version}, 6.2 or newer is required` };
 }
 
 function isRecentEnough(version: string): boolean {

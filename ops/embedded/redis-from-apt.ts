@@ -12,27 +12,27 @@ import {
 } from './private-apt.ts';
 import type { RedisFetch, RedisSearch } from './redis-search.ts';
 
-/** Each package holds the server under the name of its checking tool: one program that looks at its own name. */
+/** Each package contains the server under the name of its checking tool: the program chooses its role by its own name. */
 const SOURCES = [
   { packageName: 'redis-tools', program: 'redis-check-rdb' },
   { packageName: 'valkey-tools', program: 'valkey-check-rdb' },
 ];
 
 /**
- * Fetches Redis from the distribution's packages without any right on the system: private package lists, download,
- * unpack. The result goes to the first cache folder that can be written. Does not throw; says why it did not work.
+ * Fetches Redis from the distribution's packages without any system privileges: private package lists, download, unpack. The
+ * result goes to the first writable cache folder. Never throws; returns the reason on failure.
  */
 export async function fetchRedisWithApt(search: RedisSearch): Promise<RedisFetch> {
   const folder = search.cacheFolders.find(canCreate);
   if (folder === undefined) {
-    return { reason: `none of ${search.cacheFolders.join(', ')} can be written` };
+    return { reason: `none of ${search.cacheFolders.join(', ')} is writable` };
   }
   if (!(await hasProgram('apt-get')) || !(await hasProgram('dpkg'))) {
     return { reason: process.platform === 'linux' ? 'this system has no apt' : '' };
   }
   const work = `${folder}.${process.pid}`;
   try {
-    // what is there does not run; later it could be another process's, which is about to use it
+    // what is there does not run; if removed later, it could be another process's copy that is about to be used
     rmSync(folder, { recursive: true, force: true });
     rmSync(work, { recursive: true, force: true });
     const reason = await fetchInto(work, search);
@@ -55,7 +55,7 @@ async function fetchInto(work: string, search: RedisSearch): Promise<string | un
   for (const folder of ['bin', 'lib']) {
     mkdirSync(join(work, 'result', folder), { recursive: true });
   }
-  onProgress('not on PATH, reading the package lists');
+  onProgress('not on PATH, downloading the package lists');
   const problem = await updateLists(apt);
   if (problem !== undefined) {
     return problem;
@@ -83,9 +83,9 @@ function collect(work: string, program: string): void {
   chmodSync(join(result, 'bin', 'redis-server'), 0o755);
   for (const entry of readdirSync(join(work, 'root'), { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    // some links lead to files of packages that are installed here, so there is nothing at their end
+    // some links point to files of packages that are already installed on the system, so their target is missing here
     if (/\.so(\.\d+)*$/.test(entry.name) && !entry.isDirectory() && existsSync(path)) {
-      // Links are followed: each name becomes a file of its own, so the folder can be moved.
+      // Links are resolved: each name becomes a file of its own, so that the folder can be moved.
       copyFileSync(path, join(result, 'lib', entry.name));
     }
   }

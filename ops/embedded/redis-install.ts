@@ -7,9 +7,9 @@ import { runCommand } from './run-command.ts';
 const INSTALL_TIMEOUT_MS = 300_000;
 
 /**
- * Installs Redis with the system's package manager: apt as root or with a sudo that asks no password, else Homebrew.
- * With apt only redis-tools is installed (it holds the same program), because redis-server would start a system
- * service on port 6379. Does not throw; says why it did not work.
+ * Installs Redis with the system's package manager: apt as root or with a passwordless sudo, else Homebrew. With apt it installs
+ * only redis-tools (which contains the same program), because redis-server would start a system service on port 6379. Never
+ * throws; returns the reason on failure.
  */
 export async function installRedis(search: RedisSearch): Promise<RedisFetch> {
   if (await hasProgram('apt-get')) {
@@ -52,7 +52,7 @@ async function installWithApt(search: RedisSearch): Promise<RedisFetch> {
   return { folder };
 }
 
-/** Words to put before a command to run it as root; undefined when that would need a password. */
+/** Returns the command prefix to run something as root; undefined when that would need a password. */
 async function privilegedPrefix(): Promise<string[] | undefined> {
   if (process.getuid?.() === 0) {
     return [];
@@ -71,5 +71,5 @@ async function installWithBrew(search: RedisSearch): Promise<RedisFetch> {
   }
   const prefix = await runCommand('brew', ['--prefix', 'redis'], { timeoutMs: 30_000 });
   const command = join(prefix.stdout.trim(), 'bin', 'redis-server');
-  return existsSync(command) ? { command } : { reason: 'brew installed no redis-server' };
+  return existsSync(command) ? { command } : { reason: 'Homebrew did not install redis-server' };
 }

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 export type RedisServerFacts = { pid: number; version: string; folder: string };
 
 /**
- * Asks a Redis on the loopback address for its process id, version and folder: the proof that it answers, knows our
- * password and is ours. Undefined when it does not within `timeoutMs`, refuses, or is still loading.
+ * Asks a Redis on the loopback address for its process id, version and folder, which proves that it responds, accepts our
+ * password and is ours. Resolves with undefined when it does not respond within `timeoutMs`, refuses, or is still loading.
  */
 export async function probeRedis(
   port: number,
@@ -27,7 +27,7 @@ export async function probeRedis(
   return { pid, version, folder };
 }
 
-/** Sends the commands in one piece and returns all that came back until the server closed or the time was over. */
+/** Sends the commands at once and returns everything received until the server closed the connection or the timeout expired. */
 function sendInline(port: number, timeoutMs: number, commands: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     let reply = '';

@@ -1,4 +1,4 @@
-/** The configuration file of the embedded Redis: loopback only, never evicts (a queue must not lose jobs), append-only. */
+/** Returns the configuration file of the embedded Redis: loopback only, no eviction (a queue must not lose jobs), append-only. */
 export function redisSettings(options: {
   port: number;
   password: string;
@@ -15,7 +15,7 @@ export function redisSettings(options: {
     'maxmemory-policy noeviction',
     `appendonly ${options.durable ? 'yes' : 'no'}`,
     'appendfsync everysec',
-    // The append-only file is enough; a second kind of snapshot would only cost disk and a fork.
+    // The append-only file is enough; snapshots would only cost disk space and a fork.
     'save ""',
     'loglevel notice',
     '',

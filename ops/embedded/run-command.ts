@@ -8,8 +8,8 @@ const OUTPUT_CHARACTERS_MAX = 200_000;
 const REASON_END_CHARACTERS = 250;
 
 /**
- * Runs a program to its end and returns what it printed. A program that is missing or runs longer than
- * `timeoutMs` gives code 127 or 124 with the reason in `stderr`; this function does not throw.
+ * Runs a program to completion and returns its output. A missing program gives code 127, one that runs longer than `timeoutMs`
+ * gives code 124, both with the reason in `stderr`. Never throws.
  */
 export function runCommand(
   command: string,
@@ -43,7 +43,8 @@ export function runCommand(
 }
 
 /**
- * Why a program does not run, in its own words (the loader names the library that is missing); undefined when it ends with code 0.
+ * Returns why a program does not run, in its own words (e.g. the loader names the missing library); undefined when it exits with
+ * code 0.
  */
 export async function whyNotRunning(
   command: string,
@@ -54,7 +55,7 @@ export async function whyNotRunning(
   if (code === 0) {
     return undefined;
   }
-  // the beginning is what the loader says, the end what a script dies of
+  // the loader's message is at the beginning, the fatal error of a script at the end
   const said = stderr.trim().replaceAll(/\s*\n\s*/g, ' | ');
   const words =
     said.length <= 2 * REASON_END_CHARACTERS

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { explainFileError } from './start-failure.ts';
 
 /**
- * Opens the log for appending and returns the descriptor to hand to a child process, so that its output does not
- * pass through (and does not break with) the process that started it. Throws StartFailure when it cannot be written.
+ * Opens the log for appending and returns the descriptor to pass to a child process, so that its output does not depend on the
+ * process that started it. Throws StartFailure when the log is not writable.
  */
 export function openLog(path: string): number {
   try {
@@ -15,12 +15,12 @@ export function openLog(path: string): number {
   }
 }
 
-/** Bytes in the log now; 0 when there is none. */
+/** Returns the current size of the log in bytes; 0 when it does not exist. */
 export function logSize(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** What was appended since `offset` bytes (at most the last 64 kB of it); an empty text when nothing was. */
+/** Returns what was appended after `offset` bytes (at most the last 64 kB), or an empty text. */
 export function readLogFrom(path: string, offset: number): string {
   let descriptor: number | undefined;
   try {

@@ -7,9 +7,9 @@ export type ServiceUser = { uid: number; gid: number; name: string };
 const PREFERRED_NAMES = ['postgres', 'nobody', 'daemon'];
 
 /**
- * The account Postgres must run under: undefined means "as ourselves". Postgres refuses to run as root and needs
- * an entry in /etc/passwd, so root lends it an existing one; a cluster that exists keeps its owner.
- * Throws StartFailure when root finds no such account.
+ * Returns the account that Postgres must run as; undefined means the current user. Postgres refuses to run as root and needs an
+ * entry in /etc/passwd, so as root we run it as another existing account. An existing cluster keeps its owner. Throws
+ * StartFailure when root finds no such account.
  */
 export function findServiceUser(clusterFolder: string): ServiceUser | undefined {
   if (process.getuid?.() !== 0) {
@@ -27,11 +27,11 @@ export function findServiceUser(clusterFolder: string): ServiceUser | undefined 
     }
   }
   throw new StartFailure(
-    'Postgres does not run as root and /etc/passwd has no account to lend it. Start as a normal user, or set DATABASE_URL.',
+    'Postgres does not run as root, and /etc/passwd has no other account to run it as. Start as a normal user, or set DATABASE_URL.',
   );
 }
 
-/** True when that account may enter the folder (every parent counts). */
+/** Returns whether that account may enter the folder, including all its parents. */
 export async function canEnter(folder: string, user: ServiceUser | undefined): Promise<boolean> {
   if (user === undefined) {
     return true;

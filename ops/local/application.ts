@@ -7,12 +7,12 @@ import type { Program, Programs } from './programs.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Application = {
-  /** Resolves when API and worker are ready for the first time; rejects with StartFailure when one gave up before. */
+  /** Resolves when API and worker are ready for the first time; rejects with StartFailure when one gives up before. */
   ready: Promise<void>;
   /** Resolves with the failure when one gives up later. */
   failed: Promise<StartFailure>;
   restart: () => Promise<void>;
-  /** Both drain at a time, each up to `drainMs`; false when one had to be killed. */
+  /** Drains both concurrently, each for up to `drainMs`; resolves with false when one had to be killed. */
   stop: (drainMs: number) => Promise<boolean>;
   kill: () => void;
 };
@@ -23,7 +23,7 @@ export type ApplicationContext = {
   root: string;
   dataDir: string;
   terminal: Terminal;
-  /** Shows every line of the logs, as a developer wants it. */
+  /** Whether to show every log line, as developers want. */
   verbose: boolean;
   onSpawn: (pid: number) => void;
 };
@@ -83,7 +83,7 @@ function startPart(label: string, name: string, program: Program, context: Appli
   const failed = new Promise<StartFailure>((resolve) => {
     settle.failed = resolve;
   });
-  // The caller may be stopping and no longer interested.
+  // The caller may be stopping and no longer waiting for it.
   ready.catch(() => undefined);
   const unfollow = followLog(logFile, (line) => showLine(line, label, isReady, context));
   const plan = {

@@ -3,12 +3,12 @@ import { parseDocument } from 'yaml';
 import { errorCode } from '../embedded/error-code.ts';
 import { SettingsFailure } from '../embedded/start-failure.ts';
 
-/** A model of the catalog as far as the welcome text needs it. */
+/** A catalog model, as far as the welcome text needs it. */
 export type CatalogModel = { id: string; endpoints: readonly string[] };
 
 /**
- * Checks early that the catalog can be read and is YAML, and returns its models. What the entries mean is checked by
- * the processes that use them. Throws SettingsFailure with one line.
+ * Checks early that the catalog is readable and valid YAML, and returns its models. The entries themselves are validated by the
+ * processes that use them. Throws SettingsFailure with one line.
  */
 export function readCatalog(path: string): CatalogModel[] {
   let text: string;

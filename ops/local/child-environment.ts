@@ -3,7 +3,7 @@ import { ALLOCATOR_SETTINGS } from './programs.ts';
 import type { Services } from './services.ts';
 import type { SupervisorSettings } from './settings.ts';
 
-/** The environment of API and worker: what we were given, with every setting resolved. */
+/** Returns the environment of API and worker: the given one, with every setting resolved. */
 export function processEnvironment(
   given: NodeJS.ProcessEnv,
   resolved: {
@@ -30,12 +30,12 @@ export function processEnvironment(
     FFMPEG_PATH: resolved.ffmpeg.ffmpeg,
     FFPROBE_PATH: resolved.ffmpeg.ffprobe,
   };
-  // Serving requests and running jobs needs no right to change the schema.
+  // Serving requests and running jobs needs no permission to change the schema.
   delete environment.DATABASE_OWNER_URL;
   return environment;
 }
 
-/** The same with the owner's database URL: for migrations and the first start only. */
+/** Returns the same environment with the owner's database URL: for migrations and the first start only. */
 export function ownerEnvironment(
   base: NodeJS.ProcessEnv,
   settings: SupervisorSettings,

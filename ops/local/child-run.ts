@@ -5,7 +5,7 @@ import { logSize, openLog, readLogFrom } from '../embedded/service-log.ts';
 import { lastProblem } from './log-line.ts';
 
 export type ProcessPlan = {
-  /** Begins a sentence: "The API", "The worker". */
+  /** Subject of a sentence: "The API", "The worker". */
   label: string;
   command: string;
   parameters: readonly string[];
@@ -17,26 +17,28 @@ export type ProcessPlan = {
 
 export type ChildRun = {
   pid: number | undefined;
-  /** Lets it drain up to `drainMs`, then kills it; false when it had to be killed. */
+  /** Drains it for up to `drainMs`, then kills it; resolves with false when it had to be killed. */
   end: (drainMs: number) => Promise<boolean>;
   kill: () => void;
 };
 
 export type ChildRunEvents = {
   onReady: (address: string | undefined) => void;
-  /** Once, for whatever reason it ended; `badSettings` when it said that another attempt would end the same way. */
+  /**
+   * Called once, for whatever reason it ended. `badSettings` is true when it reported that another attempt would end the same
+   * way.
+   */
   onEnd: (reason: string, badSettings: boolean) => void;
 };
 
-/** The exit code by which a child says that its settings or its catalog are wrong. */
+/** The exit code by which a child reports that its settings or its catalog are wrong. */
 const EXIT_BAD_SETTINGS = 2;
 const KILL_WAIT_MS = 5_000;
 const REASON_CHARACTERS_MAX = 300;
 
 /**
- * Starts a child once and reports when it is ready (`{type:'ready', address?}` over IPC) and when it ended.
- * Its output goes straight to the log file, so it does not depend on us. Throws StartFailure when the log cannot be
- * written.
+ * Starts a child once and reports when it is ready (`{type:'ready', address?}` over IPC) and when it has ended. Its output goes
+ * directly to the log file, so it does not depend on us. Throws StartFailure when the log is not writable.
  */
 export function startChildRun(plan: ProcessPlan, events: ChildRunEvents): ChildRun {
   const logStart = logSize(plan.logFile);
@@ -61,10 +63,10 @@ export function startChildRun(plan: ProcessPlan, events: ChildRunEvents): ChildR
       events.onReady(message.address);
     }
   });
-  child.on('error', (error) => end(`could not be run (${error.message})`, false));
+  child.on('error', (error) => end(`could not be executed (${error.message})`, false));
   child.once('close', (code, signal) => {
     const late = `was not ready within ${plan.readyTimeoutMs / 1000} s`;
-    const ending = signal === null ? `ended with code ${code}` : `was ended by ${signal}`;
+    const ending = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     end(state === 'late' ? late : ending, state === 'starting' && code === EXIT_BAD_SETTINGS);
   });
   return {
@@ -82,7 +84,7 @@ function spawnChild(plan: ProcessPlan): ChildProcess {
     return spawn(plan.command, [...plan.parameters], {
       cwd: plan.cwd,
       env: plan.environment,
-      // A group of its own: Ctrl-C in the terminal must reach it as our SIGTERM, once and in order.
+      // In a process group of its own: Ctrl-C in the terminal must reach it as our SIGTERM, once and in order.
       detached: true,
       stdio: ['ignore', log, log, 'ipc'],
     });

@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { errorCode } from '../embedded/error-code.ts';
 import { explainFileError, StartFailure } from '../embedded/start-failure.ts';
 
-/** Bytes that a new Postgres cluster with its write-ahead log and a little data need. */
+/** Space that a new Postgres cluster with its write-ahead log and a little data needs. */
 const FIRST_START_BYTES_MIN = 200 * 1024 * 1024;
 
-/** Creates the data folder where it is missing and proves that it can be written. Throws StartFailure when not. */
+/** Creates the data folder if it is missing and checks that it is writable. Throws StartFailure. */
 export function prepareDataFolder(dataDir: string): void {
   const probe = join(dataDir, 'logs', '.write-test');
   try {
@@ -22,7 +22,7 @@ export function prepareDataFolder(dataDir: string): void {
   }
 }
 
-/** One level at a time: the recursive mkdir reports ENOENT for a read-only disk. */
+/** Creates one level at a time: the recursive mkdir reports ENOENT for a read-only disk. */
 function createFolder(path: string): void {
   if (!existsSync(path)) {
     createFolder(dirname(path));
@@ -30,7 +30,7 @@ function createFolder(path: string): void {
   }
 }
 
-/** Throws StartFailure when a first start would run into a full disk half-way. */
+/** Throws StartFailure when a first start would fill the disk halfway through. */
 export function checkFreeSpace(dataDir: string, bytesMin = FIRST_START_BYTES_MIN): void {
   const { bavail, bsize } = statfsSync(dataDir);
   const free = bavail * bsize;
@@ -42,22 +42,22 @@ export function checkFreeSpace(dataDir: string, bytesMin = FIRST_START_BYTES_MIN
   }
 }
 
-/** The secret that signs media URLs and encrypts stored answers. */
+/** File of the secret that signs media URLs and encrypts stored responses. */
 const SECRET_FILE = 'secret.key';
-/** The operator's bearer token. */
+/** File of the operator's bearer token. */
 export const ADMIN_TOKEN_FILE = 'admin.token';
 
-/** What signs media URLs and encrypts stored answers; made once. Throws StartFailure. */
+/** Returns the secret that signs media URLs and encrypts stored responses; generated once. Throws StartFailure. */
 export function readOrCreateSecret(dataDir: string): string {
   return readOrCreate(join(dataDir, SECRET_FILE), 32);
 }
 
-/** The operator's bearer token; made once. Throws StartFailure. */
+/** Returns the operator's bearer token; generated once. Throws StartFailure. */
 export function readOrCreateAdminToken(dataDir: string): string {
   return readOrCreate(join(dataDir, ADMIN_TOKEN_FILE), 24);
 }
 
-/** The content of a file that is made at first start: 64 random characters. Throws StartFailure. */
+/** Returns the content of a file that is generated on the first start: 64 random characters. Throws StartFailure. */
 function readOrCreate(path: string, charactersMin: number): string {
   const existing = readOptional(path);
   if (existing !== undefined && existing.length >= charactersMin) {
@@ -75,7 +75,7 @@ function readOrCreate(path: string, charactersMin: number): string {
   return secret;
 }
 
-/** Trimmed content of a file, or undefined when there is none. Throws StartFailure when it cannot be read. */
+/** Returns the trimmed content of a file, or undefined when it does not exist. Throws StartFailure when it cannot be read. */
 export function readOptional(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim();

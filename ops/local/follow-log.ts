@@ -2,7 +2,7 @@ import { logSize, readLogFrom } from '../embedded/service-log.ts';
 
 const POLL_MS = 200;
 
-/** Calls `onLine` for each whole line appended to the file from now on. Returns the function that ends it. */
+/** Calls `onLine` for each complete line appended to the file from now on. Returns a function that stops this. */
 export function followLog(path: string, onLine: (line: string) => void): () => void {
   let offset = logSize(path);
   const readNew = () => {

@@ -11,7 +11,7 @@ beforeEach(() => {
   path = join(folder, 'tollgate.lock');
 });
 
-test('only one holds it, and another may after the release', async () => {
+test('only one instance holds the lock, and another can acquire it after the release', async () => {
   const lock = await acquireInstanceLock(folder);
   expect(lock.recovered).toBe(false);
   await expect(acquireInstanceLock(folder, { noticeWaitMs: 150 })).rejects.toThrow(`process ${process.pid}`);
@@ -19,7 +19,7 @@ test('only one holds it, and another may after the release', async () => {
   (await acquireInstanceLock(folder)).release();
 });
 
-test('a lock of a dead process is taken over, also when its pid is in use again', async () => {
+test('a lock of a dead process is taken over, even if its pid has been reused', async () => {
   for (const pid of [2 ** 22 - 3, process.ppid]) {
     writeFileSync(path, JSON.stringify({ pid, identity: 'boot-1', children: [] }));
     const lock = await acquireInstanceLock(folder);
@@ -28,7 +28,7 @@ test('a lock of a dead process is taken over, also when its pid is in use again'
   }
 });
 
-test('a lock that was cut off while being written is taken over after a moment', async () => {
+test('a partially written lock is taken over after a moment', async () => {
   writeFileSync(path, '{"pid":');
   utimesSync(path, new Date(), new Date(Date.now() - 10_000));
   const lock = await acquireInstanceLock(folder);
@@ -51,7 +51,7 @@ test('a start waits for an instance that is stopping', async () => {
   (await second).release();
 });
 
-test('of many that find a stale lock at once exactly one wins', async () => {
+test('of many instances that find a stale lock at once, exactly one wins', async () => {
   writeFileSync(path, JSON.stringify({ pid: 2 ** 22 - 3, identity: 'boot-1', children: [] }));
   const outcomes = await Promise.allSettled(
     Array.from({ length: 5 }, () => acquireInstanceLock(folder, { noticeWaitMs: 150 })),

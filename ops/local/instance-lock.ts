@@ -10,11 +10,11 @@ type Holder = { pid: number; identity: string };
 type LockContent = Holder & { startedAt: string; stopping: boolean; children: Holder[] };
 
 export type InstanceLock = {
-  /** True when the run before ended without cleaning up. */
+  /** Whether the previous run ended without cleaning up. */
   recovered: boolean;
-  /** Remembers a child process, so that the next start can end it after a hard stop of this one. */
+  /** Remembers a child process, so that the next start can stop it if this process dies. */
   addChild: (pid: number) => void;
-  /** Tells a start that comes now to wait instead of giving up. */
+  /** Makes a start that begins now wait instead of giving up. */
   markStopping: () => void;
   release: () => void;
 };
@@ -22,7 +22,7 @@ export type InstanceLock = {
 export type InstanceLockOptions = {
   /** Called when it waits for an instance that is stopping. */
   onWait?: () => void;
-  /** Ms for an instance whose npm was just ended to notice that. */
+  /** How long an instance whose npm has just exited may take to notice that, in ms. */
   noticeWaitMs?: number;
 };
 
@@ -36,8 +36,8 @@ const ORPHAN_STEPS = [
 ] as const;
 
 /**
- * Makes this process the only one on the data folder. A lock of a dead process is taken over and what that process
- * left running is ended. Throws StartFailure when another instance is alive.
+ * Makes this process the only one that uses the data folder. Takes over the lock of a dead process and stops what that process
+ * left running. Throws StartFailure when another instance is alive.
  */
 export async function acquireInstanceLock(
   dataDir: string,
@@ -79,7 +79,7 @@ export async function acquireInstanceLock(
 
 function lockHandle(path: string, content: LockContent, recovered: boolean): InstanceLock {
   const save = () => {
-    // Whole or not at all: a kill in the middle must not lose the list of children.
+    // Written atomically: a kill midway must not lose the list of children.
     writeFileSync(`${path}.new`, JSON.stringify(content), { mode: 0o600 });
     renameSync(`${path}.new`, path);
   };
@@ -125,7 +125,7 @@ function tryCreate(path: string, content: LockContent): boolean {
   }
 }
 
-/** Removes the stale lock that was read; false when another start was faster and the file is already a new one. */
+/** Removes the stale lock that was read. Returns false when another start was faster and the file is already a new one. */
 function moveAside(path: string, expected: string): boolean {
   const aside = `${path}.stale-${process.pid}`;
   try {
@@ -175,7 +175,7 @@ function parseLock(text: string): LockContent | undefined {
       };
     }
   } catch {
-    // Half written, or cut off by a full disk.
+    // Partially written, or cut off by a full disk.
   }
   return undefined;
 }

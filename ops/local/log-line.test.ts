@@ -1,6 +1,6 @@
 import { lastProblem, readLogLine } from './log-line.ts';
 
-test('JSON records are read by level, with the cause where the message lacks it', () => {
+test('JSON records are classified by level, and the cause is added if the message lacks it', () => {
   expect(readLogLine('{"level":30,"msg":"up"}')).toEqual({ level: 'info', text: 'up' });
   expect(readLogLine('{"level":40,"msg":"slow"}')).toEqual({ level: 'warning', text: 'slow' });
   expect(readLogLine('{"level":60,"msg":"cannot start","err":{"message":"no price"}}')).toEqual({
@@ -9,7 +9,7 @@ test('JSON records are read by level, with the cause where the message lacks it'
   });
 });
 
-test('plain text is read by the usual words', () => {
+test('plain text is classified by the usual keywords', () => {
   expect(readLogLine('TypeError: x is not a function').level).toBe('error');
   expect(readLogLine('2026-01-01 FATAL:  no disk').level).toBe('error');
   expect(readLogLine('WARNING: old').level).toBe('warning');

@@ -16,7 +16,7 @@ export function readLogLine(line: string): LogLine {
   return { level: /\bWARN(ING)?\b/.test(line) ? 'warning' : 'info', text: line.trim() };
 }
 
-/** The last thing a log says went wrong, or its last line; undefined for an empty log. */
+/** Returns the last error in a log, or its last line; undefined for an empty log. */
 export function lastProblem(log: string): string | undefined {
   const lines = log
     .split('\n')

@@ -27,7 +27,7 @@ const filesOf = (path: string) =>
 const numbersIn = (path: string) =>
   filesOf(path).flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number));
 
-/** A process that writes numbered lines of 100 bytes to a descriptor it inherited, as the API does. */
+/** Starts a process that writes numbered lines of 100 bytes to a descriptor it inherited, as the API does. */
 function writeLines(path: string, lines: number, atOnce: number, everyMs: number): Promise<unknown> {
   const log = openSync(path, 'a');
   const script = `const { writeSync } = require('node:fs'); let n = 0;
@@ -39,10 +39,10 @@ function writeLines(path: string, lines: number, atOnce: number, everyMs: number
   return once(child, 'exit');
 }
 
-test('a log stays within its bytes while another process writes it, and its lines go on', async () => {
+test('a log stays within its limit while another process writes it, and no lines are missing in between', async () => {
   const path = join(folder, 'api.log');
   rotation = rotateLogs([path], BYTES_MAX, LOOK_MS);
-  // 2 MB in 2 s: four times what is kept
+  // 2 MB in 2 s: four times as much as is kept
   await writeLines(path, 20_000, 100, 10);
   await rotation.close();
   const sizes = filesOf(path).map((file) => statSync(file).size);
@@ -51,21 +51,21 @@ test('a log stays within its bytes while another process writes it, and its line
   const numbers = numbersIn(path);
   expect(numbers.at(-1)).toBe(19_999);
   expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
-  // but for what is written in the microseconds before a file is emptied
+  // except for what is written in the microseconds before a file is truncated
   expect(20_000 - numbers[0]! - numbers.length).toBeLessThan(20);
   expect(existsSync(`${path}.copy`)).toBe(false);
 }, 20_000);
 
-test('a log below its share is left alone, and one that is missing is no mistake', async () => {
+test('a log below its limit is left alone, and a missing log is no error', async () => {
   const paths = ['api', 'worker', 'redis'].map((name) => join(folder, `${name}.log`));
   writeFileSync(paths[0]!, 'x'.repeat(BYTES_MAX / 5));
   writeFileSync(paths[2]!, 'x'.repeat(BYTES_MAX / 5 + 1));
   rotation = rotateLogs(paths, BYTES_MAX, LOOK_MS);
-  // the last one is looked at last
+  // the last log is checked last
   await eventually(
     async () => existsSync(`${paths[2]}.1`),
     15_000,
-    'the rotation of the log above its share',
+    'the rotation of the log above its limit',
   );
   expect(paths.flatMap(filesOf)).toEqual([paths[0], `${paths[2]}.1`, paths[2]]);
 });

@@ -11,22 +11,22 @@ import {
 import { copyFile } from 'node:fs/promises';
 import { logSize } from '../embedded/service-log.ts';
 
-/** A log is one live file and so many older ones, `<name>.1` the newest of them. */
+/** Number of older files beside the live one; `<name>.1` is the newest of them. */
 const OLDER_FILES = 4;
-/** At 1,000 calls a second the API writes 400 kB between two looks. */
+/** Interval between checks, in ms. At 1,000 calls a second the API writes 400 kB in that time. */
 const LOOK_EVERY_MS = 1_000;
 const TAIL_BYTES = 65_536;
 
-/** Bounds logs that other processes write until closed. */
+/** Limits the size of logs that other processes write, until closed. */
 export interface LogRotation {
-  /** Looks no more; resolves when a rotation that was under way has ended. */
+  /** Stops checking; resolves when a running rotation has finished. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps each log within `bytesMax` over all its files, but for what is written between two looks. The live file is copied, then emptied:
- * its writers inherited its descriptor, so a file that is renamed would take their last words with it, a crash report above all. Lines
- * written in the microseconds between the last copy and the emptying are lost.
+ * Keeps each log within `bytesMax` over all its files, except for what is written between two checks. The live file is copied and
+ * then truncated instead of renamed: its writers inherited its descriptor, so their last lines, crash reports above all, would
+ * end up in the renamed file. Lines written in the microseconds between the end of the copy and the truncation are lost.
  */
 export function rotateLogs(
   paths: readonly string[],
@@ -38,7 +38,7 @@ export function rotateLogs(
   const look = async () => {
     for (const path of paths) {
       await rotateLog(path, bytesMax / (OLDER_FILES + 1)).catch(() => {
-        // A full disk: the processes that write there say so themselves.
+        // A full disk: the processes that write there report it themselves.
       });
     }
     busy = false;
@@ -57,13 +57,13 @@ export function rotateLogs(
   };
 }
 
-/** Moves the content of a log that is above so many bytes to `<path>.1`. Throws what the file system says. */
+/** Moves the content of a log larger than `bytesMax` to `<path>.1`. Rethrows file-system errors. */
 async function rotateLog(path: string, bytesMax: number): Promise<void> {
   if (logSize(path) <= bytesMax) {
     return;
   }
   const copy = `${path}.copy`;
-  // the oldest goes first: the copy takes its room
+  // the oldest file is deleted first, to make room for the copy
   rmSync(`${path}.${OLDER_FILES}`, { force: true });
   await copyFile(path, copy);
   appendTail(path, copy);
@@ -76,7 +76,7 @@ async function rotateLog(path: string, bytesMax: number): Promise<void> {
   renameSync(copy, `${path}.1`);
 }
 
-/** Adds what was written while the file was copied. */
+/** Appends what was written while the file was copied. */
 function appendTail(path: string, copy: string): void {
   const buffer = Buffer.alloc(TAIL_BYTES);
   const descriptor = openSync(path, 'r');

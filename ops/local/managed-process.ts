@@ -6,31 +6,31 @@ export type ProcessEvents = {
   onSpawn: (pid: number) => void;
   onReady: (address: string | undefined) => void;
   onCrash: (reason: string, retryInMs: number) => void;
-  /** It failed too often in a row without ever being ready, or said that its settings are wrong. */
+  /** Called when it failed too often in a row without ever being ready, or reported that its settings are wrong. */
   onGiveUp: (failure: StartFailure) => void;
 };
 
 export type ManagedProcess = {
-  /** Lets it drain and starts it again. Resolves when the old one is gone and the new one begins. */
+  /** Drains the process and starts it again. Resolves when the old one has exited and the new one is starting. */
   restart: (drainMs: number) => Promise<void>;
-  /** Lets it drain up to `drainMs`, then kills it; false when it had to be killed. It is not started again. */
+  /** Drains it for up to `drainMs`, then kills it; resolves with false when it had to be killed. It is not started again. */
   stop: (drainMs: number) => Promise<boolean>;
-  /** Ends it at once and for good. */
+  /** Kills it at once; it is not started again. */
   kill: () => void;
 };
 
 const BACKOFF_FIRST_MS = 500;
 const BACKOFF_MAX_MS = 30_000;
 const ATTEMPTS_MAX = 5;
-/** A run that was ready this long has worked: the next pause is short again. */
+/** A run that was ready this long counts as successful: the next pause is short again. */
 const WORKED_MS = 10_000;
 
-/** Pause in ms before the next attempt after `failures` failures in a row: 0.5 s, doubled up to 30 s. */
+/** Returns the pause in ms before the next attempt after `failures` failures in a row: 0.5 s, doubling up to 30 s. */
 export function backoffMs(failures: number): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** (failures - 1), BACKOFF_MAX_MS);
 }
 
-/** Keeps one child process running: starts it and, after a crash, starts it again with growing pauses. */
+/** Keeps one child process running: starts it and, after a crash, restarts it with growing pauses. */
 export function startManagedProcess(plan: ProcessPlan, events: ProcessEvents): ManagedProcess {
   let run: ChildRun | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
@@ -63,7 +63,7 @@ export function startManagedProcess(plan: ProcessPlan, events: ProcessEvents): M
           readyAt = Date.now();
           events.onReady(address);
         },
-        // An end that was asked for belongs to an older generation.
+        // A requested end belongs to an older generation.
         onEnd: (reason, badSettings) => mine === generation && fail(reason, badSettings),
       });
       if (run.pid !== undefined) {
@@ -77,7 +77,7 @@ export function startManagedProcess(plan: ProcessPlan, events: ProcessEvents): M
   const endRun = async (drainMs: number) => {
     clearTimeout(retryTimer);
     generation += 1;
-    // It stays in `run`, where a kill during the drain finds it.
+    // The run stays in `run`, where a kill during the drain finds it.
     return run === undefined || (await run.end(drainMs));
   };
 
@@ -87,7 +87,7 @@ export function startManagedProcess(plan: ProcessPlan, events: ProcessEvents): M
       const before = generation + 1;
       await endRun(drainMs);
       failures = 0;
-      // Not when a stop came in the meantime.
+      // Skipped if a stop was requested in the meantime.
       if (generation === before) {
         launch();
       }
@@ -109,5 +109,5 @@ function giveUpFailure(
 ): StartFailure {
   const times = attempts > 1 ? ` after ${attempts} attempts` : '';
   const Failure = badSettings ? SettingsFailure : StartFailure;
-  return new Failure(`${plan.label} does not start${times}, it ${reason}. Its log is ${plan.logFile}`);
+  return new Failure(`${plan.label} does not start${times}, it ${reason}. See its log: ${plan.logFile}`);
 }

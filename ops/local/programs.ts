@@ -2,24 +2,25 @@ import { join } from 'node:path';
 
 export type Program = { command: string; parameters: readonly string[] };
 
-/** The commands a local start consists of. */
+/** The programs of a local start. */
 export type Programs = { migrate: Program; firstStart: Program; api: Program; worker: Program };
 
 /**
- * What glibc is told in every process. It keeps freed memory in each of its arenas, eight for each processor unless told; and it raises the
- * size from which freed memory goes back at once to that of the largest block ever freed, so that pictures come to lie between small things.
+ * Settings of glibc's allocator in every process. By default it keeps freed memory in up to eight arenas per processor, and it
+ * raises the size above which freed memory is returned at once to that of the largest block ever freed, so that images end up
+ * between small allocations.
  */
 export const ALLOCATOR_SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' } as const;
 
 /**
- * What the API's process is started with everywhere: options of V8 that keep its garbage collector from holding up calls.
+ * V8 options of every API process. They keep the garbage collector from delaying calls.
  *
- * - A call leaves some 130 kB of garbage: at the 16 MB that Node gives its young generation, collecting it was a seventh of a call's
- *   processor time, and what was still in use was copied again and again.
- * - Objects that V8 creates in the old generation, because others from the same place lived long while the process warmed up, keep alive
- *   what they point at until a full collection: a third of all that calls moved there.
- * - A full collection takes two cores for a tenth of a second, and calls wait for it. Where little reaches the old generation, V8 starts one
- *   whenever that has grown by a tenth, every ten seconds at 200 calls a second; it may double first.
+ * - Semi-space size: a call leaves about 130 kB of garbage. With Node's default young generation of 16 MB, collecting it took a seventh of
+ *   a call's CPU time, and live objects were copied again and again.
+ * - No allocation-site pretenuring: V8 allocates objects directly in the old generation if others from the same site lived long during
+ *   warm-up. Such objects keep alive whatever they reference until a full collection: a third of everything that calls moved there.
+ * - Heap growing percent: a full collection occupies two cores for a tenth of a second, and calls wait for it. When little reaches the old
+ *   generation, V8 starts one whenever that has grown by a tenth: every ten seconds at 200 calls a second. With 100 it may double first.
  */
 export const API_NODE_OPTIONS: readonly string[] = [
   '--max-semi-space-size=32',
@@ -27,7 +28,7 @@ export const API_NODE_OPTIONS: readonly string[] = [
   '--heap-growing-percent=100',
 ];
 
-/** Compiled programs for `start`; TypeScript, run through tsx, for `dev`. */
+/** Returns compiled programs for `start`, or TypeScript run through tsx for `dev`. */
 export function productPrograms(root: string, mode: 'start' | 'dev'): Programs {
   const program = (file: string, options: readonly string[] = []): Program => ({
     command: process.execPath,

@@ -5,8 +5,8 @@ import { lastProblem } from './log-line.ts';
 import type { Program } from './programs.ts';
 
 /**
- * Runs a program that ends by itself and returns the last line it printed. Its output is kept in `logFile`.
- * Throws StartFailure with what it said when it fails or runs longer than `timeoutMs`.
+ * Runs a program to completion and returns the last line it printed. Its output is kept in `logFile`. Throws StartFailure with
+ * its error message when it fails or runs longer than `timeoutMs`.
  */
 export async function runTask(
   program: Program,

@@ -23,7 +23,7 @@ afterEach(async () => {
   }
 });
 
-/** A process that lives until it is killed, in the place of a server. */
+/** Starts a process that runs until it is killed, in place of a server. */
 async function launch(port = PORT): Promise<EmbeddedService> {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   await once(child, 'spawn');
@@ -38,7 +38,7 @@ async function kill(): Promise<void> {
   await gone;
 }
 
-/** The server whose start of this number does what is said; resolves when it has been started so often. */
+/** Returns a server that calls `onStart` with the number of each start. */
 function serverThat(onStart: (number: number) => Promise<EmbeddedService>): WatchedService {
   return {
     name: 'Server',
@@ -65,7 +65,7 @@ async function untilStarted(times: number): Promise<void> {
 
 const DISK_FULL = new StartFailure('The disk is full. Free some space.');
 
-test('a start that fails is tried again, until it succeeds', async () => {
+test('a failed start is retried until it succeeds', async () => {
   current = await launch();
   start(
     serverThat(async (number) => {
@@ -78,12 +78,12 @@ test('a start that fails is tried again, until it succeeds', async () => {
   await kill();
   await untilStarted(4);
   expect(warnings).toEqual([
-    'Server ended by itself, starting it again in 0.001 s',
+    'Server exited unexpectedly, restarting it in 0.001 s',
     ...Array.from({ length: 3 }, () => `${DISK_FULL.message} Starting Server again in 0.001 s`),
   ]);
 });
 
-test('five failed starts are enough: the failure says how often, and what was wrong', async () => {
+test('after five failed starts the watch gives up, and the failure says how often it tried and what was wrong', async () => {
   current = await launch();
   const { failed } = start(serverThat(() => Promise.reject(DISK_FULL)));
   await kill();
@@ -93,7 +93,7 @@ test('five failed starts are enough: the failure says how often, and what was wr
   expect(starts).toBe(5);
 });
 
-test('a server that ends each time as soon as it runs is given up too', async () => {
+test('the watch also gives up on a server that exits each time as soon as it runs', async () => {
   current = await launch();
   const { failed } = start(
     serverThat(async () => {
@@ -104,18 +104,18 @@ test('a server that ends each time as soon as it runs is given up too', async ()
   );
   await kill();
   expect((await failed).message).toBe(
-    'Gave up after 5 attempts to start Server again. It ended by itself. Its log is /logs/server.log',
+    'Gave up after 5 attempts to start Server again. It exited unexpectedly. See its log: /logs/server.log',
   );
   expect(starts).toBe(5);
 });
 
-test('a server on another port is no use: what was told its address is not told again', async () => {
+test('a server on another port is a failure: the programs that use it keep the old address', async () => {
   current = await launch();
   const { failed } = start(serverThat(() => launch(PORT + 1)));
   await kill();
   expect((await failed).message).toContain('was taken by another program');
 });
 
-test('the first start is at once, the later ones after 2, 4, 8 and 16 s', () => {
+test('the first restart is immediate, later ones follow after 2, 4, 8 and 16 s', () => {
   expect([1, 2, 3, 4, 5].map(restartPauseMs)).toEqual([0, 2_000, 4_000, 8_000, 16_000]);
 });

@@ -3,38 +3,38 @@ import type { EmbeddedService } from '../embedded/embedded-service.ts';
 import { isAlive } from '../embedded/process-identity.ts';
 import { StartFailure } from '../embedded/start-failure.ts';
 
-/** An embedded server that is to be kept running. */
+/** An embedded server to keep running. */
 export type WatchedService = {
   name: string;
-  /** What runs now, or ran last; undefined where there is none. */
+  /** The server that is running, or ran last; undefined if there is none. */
   current: () => EmbeddedService | undefined;
   start: () => Promise<EmbeddedService>;
   logFile: string;
 };
 
 export type ServiceWatch = {
-  /** Resolves when a server cannot be brought back, or ends again and again. */
+  /** Resolves when a server cannot be restarted, or exits again and again. */
   failed: Promise<StartFailure>;
-  /** Ends the watch; must be called before the servers are stopped. */
+  /** Stops watching; must be called before the servers are stopped. */
   end: () => Promise<void>;
 };
 
 type WatchOptions = {
   warn: (text: string) => void;
-  /** Ms before the next start, after so many ends and failed starts in a row. */
+  /** Pause in ms before the next start, after this many exits and failed starts in a row. */
   pauseMs?: (failures: number) => number;
-  /** Ms between two looks. */
+  /** Interval between checks, in ms. */
   lookMs?: number;
 };
 
 const LOOK_MS = 500;
 const FAILURES_MAX = 5;
-/** A server that ran this long has worked: the count begins anew. */
+/** A server that ran this long counts as working: the count of failures restarts. */
 const CALM_MS = 60_000;
 
 /**
- * Starts a server again when it ends by itself: at once, then after growing pauses, since a disk that is full or a machine without
- * memory may have room again in a moment. Gives up after five ends and failed starts without a minute of work between.
+ * Restarts a server that exits: at once, then after growing pauses, since a full disk or a machine out of memory may recover in a
+ * moment. Gives up after five exits and failed starts without a minute of operation in between.
  */
 export function watchServices(services: readonly WatchedService[], options: WatchOptions): ServiceWatch {
   const ending = new AbortController();
@@ -59,7 +59,7 @@ export function watchServices(services: readonly WatchedService[], options: Watc
   };
 }
 
-/** Ms: none, 2 s, 4 s, 8 s, 16 s. */
+/** Returns the pause in ms: none, 2 s, 4 s, 8 s, 16 s. */
 export function restartPauseMs(failures: number): number {
   return failures <= 1 ? 0 : 1_000 * 2 ** (failures - 1);
 }
@@ -69,7 +69,7 @@ class Watch {
   readonly #options: WatchOptions;
   readonly #ending: AbortSignal;
   #failures = 0;
-  /** When it was last started again, in ms since the epoch. */
+  /** When it was last restarted, in ms since the epoch. */
   #startedAt = 0;
 
   constructor(service: WatchedService, options: WatchOptions, ending: AbortSignal) {
@@ -78,7 +78,7 @@ class Watch {
     this.#ending = ending;
   }
 
-  /** Ends by an error only: StartFailure, or the abort. */
+  /** Watches the server until an error: StartFailure, or the abort. */
   async keep(): Promise<never> {
     while (true) {
       await sleep(this.#options.lookMs ?? LOOK_MS, undefined, { signal: this.#ending });
@@ -98,14 +98,14 @@ class Watch {
     while (true) {
       this.#failures += 1;
       if (this.#failures > FAILURES_MAX) {
-        const why = reason ?? `It ended by itself. Its log is ${logFile}`;
+        const why = reason ?? `It exited unexpectedly. See its log: ${logFile}`;
         throw new StartFailure(`Gave up after ${FAILURES_MAX} attempts to start ${name} again. ${why}`);
       }
       const pauseMs = (this.#options.pauseMs ?? restartPauseMs)(this.#failures);
       const when = pauseMs === 0 ? '' : ` in ${pauseMs / 1_000} s`;
       this.#options.warn(
         reason === undefined
-          ? `${name} ended by itself, starting it again${when}`
+          ? `${name} exited unexpectedly, restarting it${when}`
           : `${reason} Starting ${name} again${when}`,
       );
       await sleep(pauseMs, undefined, { signal: this.#ending });

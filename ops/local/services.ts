@@ -8,7 +8,10 @@ import type { WatchedService } from './service-watch.ts';
 import type { SupervisorSettings } from './settings.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What runs so far; filled as soon as each is there, so that a failure of one still finds the other to stop. */
+/**
+ * The servers running so far. Each is entered as soon as it runs, so that when one fails, the other can still be found and
+ * stopped.
+ */
 export type Services = { postgres?: EmbeddedPostgres; redis?: EmbeddedRedis };
 
 export type ServicesContext = {
@@ -19,8 +22,8 @@ export type ServicesContext = {
 };
 
 /**
- * Starts the servers that no URL was given for, both at a time, and enters them into `services`.
- * Throws the first StartFailure after both have ended trying.
+ * Starts the servers for which no URL was given, concurrently, and enters them into `services`. Throws the first StartFailure
+ * once both have finished.
  */
 export async function startServices(services: Services, context: ServicesContext): Promise<void> {
   const { settings } = context;
@@ -38,7 +41,7 @@ export async function startServices(services: Services, context: ServicesContext
   }
 }
 
-/** The embedded servers, to be started again when they end. */
+/** Returns the embedded servers to be watched and restarted. */
 export function watchedServices(services: Services, context: ServicesContext): WatchedService[] {
   const logFile = (name: string) => join(context.settings.dataDir, 'logs', `${name}.log`);
   return [
@@ -68,7 +71,7 @@ async function startPostgres(services: Services, context: ServicesContext): Prom
       onProgress: step.update,
     });
     services.postgres = postgres;
-    const moved = postgres.moved ? ' (the data folder cannot be entered by its account)' : '';
+    const moved = postgres.moved ? ' (its account cannot enter the data folder)' : '';
     const place = `data in ${shortFolder(context.root, postgres.clusterFolder)}${moved}`;
     step.done(`port ${postgres.port}, ${postgres.adopted ? 'still running, taken over' : place}`);
     return postgres;

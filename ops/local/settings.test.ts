@@ -2,7 +2,7 @@ import { localUrl, readSettings } from './settings.ts';
 
 const root = '/srv/tollgate';
 
-test('nothing set gives a loopback server with data beside the code', () => {
+test('the defaults give a loopback server with its data beside the code', () => {
   expect(readSettings({}, root)).toEqual({
     port: 8080,
     host: '127.0.0.1',
@@ -19,7 +19,7 @@ test('nothing set gives a loopback server with data beside the code', () => {
   });
 });
 
-test('the owner of an own database is the application unless told otherwise', () => {
+test('an external database is owned by the application role unless DATABASE_OWNER_URL is set', () => {
   const settings = readSettings({ DATABASE_URL: 'postgres://a:b@host/db' }, root);
   expect(settings.ownerUrl).toBe('postgres://a:b@host/db');
 });
@@ -36,7 +36,7 @@ test.each([
   [{ REDIS_URL: 'localhost:6379' }, /^REDIS_URL must be a URL/],
   [{ PUBLIC_URL: 'example.org' }, /^PUBLIC_URL must be a URL/],
   [{ TOLLGATE_SECRET: 'x'.repeat(31) }, /^TOLLGATE_SECRET has 31 characters/],
-])('%j is refused by name', (environment, message) => {
+])('%j is rejected by name', (environment, message) => {
   expect(() => readSettings(environment, root)).toThrow(message);
 });
 
@@ -46,7 +46,7 @@ test('a password in a bad URL is not repeated', () => {
   );
 });
 
-test('the address shown can be typed', () => {
+test('the address shown can be opened in a browser', () => {
   expect(localUrl('0.0.0.0', 80)).toBe('http://127.0.0.1:80');
   expect(localUrl('::1', 80)).toBe('http://[::1]:80');
 });

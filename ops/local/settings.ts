@@ -4,21 +4,21 @@ import { SettingsFailure } from '../embedded/start-failure.ts';
 export type SupervisorSettings = {
   port: number;
   host: string;
-  /** Absolute. */
+  /** Absolute path. */
   dataDir: string;
   /** Absolute path of the catalog file. */
   configFile: string;
   publicUrl: string;
-  /** Given: the embedded Postgres is not used. */
+  /** When set, the embedded Postgres is not used. */
   databaseUrl: string | undefined;
   ownerUrl: string | undefined;
-  /** Given: the embedded Redis is not used. */
+  /** When set, the embedded Redis is not used. */
   redisUrl: string | undefined;
   adminToken: string | undefined;
   secret: string | undefined;
-  /** Time API and worker get to end by themselves: what they give their calls and jobs, and a margin. */
+  /** Time that API and worker get to exit: what they give their calls and jobs, plus a margin. */
   drainMs: number;
-  /** Bytes that the files of one log take together. */
+  /** Maximum size of all files of one log together. */
   logBytesMax: number;
 };
 
@@ -27,7 +27,7 @@ const DRAIN_MARGIN_MS = 5_000;
 const LOG_MEGABYTES_MIN = 5;
 const SECRET_CHARACTERS_MIN = 32;
 
-/** Reads and checks the settings of a local start. Throws SettingsFailure with one line that names the bad setting. */
+/** Reads and validates the settings of a local start. Throws SettingsFailure with one line that names the wrong setting. */
 export function readSettings(environment: NodeJS.ProcessEnv, root: string): SupervisorSettings {
   const host = read(environment, 'HOST') ?? '127.0.0.1';
   const port = readPort(environment);
@@ -48,7 +48,7 @@ export function readSettings(environment: NodeJS.ProcessEnv, root: string): Supe
   };
 }
 
-/** The address to type on this machine for a server that listens on `host`. */
+/** Returns the address for reaching a server that listens on `host` from this machine. */
 export function localUrl(host: string, port: number): string {
   const everywhere = host === '0.0.0.0' || host === '::';
   const name = everywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
@@ -103,7 +103,7 @@ function readUrl(
   if (text === undefined) {
     return undefined;
   }
-  // The value is not repeated: it may hold a password.
+  // The value is not repeated: it may contain a password.
   if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
     throw new SettingsFailure(`${name} must be a URL that starts with ${protocols[0]}//`);
   }

@@ -8,22 +8,22 @@ import type { ServiceWatch } from './service-watch.ts';
 import type { Services } from './services.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Everything a start has begun so far, to be ended in order. */
+/** Everything a start has started so far, to be stopped in order. */
 export type Running = Services & {
   lock?: InstanceLock;
   logRotation?: LogRotation;
   application?: Application;
   serviceWatch?: ServiceWatch;
   stopWatching?: () => void;
-  /** Time the application gets to drain, in ms. */
+  /** How long the application may drain, in ms. */
   drainMs?: number;
 };
 
 const DRAIN_DEFAULT_MS = 30_000;
 
 /**
- * Ends what runs: the application drains first (within its time), then Redis, then Postgres, then the lock goes.
- * False when a part could not be stopped; the others are stopped all the same. Does not throw.
+ * Stops everything: the application drains first (within its time), then Redis stops, then Postgres, then the lock is released.
+ * Resolves with false when a part could not be stopped; the others are stopped all the same. Never throws.
  */
 export async function shutDown(running: Running, terminal: Terminal): Promise<boolean> {
   const { application, lock } = running;
@@ -31,7 +31,7 @@ export async function shutDown(running: Running, terminal: Terminal): Promise<bo
   await running.serviceWatch?.end();
   const { redis, postgres } = running;
   if (application !== undefined || redis !== undefined || postgres !== undefined) {
-    // The empty line also ends the one on which the terminal shows ^C.
+    // The empty line also terminates the line on which the terminal shows ^C.
     terminal.print('', `  ${terminal.dim('Stopping')}`);
   }
   let clean = true;
@@ -72,7 +72,7 @@ export async function shutDown(running: Running, terminal: Terminal): Promise<bo
   return clean;
 }
 
-/** Ends what runs without waiting: for the second Ctrl-C. The servers finish on their own, in milliseconds. */
+/** Stops everything without waiting: for the second Ctrl-C. The servers exit on their own, within milliseconds. */
 export function endAtOnce(running: Running): void {
   running.application?.kill();
   if (running.redis !== undefined) {
@@ -89,6 +89,6 @@ function attempt(work: () => void): void {
   try {
     work();
   } catch {
-    // The next start recognises a stale lock.
+    // The next start recognizes a stale lock.
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const QUIET_MS = 200;
 
-/** Calls `onChange` with a changed file once the sources have been quiet for a moment. Returns the function that ends it. */
+/** Calls `onChange` with a changed file once the sources have not changed for a moment. Returns a function that stops this. */
 export function watchSources(
   root: string,
   folders: readonly string[],

@@ -1,24 +1,24 @@
 export type StopRequest = {
   /** Resolves with the reason of the first request. */
   requested: Promise<string>;
-  /** Set once a stop was asked for. */
+  /** Returns the reason once a stop was requested. */
   reason: () => string | undefined;
-  /** Throws Stopped when a stop was asked for: to be called between steps. */
+  /** Throws Stopped when a stop was requested. Called between steps. */
   check: () => void;
   request: (reason: string) => void;
   dispose: () => void;
 };
 
-/** A stop was asked for while still starting. */
+/** Thrown when a stop was requested during the start. */
 export class Stopped extends Error {}
 
-/** npm repeats to its child the Ctrl-C that the terminal has already sent to both. */
+/** npm forwards to its child the Ctrl-C that the terminal has already sent to both. */
 const SAME_KEY_PRESS_MS = 700;
 const PARENT_CHECK_MS = 250;
 
 /**
- * Turns Ctrl-C, kill, a closed terminal and the death of the npm that started us into one request.
- * A second Ctrl-C or kill calls `onImpatience`.
+ * Combines Ctrl-C, kill, a closed terminal and the death of the npm that started us into one request. Calls `onImpatience` on a
+ * second Ctrl-C or kill.
  */
 export function listenForStop(onImpatience: () => void, watchParent: boolean): StopRequest {
   let reason: string | undefined;
@@ -48,7 +48,7 @@ export function listenForStop(onImpatience: () => void, watchParent: boolean): S
   const parent = process.ppid;
   const timer = setInterval(() => {
     if (watchParent && process.ppid !== parent) {
-      request('the npm that started this is gone');
+      request('the npm process that started this has exited');
     }
   }, PARENT_CHECK_MS);
   timer.unref();

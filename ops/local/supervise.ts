@@ -33,7 +33,7 @@ export type SupervisorOptions = {
   mode: 'start' | 'dev';
   programs: Programs;
   terminal: Terminal;
-  /** When the command began, in ms since the epoch: for "ready in … s". */
+  /** When the command started, in ms since the epoch: for "ready in … s". */
   startedAtMs: number;
 };
 
@@ -46,9 +46,9 @@ const EXIT_BAD_SETTINGS = 2;
 const EXIT_IMPATIENT = 130;
 
 /**
- * Runs Tollgate on this machine until it is asked to stop: services, migration, API and worker. Returns the exit code
- * after everything has ended in order: the application drains first, then Redis, then Postgres. A second Ctrl-C
- * ends the process at once.
+ * Runs Tollgate on this machine until it is asked to stop: services, migration, API and worker. Returns the exit code after
+ * everything has stopped in order: the application drains first, then Redis stops, then Postgres. A second Ctrl-C ends the
+ * process at once.
  */
 export async function supervise(given: SupervisorOptions): Promise<number> {
   const { terminal, environment } = given;
@@ -70,7 +70,7 @@ export async function supervise(given: SupervisorOptions): Promise<number> {
       throw failure;
     }
   } catch (error) {
-    // A Ctrl-C also reaches what we were just running; its failure is then no news.
+    // A Ctrl-C also reaches whatever we were just running; its failure is then expected.
     if (!(error instanceof Stopped) && stop.reason() === undefined) {
       code =
         error instanceof SettingsFailure || error instanceof SecretFileError
@@ -91,7 +91,7 @@ async function start(running: Running, options: SupervisorOptions, stop: StopReq
   const models = readCatalog(settings.configFile);
   prepareDataFolder(settings.dataDir);
   const lock = await acquireInstanceLock(settings.dataDir, {
-    onWait: () => terminal.print(`  ${terminal.dim('… waiting for the instance before to stop')}`),
+    onWait: () => terminal.print(`  ${terminal.dim('… waiting for the previous instance to stop')}`),
   });
   running.lock = lock;
   running.logRotation = rotateLogs(
@@ -100,7 +100,7 @@ async function start(running: Running, options: SupervisorOptions, stop: StopReq
   );
   running.drainMs = settings.drainMs;
   if (lock.recovered) {
-    terminal.print(`  ${terminal.dim('· the run before ended without warning; recovering')}`);
+    terminal.print(`  ${terminal.dim('· the previous run ended unexpectedly; recovering')}`);
   }
   await checkPort(settings);
   const secret = settings.secret ?? readOrCreateSecret(settings.dataDir);
@@ -148,7 +148,7 @@ async function prepareDatabase(
     step.update('migrating');
     const migrated = await runTask(options.programs.migrate, {
       ...shared,
-      label: 'The migration of the database',
+      label: 'The database migration',
       timeoutMs: MIGRATE_TIMEOUT_MS,
     });
     if (running.postgres !== undefined) {
@@ -165,7 +165,7 @@ async function prepareDatabase(
   }
 }
 
-/** A first start applies a dozen steps: their names are for the log. */
+/** Summarizes the migrations: a first start applies a dozen of them, whose names belong in the log. */
 function summarizeMigration(line: string): string {
   const names = /^applied: (.+)$/.exec(line)?.[1]?.split(', ');
   if (names === undefined) {
@@ -188,16 +188,18 @@ async function checkPort(settings: SupervisorSettings): Promise<void> {
   const problem = await tryListen(host, port);
   if (problem === 'EADDRINUSE') {
     throw new StartFailure(
-      `Port ${port} is taken by another program. Stop that program, or start with PORT=${port === 65_535 ? port - 1 : port + 1} npm start`,
+      `Port ${port} is in use by another program. Stop that program, or start with PORT=${port === 65_535 ? port - 1 : port + 1} npm start`,
     );
   }
   if (problem === 'EACCES') {
     throw new SettingsFailure(
-      `Port ${port} needs more rights than this account has. Set PORT to 1024 or above.`,
+      `Port ${port} needs more privileges than this account has. Set PORT to 1024 or above.`,
     );
   }
   if (problem !== undefined) {
-    throw new SettingsFailure(`HOST ${host} is no address of this machine (${problem}). Set HOST=127.0.0.1.`);
+    throw new SettingsFailure(
+      `HOST ${host} is not an address of this machine (${problem}). Set HOST=127.0.0.1.`,
+    );
   }
 }
 
@@ -216,7 +218,7 @@ function greet(
         folder: environment.INIT_CWD ?? root,
         dataDir,
         models,
-        // a file of an earlier embedded database opens no account of another one
+        // a file of an earlier embedded database opens no account of another database
         hasOwnerKey: running.postgres !== undefined && readOptional(join(dataDir, 'owner.key')) !== undefined,
         hasTokenFile: settings.adminToken === undefined,
         startedInMs: Date.now() - startedAtMs,
@@ -239,7 +241,7 @@ function watchAndRestart(running: Running, options: SupervisorOptions): void {
   });
 }
 
-/** A console that does not build stays as it was, and says why. */
+/** Rebuilds the console. If that fails, the previous build stays, and the reason is shown. */
 async function rebuildConsole({ root, terminal }: SupervisorOptions): Promise<void> {
   const builder = join(root, 'ops', 'build-console.mjs');
   const result = await runCommand(process.execPath, [builder], { timeoutMs: BUILD_TIMEOUT_MS });

@@ -2,10 +2,10 @@ import { productPrograms } from './programs.ts';
 import { supervise } from './supervise.ts';
 import { createTerminal } from './terminal.ts';
 
-/** Entry of `npm start` and `npm run dev`; the only reader of the process environment here. Returns the exit code. */
+/** Entry point of `npm start` and `npm run dev`, and the only reader of the process environment here. Returns the exit code. */
 export async function main(root: string, mode: 'start' | 'dev', startedAtMs: number): Promise<number> {
   const environment = process.env;
-  // A terminal that was closed must not keep us from stopping everything in order.
+  // A closed terminal must not keep us from stopping everything in order.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', () => undefined);
   }

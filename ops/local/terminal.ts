@@ -1,5 +1,5 @@
 export type Step = {
-  /** Says what the step is doing now. */
+  /** Shows what the step is currently doing. */
   update: (text: string) => void;
   done: (text: string) => void;
   fail: () => void;
@@ -7,13 +7,13 @@ export type Step = {
 
 export type Terminal = {
   step: (label: string) => Step;
-  /** Permanent lines, as they are. */
+  /** Prints permanent lines unchanged. */
   print: (...lines: string[]) => void;
   warn: (text: string) => void;
   failure: (text: string) => void;
   dim: (text: string) => string;
   bold: (text: string) => string;
-  /** Removes what moves; the last call. */
+  /** Removes animated lines; must be the last call. */
   close: () => void;
 };
 
@@ -28,8 +28,8 @@ const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const FRAME_MS = 100;
 
 /**
- * Progress for people: one line per step. On a terminal the running steps move at the bottom; elsewhere (a file, a
- * pipe) each change is one plain line. `color` adds colours.
+ * Shows progress for people, one line per step. On a terminal the running steps are animated at the bottom; elsewhere (a file, a
+ * pipe) each change is one plain line. `color` enables colors.
  */
 export function createTerminal(stream: TerminalStream, color: boolean): Terminal {
   const interactive = stream.isTTY === true;

@@ -4,24 +4,24 @@ import { ADMIN_TOKEN_FILE } from './data-folder.ts';
 import type { Terminal } from './terminal.ts';
 
 export type Welcome = {
-  /** Address to call, no trailing slash. */
+  /** Address to call, without a trailing slash. */
   url: string;
-  /** Folder the person typed the command in: paths are shown from there. */
+  /** Folder in which the command was run; paths are shown relative to it. */
   folder: string;
   dataDir: string;
   models: readonly CatalogModel[];
-  /** True when the first start made an account with a key. */
+  /** Whether the first start created an account with a key. */
   hasOwnerKey: boolean;
-  /** True when the operator token is the one in the data folder, false when it was given. */
+  /** Whether the operator token is the one in the data folder; false when it was given. */
   hasTokenFile: boolean;
   startedInMs: number;
 };
 
 const JSON_HEADER = `-H 'content-type: application/json'`;
-/** Shows the answer and keeps the id, with tools that every system has. */
+/** Prints the response and keeps the id, using tools that every system has. */
 const TAKE_TASK_ID = `| tee /dev/stderr | sed -E 's/.*"task_id" *: *"([^"]+)".*/\\1/'`;
 
-/** Lines printed once everything is ready: where it is, where the keys are, and calls to paste. */
+/** Returns the lines printed once everything is ready: the address, where the keys are, and calls to paste. */
 export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' | 'dim'>): string[] {
   const { url, startedInMs } = welcome;
   const path = (name: string) => shortPath(welcome, name);
@@ -47,13 +47,15 @@ export function welcomeLines(welcome: Welcome, terminal: Pick<Terminal, 'bold' |
   ];
 }
 
-/** An own database gets no account by itself: what is in it is nobody's business but its owner's. */
+/**
+ * Returns how to open an account: an external database does not get one automatically, because its contents belong to its owner.
+ */
 function openAccount(welcome: Welcome, terminal: Pick<Terminal, 'dim'>): string[] {
   const token = welcome.hasTokenFile ? `$(cat ${shortPath(welcome, ADMIN_TOKEN_FILE)})` : '$ADMIN_TOKEN';
   const body = JSON.stringify({ name: 'default', credits: '10.00' });
   return [
     '',
-    `  ${terminal.dim('# an account with its owner key, which is shown this once')}`,
+    `  ${terminal.dim('# an account with its owner key, which is shown only once')}`,
     `  curl -s ${welcome.url}/admin/v1/accounts -H "Authorization: Bearer ${token}" ${JSON_HEADER} -d '${body}'; echo`,
   ];
 }
@@ -74,21 +76,21 @@ function exampleCalls(welcome: Welcome, terminal: Pick<Terminal, 'dim'>): string
   const size = { width: 1280, height: 720 };
   const video = { model_name: 'video-fast', ...size, seed: -1, steps: 10, prompt: 'waves at night' };
   return [
-    ...comment('chat, in the dialect of OpenAI'),
+    ...comment('chat, in the OpenAI dialect'),
     `  ${post('/api/v1/chat/completions', { model: model('chat'), messages })}; echo`,
-    ...comment('messages, in the dialect of Anthropic'),
+    ...comment('messages, in the Anthropic dialect'),
     `  ${post('/vendorx/v1/messages', { model: model('messages'), max_tokens: 200, messages })}; echo`,
-    ...comment('an image, a video: each answers at once with a task id'),
+    ...comment('an image, a video: each returns a task id immediately'),
     submit('/v3/async/image-turbo', image),
     submit('/v3/async/video-fast', video),
-    ...comment('the result of the task submitted last, waiting up to 30 s for it'),
+    ...comment('the result of the last task, waiting up to 30 s for it'),
     `${get('/v3/async/task-result?task_id=$TASK_ID')} -H 'prefer: wait=30'; echo`,
-    ...comment('the credits left'),
+    ...comment('the remaining credits'),
     `${get('/api/v1/credits')}; echo`,
   ];
 }
 
-/** Relative where that is shorter; works when pasted into the shell that typed the command. */
+/** Returns a relative path if that is shorter. It works when pasted into the shell in which the command was run. */
 function shortPath(welcome: Welcome, name: string): string {
   const absolute = `${welcome.dataDir}/${name}`;
   const fromFolder = relative(welcome.folder, absolute);

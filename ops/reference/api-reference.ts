@@ -31,26 +31,26 @@ const OPERATOR_HEAD = `# Operator API
 
 \`npm run generate\` writes this page from the routes. Everything below \`/admin/v1\` takes \`Authorization: Bearer <operator token>\`
 (\`ADMIN_TOKEN\`, or a personal one from \`ADMIN_TOKENS\`), never a customer's key. The [command line](cli.md) uses it; \`/docs\` of a running service
-shows every member. Answers are \`{"data": …, "request_id"}\`; lists take \`cursor\` and \`limit\` and \`Link\` to the next page; errors are the
-[common ones](errors.md). Each POST takes an \`Idempotency-Key\`. Every change is recorded in the audit log under the token's name.
+shows every field. Responses are \`{"data": …, "request_id"}\`; lists take \`cursor\` and \`limit\`, and return a \`Link\` to the next page; errors are
+the [common ones](errors.md). Every POST takes an \`Idempotency-Key\`. Every change is recorded in the audit log under the token's name.
 
 `;
 
 const HEADERS_HEAD = `# Headers
 
-\`npm run generate\` writes this page from the routes. It lists the headers with a meaning beyond plain HTTP. Names are not case-sensitive.
+\`npm run generate\` writes this page from the routes. It lists the headers whose meaning goes beyond plain HTTP. Names are not case-sensitive.
 
 ## In requests
 
 | Header | Where | |
 |---|---|---|
 | \`Authorization\` | everywhere | \`Bearer\` and the key or the operator token |
-| \`x-api-key\` | everywhere a key is taken | the key, as Anthropic's SDKs send it |
-| \`x-stainless-retry-count\` | calls | how often an SDK has tried before: a retry joins the call that its client left |
+| \`x-api-key\` | everywhere a key is accepted | the key, as Anthropic's SDKs send it |
+| \`x-stainless-retry-count\` | calls | how often an SDK has already retried: a retry joins the call that its client abandoned |
 | \`traceparent\` | everywhere | W3C trace context; the spans of the request become its children |
 `;
 
-/** The operators' half of the API as a page of the docs. */
+/** Returns the operator API as a page of the docs. */
 export function operatorReference(): string {
   const document = documentOf() as unknown as Document;
   const rows = operationsOf(document)
@@ -63,7 +63,7 @@ export function operatorReference(): string {
   return `${OPERATOR_HEAD}${markdownTable(['Operation', '', 'Takes'], rows)}\n`;
 }
 
-/** Every header that means something as a page of the docs. */
+/** Returns every header with a meaning of its own as a page of the docs. */
 export function headersReference(): string {
   const document = documentOf() as unknown as Document;
   const operations = operationsOf(document).map(({ operation }) => operation);
@@ -95,7 +95,7 @@ function operationsOf({ paths }: Document): { path: string; method: string; oper
   );
 }
 
-/** Members of query and body by name, those required in bold. */
+/** Returns the members of query and body by name, required ones in bold. */
 function membersOf({ parameters, requestBody }: Operation, { components }: Document): string {
   const queried = parameters
     .filter((parameter) => parameter.in === 'query')

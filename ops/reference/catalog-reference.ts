@@ -15,10 +15,10 @@ import { schemaTable } from './schema-table.ts';
 
 const HEAD = `# tollgate.yaml
 
-\`npm run generate\` writes this page from the schemas that check the file. An unknown setting is a mistake. A file with a mistake is
-refused with one line: at the start of every process with exit code 2, at a reload without effect; \`tollgate catalog check FILE\` says the
-same line before a deploy. \`\${NAME}\` and \`\${NAME:-default}\` come from the environment of the process; inside \`{ … }\` such a value must
-be quoted, or it is not YAML. Prices are quoted decimals of USD with up to 12 decimals.
+\`npm run generate\` writes this page from the schemas that validate the file. Unknown settings are errors. An invalid file is rejected with
+one line: a starting process exits with code 2, a reload has no effect. \`tollgate catalog check FILE\` reports the same line before a
+deployment. \`\${NAME}\` and \`\${NAME:-default}\` are taken from the environment of the process; inside \`{ … }\` such a value must be quoted
+to be valid YAML. Prices are quoted decimals in USD with up to 12 decimal places.
 
 \`\`\`yaml
 providers:
@@ -38,8 +38,12 @@ const ENGINES: readonly (readonly [kind: string, schema: z.ZodType, what: string
   ['sdcpp', sdCppSettings, '`sd-server` of stable-diffusion.cpp.'],
   ['openai', openAiSettings, "A server that speaks OpenAI's Images or Videos API."],
   ['novita', novitaSettings, "Novita's asynchronous API, or another Tollgate."],
-  ['fal', falSettings, 'The queue of fal.ai.'],
-  ['http', httpSettings, 'Any service that takes an order and answers with a file, or is asked how it is.'],
+  ['fal', falSettings, "fal.ai's queue."],
+  [
+    'http',
+    httpSettings,
+    'Any service that takes an order and responds with a file, or can be polled for its state.',
+  ],
 ];
 
 /** Settings that mean the same for every kind behind HTTP. */
@@ -54,7 +58,7 @@ const SHARED = [
   'private_downloads',
 ];
 
-/** Every setting of tollgate.yaml as a page of the docs. */
+/** Returns every setting of tollgate.yaml as a page of the docs. */
 export function catalogReference(): string {
   const sections: [title: string, text: string][] = [
     ['`models`', schemaTable(modelEntry, ['routes'])],
@@ -68,8 +72,9 @@ export function catalogReference(): string {
     ]),
     [
       '`engines`',
-      `\`kind: builtin\` draws by itself, offline, and takes \`id\`, \`kind\` and \`slots\`: runs at once per worker host, 1 to 1,000, or \`auto\`, one
-per GPU. Default 2; the kinds below have 1, \`novita\`, \`fal\` and \`http\` 20. What the settings are for: [adding an engine](../adding-an-engine.md). Every kind behind HTTP takes these, too:
+      `\`kind: builtin\` renders by itself, offline, and takes \`id\`, \`kind\` and \`slots\`: concurrent runs per worker host, 1 to 1,000, or \`auto\` for
+one per GPU. The default is 2; for the kinds below it is 1, and 20 for \`novita\`, \`fal\` and \`http\`. [Adding an engine](../adding-an-engine.md)
+explains the settings. Every kind behind HTTP also takes these:
 
 ${schemaTable(z.object(upstreamFields), ['id', 'kind', 'slots', 'gpu_memory', 'base_url', 'api_key'])}`,
     ],

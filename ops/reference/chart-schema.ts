@@ -5,7 +5,7 @@ import { OTHER_SETTINGS } from './settings-reference.ts';
 
 export const CHART_SCHEMA_FILE = new URL('../helm/tollgate/values.schema.json', import.meta.url);
 
-/** What the chart or its image sets by itself, and what only `npm start`, the migration and the command line read. */
+/** Settings that the chart or its image sets by itself, or that only `npm start`, the migration and the command line read. */
 const NOT_OF_VALUES = new Set([
   'PORT',
   'HOST',
@@ -27,7 +27,7 @@ const NOT_OF_VALUES = new Set([
   ...SECRETS,
 ]);
 
-/** Names that `settings` of the chart may have: what is no secret and differs between installations. */
+/** Returns the names that `settings` of the chart may contain: settings that are not secret and differ between installations. */
 export function chartSettings(): string[] {
   const all = [...Object.keys(SETTINGS.shape), ...OTHER_SETTINGS.map(([name]) => name)];
   return all.filter((name) => !NOT_OF_VALUES.has(name));
@@ -37,7 +37,7 @@ interface ChartSchema {
   readonly properties: { readonly settings: { properties: Record<string, { type: 'string' }> } };
 }
 
-/** The schema of the chart's values, with the settings of this build: helm refuses a name that is misspelt, and a secret. */
+/** Returns the schema of the chart's values, with the settings of this build: helm rejects a misspelled name, and a secret. */
 export function chartSchema(): string {
   const schema = JSON.parse(readFileSync(CHART_SCHEMA_FILE, 'utf8')) as ChartSchema;
   schema.properties.settings.properties = Object.fromEntries(

@@ -8,14 +8,14 @@ const HEAD = `# The command line
 in a container or on a host: [install](../install.md#reach-the-operator-api). It uses the operator API at \`TOLLGATE_URL\` (default
 \`http://localhost:8080\`) with the token in \`ADMIN_TOKEN\`, or in the file \`admin.token\` of \`DATA_DIR\`.
 
-\`--json\` prints JSON for scripts. Exit codes: 0 done, 1 refused, or an invariant is violated, 2 wrong usage. Put \`--\` before a negative amount:
+\`--json\` prints JSON for scripts. Exit codes: 0 done, 1 rejected, or an invariant is violated, 2 wrong usage. Put \`--\` before a negative amount:
 \`tollgate adjust -d Fee acc_… -- -2.50\`.
 
 | command | what it does | options |
 |---|---|---|
 `;
 
-/** Every command of `tollgate` as a page of the docs. */
+/** Returns every command of `tollgate` as a page of the docs. */
 export function cliReference(): string {
   // nothing is run: the commands are only read
   const program = createProgram(undefined as unknown as CliSurroundings);

@@ -31,10 +31,10 @@ import { registerStateGauges } from '../../src/telemetry/state-gauges.ts';
 import { createJobMetrics } from '../../workers/job-metrics.ts';
 import { markdownTable } from './schema-table.ts';
 
-/** Stands in for what metrics are read from: they are described, never read. */
+/** Stands in for the sources of the metrics: they are described, never read. */
 const nothing = new Proxy({}, { get: () => undefined }) as never;
 
-/** Who has which metrics: their code makes them, so that none is forgotten. */
+/** Which processes have which metrics. The metrics are created by their own code, so that none is missing. */
 const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => void])[] = [
   [
     'HTTP',
@@ -97,21 +97,21 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
 
 const HEAD = `# Metrics
 
-\`npm run generate\` writes this page from the metrics themselves. Every process has \`/metrics\` in Prometheus' form, the API on its port, a
-worker on \`WORKER_PORT\`: open to private networks, from elsewhere with the operator token. Names end in their unit. No label names a key,
-an account or an address, so their number is bounded by routes, models, providers and pools. Where several API processes share a port, one
-scrape gets what all of them say, each line with the label \`process\` (1, 2, …), as if they were several hosts: nothing is summed, so
-that a process which starts again is no new beginning of the others' counters. A process that does not answer within a second is left out. Beside these there are Node's own
-\`process_*\` and \`nodejs_*\`. What to watch: [watching](../watching.md); the rules: \`ops/prometheus/alerts.yaml\`; a dashboard:
-\`ops/grafana/tollgate.json\`.
+\`npm run generate\` writes this page from the metrics themselves. Every process serves \`/metrics\` in Prometheus format, the API on its port, a
+worker on \`WORKER_PORT\`: open to private networks, elsewhere with the operator token. Names end in their unit. No label contains a key, an
+account or an address, so the number of series is bounded by routes, models, providers and pools. Where several API processes share a port,
+one scrape returns the metrics of all of them, each line with the label \`process\` (1, 2, …), as if they were several hosts. Nothing is summed,
+so a restarted process does not reset the counters of the others. A process that does not respond within a second is left out. In addition
+there are Node's own \`process_*\` and \`nodejs_*\`. What to watch: [watching](../watching.md); the rules: \`ops/prometheus/alerts.yaml\`; a
+dashboard: \`ops/grafana/tollgate.json\`.
 `;
 
-/** The names of all metrics of ours. */
+/** Returns the names of all our metrics. */
 export function metricNames(): string[] {
   return GROUPS.flatMap(([, add]) => described(add).map(({ name }) => name));
 }
 
-/** Every metric as a page of the docs. */
+/** Returns every metric as a page of the docs. */
 export function metricsReference(): string {
   const sections = GROUPS.map(([title, add]) => {
     const rows = described(add).map(({ name, type, labels, help }) => [

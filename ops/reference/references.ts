@@ -8,7 +8,7 @@ import { settingsReference } from './settings-reference.ts';
 import { tasksReference } from './tasks-reference.ts';
 import { webhooksReference } from './webhooks-reference.ts';
 
-/** The pages of `docs/reference/` and what each has to say. */
+/** The pages of `docs/reference/` and what generates them. */
 export const REFERENCES: readonly (readonly [file: string, text: () => string])[] = [
   ['settings.md', settingsReference],
   ['tollgate-yaml.md', catalogReference],

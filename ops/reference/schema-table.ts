@@ -6,7 +6,7 @@ interface JsonNode {
   readonly enum?: readonly unknown[];
   readonly default?: unknown;
   readonly description?: string;
-  /** In words, where the schema's own constraints do not say it. */
+  /** Allowed values in words, if the schema's constraints do not express them. */
   readonly allowed?: string;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -14,35 +14,35 @@ interface JsonNode {
   readonly required?: readonly string[];
   readonly items?: JsonNode;
   readonly anyOf?: readonly JsonNode[];
-  /** Of a record: what each entry is. */
+  /** Schema of the entries of a record. */
   readonly additionalProperties?: JsonNode | boolean;
 }
 
 /** One setting of a schema. */
 export interface SchemaRow {
-  /** From the top of the schema, e.g. `limits.concurrency`. */
+  /** Path from the top of the schema, e.g. `limits.concurrency`. */
   readonly path: string;
-  /** What it may be, in words; empty where its type says nothing beyond text. */
+  /** Allowed values in words; empty for plain text. */
   readonly allowed: string;
-  /** In code font; `required`, or empty where leaving it out means what the description says. */
+  /** Default in code font; `required`, or empty if omitting it means what the description says. */
   readonly fallback: string;
   readonly description: string;
 }
 
-/** The settings of a schema as they are written, members of objects and of lists of objects after their own. */
+/** Returns the settings of a schema in their order; members of objects and of lists of objects follow their parent. */
 export function schemaRows(schema: z.ZodType): SchemaRow[] {
   const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonNode;
   return membersOf(json, '');
 }
 
-/** A table of Markdown; cells are escaped. */
+/** Formats a Markdown table; cells are escaped. */
 export function markdownTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
   return [line(heads), `|${heads.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
 }
 
-/** The settings of a schema as a table; `without` leaves some out, with their members. */
+/** Formats the settings of a schema as a table; `without` omits some, with their members. */
 export function schemaTable(schema: z.ZodType, without: readonly string[] = []): string {
   const rows = schemaRows(schema).filter(({ path }) => !without.includes(path.split('.')[0] ?? ''));
   return markdownTable(

@@ -2,14 +2,14 @@ import { API_DESCRIPTION } from '../../src/api-description.ts';
 import { RETRY_SCHEDULE_MS } from '../../src/webhooks/retry-schedule.ts';
 import { markdownTable } from './schema-table.ts';
 
-/** How long after the try before each later try is made, e.g. `2 min`. */
+/** Returns the pauses before each retry, e.g. `2 min`. */
 export function retryPauses(): string[] {
   return RETRY_SCHEDULE_MS.slice(1).map((ms) =>
     ms < 60_000 ? `${ms / 1_000} s` : ms < 3_600_000 ? `${ms / 60_000} min` : `${ms / 3_600_000} h`,
   );
 }
 
-/** The events that customers' endpoints get as a page of the docs. */
+/** Returns the events that customers' endpoints receive as a page of the docs. */
 export function webhooksReference(): string {
   const events = Object.entries(API_DESCRIPTION.events).map(
     ([type, { summary, description, payload, headers }]) => `## \`${type}\`
@@ -25,8 +25,8 @@ ${markdownTable(
   );
   return `# Webhook events
 
-\`npm run generate\` writes this page from the code; \`openapi.json\` has the same under \`x-webhooks\`. How to check a signature and what to
-answer: [webhooks](../webhooks.md). ${RETRY_SCHEDULE_MS.length} tries in all: at once, then after ${retryPauses().join(', ')}, each with up to a fifth on top.
+\`npm run generate\` writes this page from the code; \`openapi.json\` contains the same under \`x-webhooks\`. How to verify a signature and what to
+respond: [webhooks](../webhooks.md). There are ${RETRY_SCHEDULE_MS.length} tries in total: at once, then after ${retryPauses().join(', ')}, each delayed by up to a fifth more.
 
 ${events.join('\n')}`;
 }

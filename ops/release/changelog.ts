@@ -1,12 +1,12 @@
 import { ReleaseRefused } from './release-refused.ts';
 
-/** What a release is called and what is known of it. */
+/** Facts about a release. */
 export interface ReleaseFacts {
   /** X.Y.Z */
   readonly version: string;
   /** YYYY-MM-DD, UTC. */
   readonly date: string;
-  /** The version before it; null: there is none. */
+  /** The previous version; null if there is none. */
   readonly previous: string | null;
   /** Whether migrations or database functions changed since. */
   readonly migrates: boolean;
@@ -15,9 +15,9 @@ export interface ReleaseFacts {
 const UNRELEASED = 'Unreleased';
 
 /**
- * The changelog with the section "Unreleased" under the release's version and date, and an empty one before it. Its second line must
- * say what is true of the migrations and to which release one may go back; that of the first release is written here. Throws
- * ReleaseRefused.
+ * Moves the section "Unreleased" of the changelog under the version and date of the release, and adds an empty one before it. The
+ * second line of the section must say truthfully whether there are migrations, and to which release one may go back; for the
+ * first release it is written here. Throws ReleaseRefused.
  */
 export function moveUnreleased(changelog: string, facts: ReleaseFacts): string {
   const { version, date, previous, migrates } = facts;
@@ -38,12 +38,12 @@ export function moveUnreleased(changelog: string, facts: ReleaseFacts): string {
   return changelog.slice(0, section.start) + text + (after === '' ? '' : `\n${after}`);
 }
 
-/** The section of a version, without its heading, for whoever reads about the release elsewhere. Throws ReleaseRefused. */
+/** Returns the section of a version without its heading, for readers of the release elsewhere. Throws ReleaseRefused. */
 export function notesOf(changelog: string, version: string): string {
   return `${sectionOf(changelog, version).text.trim()}\n`;
 }
 
-/** The newest version that has a section; null: none was released. */
+/** Returns the newest version that has a section; null if nothing was released. */
 export function newestVersion(changelog: string): string | null {
   return /^## (\d+\.\d+\.\d+)\b/m.exec(changelog)?.[1] ?? null;
 }
@@ -52,7 +52,7 @@ function lineOf(migrates: boolean, back: string): string {
   return `Migrations: ${migrates ? 'yes' : 'no'}. May go back: ${back}.`;
 }
 
-/** What is wrong with the line; undefined: nothing. */
+/** Returns what is wrong with the line; undefined if nothing is. */
 function refuseLine(line: string, previous: string, migrates: boolean): string | undefined {
   const [, said, back = ''] = /^Migrations: (yes|no)\. May go back: (.+)\.$/.exec(line) ?? [];
   if (said === undefined) {
@@ -67,10 +67,10 @@ function refuseLine(line: string, previous: string, migrates: boolean): string |
 }
 
 interface Section {
-  /** Where its heading begins. */
+  /** Offset of its heading. */
   readonly start: number;
   readonly end: number;
-  /** What stands below the heading. */
+  /** Text below the heading. */
   readonly text: string;
 }
 

@@ -3,7 +3,10 @@ import { makeRelease } from './make-release.ts';
 import { ReleaseRefused } from './release-refused.ts';
 import { Repository } from './repository.ts';
 
-/** `npm run release -- X.Y.Z`: makes and tags a release in this clone. Exit code 2 when it is refused, 1 when git fails. */
+/**
+ * `npm run release -- X.Y.Z`: creates and tags a release in this clone. Exits with code 2 when it is refused, and with 1 when git
+ * fails.
+ */
 const [version = '', ...others] = process.argv.slice(2);
 try {
   if (others.length > 0 || version === '') {

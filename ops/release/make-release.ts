@@ -6,25 +6,27 @@ import type { Repository } from './repository.ts';
 import { commonVersion, compareVersions, VERSIONED_FILES, withVersion } from './versions.ts';
 
 const CHANGELOG = 'CHANGELOG.md';
-/** Steps of the schema and database functions; the rest of the folder is the program that applies them. */
+/** Migrations and database functions; the rest of the folder is the program that applies them. */
 const MIGRATION = /^migrations\/(\d{4}-[^/]+\.ts|functions\/[^/]+\.sql)$/;
 
 /**
- * Makes the release X.Y.Z of what is committed: its version in every file that says one, its section in the changelog, one commit of these,
- * and an annotated tag `vX.Y.Z`, whose name it returns. `date`: YYYY-MM-DD. Nothing leaves the machine. Throws ReleaseRefused before
- * anything is changed, and what git complains of.
+ * Creates release X.Y.Z from what is committed: updates the version in every file that contains it and the section in the
+ * changelog, and makes one commit and an annotated tag `vX.Y.Z`, whose name it returns. `date` is YYYY-MM-DD. Nothing leaves the
+ * machine. Throws ReleaseRefused before anything is changed, and rethrows errors of git.
  */
 export async function makeRelease(repository: Repository, version: string, date: string): Promise<string> {
   if (!/^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}$/.test(version)) {
-    throw new ReleaseRefused(`"${version}" is no version like 1.2.3`);
+    throw new ReleaseRefused(`"${version}" is not a version like 1.2.3`);
   }
   const tag = `v${version}`;
   const unclean = await repository.changedFiles();
   if (unclean.length > 0) {
-    throw new ReleaseRefused(`commit or remove first: ${unclean.slice(0, 5).join(', ')}`);
+    throw new ReleaseRefused(
+      `uncommitted files, commit or remove them first: ${unclean.slice(0, 5).join(', ')}`,
+    );
   }
   if (await repository.hasTag(tag)) {
-    throw new ReleaseRefused(`${tag} is there already`);
+    throw new ReleaseRefused(`${tag} already exists`);
   }
   const files = [CHANGELOG, ...VERSIONED_FILES];
   const entries = await Promise.all(
@@ -49,11 +51,11 @@ export async function makeRelease(repository: Repository, version: string, date:
 }
 
 interface KnownVersions {
-  /** What the files say. */
+  /** The version in the files. */
   readonly present: string;
-  /** The newest tag among the ancestors. */
+  /** The newest release tag among the ancestors. */
   readonly previous: string | null;
-  /** The newest one in the changelog. */
+  /** The newest version in the changelog. */
   readonly told: string | null;
 }
 
@@ -64,7 +66,7 @@ function refuseVersion(version: string, { present, previous, told }: KnownVersio
     );
   }
   if (previous !== null && previous !== present) {
-    throw new ReleaseRefused(`the files say ${present}, but the newest release is ${previous}`);
+    throw new ReleaseRefused(`the files contain version ${present}, but the newest release is ${previous}`);
   }
   const order = compareVersions(version, present);
   if (order < 0 || (order === 0 && previous !== null)) {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { notesOf } from './changelog.ts';
 
 /**
- * `node ops/release/notes.ts vX.Y.Z`: prints the section of the changelog for that tag. Ends with code 1 where there is none, or where
- * package.json says another version. Needs no package, so that a workflow can run it at once.
+ * `node ops/release/notes.ts vX.Y.Z`: prints the section of the changelog for that tag. Exits with code 1 if there is none, or if
+ * package.json has another version. Needs no packages, so a workflow can run it at once.
  */
 const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 const tag = process.argv[2] ?? '';

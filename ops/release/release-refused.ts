@@ -1,4 +1,4 @@
-/** A release that would not be what it says. The message is one line; nothing was changed. */
+/** A release that was refused because it would be inconsistent. The message is one line; nothing was changed. */
 export class ReleaseRefused extends Error {
   override readonly name = 'ReleaseRefused';
 }

@@ -2,7 +2,7 @@ import { runCommand } from '../embedded/run-command.ts';
 
 const GIT_TIMEOUT_MS = 60_000;
 
-/** A clone on this machine, by git's own command. Each method throws an Error with what git complains of. */
+/** A clone on this machine, accessed through the git command. Every method throws an Error with git's message on failure. */
 export class Repository {
   readonly folder: string;
 
@@ -10,12 +10,12 @@ export class Repository {
     this.folder = folder;
   }
 
-  /** Names of files that differ from the last commit or are in none, ignored ones aside. */
+  /** Returns the names of changed and untracked files, except ignored ones. */
   async changedFiles(): Promise<string[]> {
     return linesOf(await this.#git('status', '--porcelain')).map((line) => line.slice(3));
   }
 
-  /** The newest release tag (vX.Y.Z) among the ancestors of the last commit; null: there is none. */
+  /** Returns the newest release tag (vX.Y.Z) among the ancestors of the last commit; null if there is none. */
   async newestRelease(): Promise<string | null> {
     const options = ['--merged', 'HEAD', '--sort=-version:refname', '--list', 'v[0-9]*.[0-9]*.[0-9]*'];
     return linesOf(await this.#git('tag', ...options)).find((tag) => /^v\d+\.\d+\.\d+$/.test(tag)) ?? null;
@@ -25,7 +25,7 @@ export class Repository {
     return (await this.#git('tag', '--list', tag)).trim() !== '';
   }
 
-  /** Names of files below a folder that differ between a commit or tag and the last commit. */
+  /** Returns the names of files below a folder that differ between a commit or tag and the last commit. */
   async filesChangedSince(reference: string, folder: string): Promise<string[]> {
     return linesOf(await this.#git('diff', '--name-only', reference, 'HEAD', '--', folder));
   }
@@ -35,7 +35,7 @@ export class Repository {
     await this.#git('commit', '--quiet', '--message', message);
   }
 
-  /** An annotated tag at the last commit. */
+  /** Creates an annotated tag at the last commit. */
   async tag(name: string, message: string): Promise<void> {
     await this.#git('tag', '--annotate', name, '--message', message);
   }

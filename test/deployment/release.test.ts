@@ -139,9 +139,14 @@ test('the next one has its version in every file, and the notes are its section 
 });
 
 test.each([
-  ['no version', 'v1.2', async () => undefined, '"v1.2" is no version like 1.2.3'],
+  ['no version', 'v1.2', async () => undefined, '"v1.2" is not a version like 1.2.3'],
   ['an older version', '0.0.1', async () => undefined, '0.0.1 is not newer than'],
-  ['a file that is not committed', '9.0.0', () => write('new.ts', ''), 'commit or remove first: new.ts'],
+  [
+    'a file that is not committed',
+    '9.0.0',
+    () => write('new.ts', ''),
+    'uncommitted files, commit or remove them first: new.ts',
+  ],
   [
     'files that do not agree',
     '9.0.0',
@@ -179,6 +184,6 @@ test.each([
   await write('migrations/functions/ledger.sql', 'SELECT 1;\n');
   await commit('A function');
   await expect(makeRelease(repository, '9.0.0', '2026-12-24')).rejects.toThrow(told);
-  await expect(makeRelease(repository, first, '2026-12-24')).rejects.toThrow(`v${first} is there already`);
+  await expect(makeRelease(repository, first, '2026-12-24')).rejects.toThrow(`v${first} already exists`);
   expect(await git('tag')).toBe(`v${first}`);
 });

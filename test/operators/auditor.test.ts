@@ -62,7 +62,7 @@ const period = () => ['--from', day(100), '--to', day(-1)];
 
 /** The command of a row in the guide, the answer to it, and how it is asked here; in the order of the guide. */
 const ANSWERS: readonly [command: string, ask: () => readonly string[], answer: () => RegExp][] = [
-  ['ledger verify', () => [], () => /books are right: 17 invariants hold/],
+  ['ledger verify', () => [], () => /books are correct: 17 invariants hold/],
   ['books deferred', () => ['--at', day(68)], () => /Customer credits +13\.00 USD\nReceivable +0\.00 USD/],
   ['books debts', () => ['--at', day(-1)], () => new RegExp(`${account}.* 2\\.00 .* 2\\.00`)],
   [
@@ -149,7 +149,7 @@ test('who was erased is nowhere but in documents; calls and books are as they we
   expect(rows).toEqual([{ name: 'erased', label: 'erased', gone: true }]);
   const log = await money.query(`SELECT actor, action, detail FROM audit_log WHERE action = 'account.erase'`);
   expect(log.rows).toEqual([{ actor: 'operator', action: 'account.erase', detail: {} }]);
-  expect((await tollgate('ledger', 'verify')).text).toMatch(/books are right/);
+  expect((await tollgate('ledger', 'verify')).text).toMatch(/books are correct/);
   expect((await tollgate('books', 'margin', ...period())).text).toMatch(/12\.00/);
   expect(await tollgate('accounts', 'erase', publicId('account', newUuid()), '--yes')).toMatchObject({
     code: 1,

@@ -157,7 +157,7 @@ describe('tollgate engines check', () => {
     expect(stdout).toMatch(/^comfy with i-comfy: some tests failed$/m);
     expect(stdout).toMatch(/^progress +failed +\d+\.\d\d s +.*out_of_memory/m);
     expect(stdout).toMatch(/^result +skipped/m);
-    expect(stdout).toMatch(/^progress, it said: .*\[key\]/m);
+    expect(stdout).toMatch(/^progress, the upstream said: .*\[key\]/m);
   });
 
   test('a workflow whose nodes are not installed is told before any run of it fails', async () => {
@@ -206,7 +206,7 @@ describe('tollgate engines check', () => {
   });
 
   test.each([
-    [['nosuch'], /has no engine nosuch; it has comfy, sd, oai, novita, fal, drawn, service, own/],
+    [['nosuch'], /has no engine nosuch; it contains comfy, sd, oai, novita, fal, drawn, service, own/],
     [['own'], /engines.own is started by its worker: add --base-url/],
     [['sd', '--model', 'i-oai'], /no model i-oai is routed to sd; routed there: i-sd, i-large/],
     [['sd', '--timeout', 'long'], /--timeout must be a number of seconds, not long/],

@@ -304,7 +304,7 @@ describe('without Redis', () => {
     const startedAt = performance.now();
     const page = await lonely.call('GET', '/admin/queues', { headers: HTML });
     expect([page.status, page.headers.get('refresh')]).toEqual([503, '10']);
-    expect(page.text).toContain('Redis does not answer');
+    expect(page.text).toContain('Redis does not respond');
     const data = await lonely.call('GET', '/admin/queues/api/queues', {
       headers: { accept: 'application/json' },
     });

@@ -100,6 +100,6 @@ test('without a way to get a server there is one line that says what to do', asy
     onProgress: () => undefined,
   });
   await expect(search).rejects.toThrow(
-    /^No Redis server: .*Install redis-server 6\.2\+, or set REDIS_URL\.$/,
+    /^No Redis server found: .*Install redis-server 6\.2\+, or set REDIS_URL\.$/,
   );
 });

@@ -129,8 +129,8 @@ test('a killed worker, a killed Redis and a killed Postgres come back', async ()
     15_000,
     'new servers',
   );
-  expect(supervisor.output()).toContain('Worker was ended by SIGKILL');
-  expect(supervisor.output()).toContain('Postgres ended by itself, starting it again');
+  expect(supervisor.output()).toContain('Worker was killed by SIGKILL');
+  expect(supervisor.output()).toContain('Postgres exited unexpectedly, restarting it');
 });
 
 test('a Postgres that cannot start for a moment after its death is tried again, and comes back', async () => {
@@ -204,7 +204,7 @@ describe('each failure is one line, and nothing is left running', () => {
   test('a taken port', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-    expect(await failure({})).toContain(`Port ${port} is taken by another program.`);
+    expect(await failure({})).toContain(`Port ${port} is in use by another program.`);
     server.close();
   });
 
@@ -223,20 +223,20 @@ describe('each failure is one line, and nothing is left running', () => {
 
   test('a failed migration', async () => {
     const line = await failure({ STAND_IN_BROKEN: 'migrate' });
-    expect(line).toContain('The migration of the database failed: ');
+    expect(line).toContain('The database migration failed: ');
     expect(line).toContain('column "price" does not exist');
   });
 
   test('an API that says its settings are wrong is not tried again', async () => {
     const line = await failure({ STAND_IN_BROKEN: 'api', STAND_IN_EXIT_CODE: '2' }, 2);
     expect(line).toContain(
-      'The API does not start, it ended with code 2: the model acme/small has no price.',
+      'The API does not start, it exited with code 2: the model acme/small has no price.',
     );
   });
 
   test('a worker that never becomes ready is given up after five attempts', async () => {
     const line = await failure({ STAND_IN_BROKEN: 'worker' });
-    expect(line).toContain('The worker does not start after 5 attempts, it ended with code 1');
+    expect(line).toContain('The worker does not start after 5 attempts, it exited with code 1');
   });
 });
 

@@ -27,7 +27,7 @@ Environment:
   DATA_DIR      the folder with the file admin.token that contains it (default: ./.data)
   DATABASE_OWNER_URL  the database, as the owner of the schema; only for \`tollgate archive\`
 
-Exit codes: 0 done, 1 refused or books violated, 2 wrong usage
+Exit codes: 0 done, 1 rejected or books violated, 2 wrong usage
 
 Examples:
   tollgate accounts create Acme --credits 100.00
