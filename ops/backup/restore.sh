@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Puts a backup of backup.sh into a database and proves that every balance is as it was. Stop the API and the workers first.
+# Restores a backup of backup.sh into a database and verifies that every balance matches. Stop the API and the workers first.
 #   DATABASE_OWNER_URL=postgresql://… ops/backup/restore.sh [--wipe] FOLDER/tollgate-<time>.dump
-# A database that holds anything is refused; with --wipe its content is dropped. Both roles must exist (ops/postgres/create-roles.sh).
-# All or nothing: a restore that fails leaves the database as it was before.
-# Afterwards: run the migrations, empty Redis, start, and ask GET /admin/v1/ledger/verify.
+# Refuses a database that is not empty; with --wipe its content is dropped. Both roles must exist (ops/postgres/create-roles.sh).
+# Atomic: a restore that fails leaves the database unchanged.
+# Afterwards: run the migrations, empty Redis, start, and call GET /admin/v1/ledger/verify.
 set -euo pipefail
 
 : "${DATABASE_OWNER_URL:?is not set: the owner creates the tables}"
@@ -21,7 +21,7 @@ query() { psql --no-psqlrc --quiet --no-align --tuples-only --set=ON_ERROR_STOP=
 
 tables=$(query --command="SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('public')")
 if [[ $tables != 0 && $wipe == no ]]; then
-  echo "restore refused: the database is not empty; --wipe drops what it holds" >&2
+  echo "restore refused: the database is not empty; --wipe drops its content" >&2
   exit 1
 fi
 others=$(query --command="SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -31,7 +31,7 @@ if [[ $others != 0 ]]; then
   exit 1
 fi
 
-# One transaction: what was there is dropped only when what comes is complete.
+# One transaction: the old content is dropped only when the restore is complete.
 {
   echo 'BEGIN;'
   echo 'DROP SCHEMA IF EXISTS public CASCADE;'
@@ -43,7 +43,7 @@ fi
 
 if ! diff --brief "$balances" <(query --command="COPY (SELECT account_id, posted, held, used, debt, seq
   FROM balances ORDER BY account_id) TO STDOUT WITH (FORMAT csv, HEADER)") > /dev/null; then
-  echo 'restore failed: the balances are not those of the backup' >&2
+  echo 'restore failed: the balances differ from those of the backup' >&2
   exit 1
 fi
 echo "restored $dump: $(($(wc -l < "$balances") - 1)) accounts, every balance as in the backup"

@@ -1,16 +1,19 @@
 #!/bin/sh
-# Creates Tollgate's roles: tollgate_owner owns the schema and migrates it; tollgate_app serves and can write no money table,
-# only call the ledger's functions; tollgate_worker, where DATABASE_WORKER_PASSWORD is set, can claim and settle tasks and nothing
-# else (name it to the migration: DATABASE_WORKER_ROLE=tollgate_worker); tollgate_scaler, where DATABASE_SCALER_PASSWORD is set, can count
-# tasks and nothing else (DATABASE_SCALER_ROLE=tollgate_scaler). Runs once on an empty Postgres (docker-entrypoint-initdb.d), or by hand as a
-# superuser: DATABASE_OWNER_PASSWORD=… DATABASE_APPLICATION_PASSWORD=… POSTGRES_USER=postgres sh ops/postgres/create-roles.sh
-# The database (POSTGRES_DB, default tollgate) must exist. Safe to run again: it then sets the passwords anew.
+# Creates Tollgate's roles:
+# - tollgate_owner owns the schema and migrates it.
+# - tollgate_app serves. It cannot write money tables directly, only call the ledger's functions.
+# - tollgate_worker, if DATABASE_WORKER_PASSWORD is set, can only claim and settle tasks (DATABASE_WORKER_ROLE=tollgate_worker).
+# - tollgate_scaler, if DATABASE_SCALER_PASSWORD is set, can only count tasks (DATABASE_SCALER_ROLE=tollgate_scaler).
+# Pass the variables in parentheses to the migration, which grants the privileges.
+# Runs once on an empty Postgres (docker-entrypoint-initdb.d), or manually as a superuser: DATABASE_OWNER_PASSWORD=…
+# DATABASE_APPLICATION_PASSWORD=… POSTGRES_USER=postgres sh ops/postgres/create-roles.sh
+# The database (POSTGRES_DB, default tollgate) must exist. Safe to run again: it then resets the passwords.
 set -eu
 
 database=${POSTGRES_DB:-tollgate}
 : "${DATABASE_OWNER_PASSWORD:?is not set}" "${DATABASE_APPLICATION_PASSWORD:?is not set}"
 
-# The passwords travel in the environment, not in the arguments.
+# The passwords are passed in the environment, not in the arguments.
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --set=database="$database" \
   --username="${POSTGRES_USER:-postgres}" --dbname="$database" <<'SQL'
 \getenv owner_password DATABASE_OWNER_PASSWORD
@@ -20,7 +23,7 @@ SELECT format('CREATE ROLE %I', name)
  WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 ALTER ROLE tollgate_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'owner_password';
 ALTER ROLE tollgate_app LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD :'application_password';
--- The application sets the same for each session. Through a router of several databases a session's own settings do not arrive.
+-- The application sets the same for each session, but a router of several databases does not pass on session settings.
 ALTER ROLE tollgate_app SET lock_timeout = '1s';
 ALTER ROLE tollgate_app SET statement_timeout = '10s';
 ALTER ROLE tollgate_app SET idle_in_transaction_session_timeout = '5s';

@@ -154,7 +154,7 @@ test.each([
       await write('ops/helm/tollgate/Chart.yaml', 'version: 0.0.3\nappVersion: "0.0.3"\n');
       await commit('Another chart');
     },
-    'ops/helm/tollgate/Chart.yaml says 0.0.3',
+    'ops/helm/tollgate/Chart.yaml has 0.0.3',
   ],
   [
     'nothing that changed',

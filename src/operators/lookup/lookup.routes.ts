@@ -115,8 +115,7 @@ function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): R
         method: 'get',
         path: '/admin/v1/accounts/{id}/costs',
         operationId: 'getAccountCosts',
-        summary:
-          'Report the charges of an account by period and line item; the sums match the ledger exactly',
+        summary: 'Report charges of an account by period and line item; sums match the ledger exactly',
         params: accountParams,
         query: costsQuery,
         response: { status: 200, schema: costsResponse },

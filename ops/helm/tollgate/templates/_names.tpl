@@ -1,9 +1,9 @@
-{{/* Name of the release's objects: the release's own, where that says tollgate. */}}
+{{/* Name of the release's objects: the release name if it contains "tollgate", else with "-tollgate" appended. */}}
 {{- define "tollgate.name" -}}
 {{- if contains "tollgate" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-tollgate" .Release.Name | trunc 40 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
-{{/* What never changes about a pod of a component. Takes root and component. */}}
+{{/* Labels of a component's pods that never change. Takes root and component. */}}
 {{- define "tollgate.selector" -}}
 app.kubernetes.io/name: tollgate
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -23,7 +23,7 @@ app.kubernetes.io/name: tollgate
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* An image by digest, else by tag. Takes image and tag. */}}
+{{/* An image reference by digest, or by tag if there is no digest. Takes image and tag. */}}
 {{- define "tollgate.imageOf" -}}
 {{- if .image.digest }}{{ .image.repository }}@{{ .image.digest }}{{ else }}{{ .image.repository }}:{{ .image.tag | default .tag }}{{ end }}
 {{- end }}
@@ -32,7 +32,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{ include "tollgate.imageOf" (dict "image" .Values.image "tag" .Chart.AppVersion) }}
 {{- end }}
 
-{{/* Pools that are on, each with its defaults, as YAML. */}}
+{{/* Enabled pools with their defaults applied, as YAML. */}}
 {{- define "tollgate.pools" -}}
 {{- $pools := dict }}
 {{- range $name, $pool := .Values.workers }}
@@ -46,7 +46,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if .Values.catalog.existingConfigMap }}{{ .Values.catalog.existingConfigMap }}{{ else if .Values.catalog.text }}{{ include "tollgate.name" . }}-catalog{{ end }}
 {{- end }}
 
-{{/* The ${NAME}s of the catalog, sorted, separated by commas. */}}
+{{/* The ${NAME} variables of the catalog, sorted and comma-separated. */}}
 {{- define "tollgate.variables" -}}
 {{- $names := .Values.catalog.variables }}
 {{- range regexFindAll "\\$\\{[A-Za-z_][A-Za-z0-9_]*" .Values.catalog.text -1 }}
@@ -55,7 +55,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $names | uniq | sortAlpha | join "," }}
 {{- end }}
 
-{{/* Settings that only the API takes, as YAML: a worker with half of what signing in needs would not start. */}}
+{{/* Settings for the API only, as YAML: a worker with only part of the OpenID settings would not start. */}}
 {{- define "tollgate.apiSettings" -}}
 {{- range $key, $value := .Values.settings }}
 {{- if and $value (hasPrefix "OIDC_" $key) }}

@@ -1,4 +1,4 @@
-{{/* What every pod of the product has in its spec. */}}
+{{/* Part of the spec of every pod. */}}
 {{- define "tollgate.podSecurity" -}}
 automountServiceAccountToken: false
 {{- with .Values.imagePullSecrets }}
@@ -21,12 +21,12 @@ securityContext:
     drop: [ALL]
 {{- end }}
 
-{{/* On SIGTERM a process gives up DRAIN_SECONDS + 15 later at the latest, an API process 5 s of them as "unready": twice that margin. */}}
+{{/* After SIGTERM a process exits within DRAIN_SECONDS + 15 s (an API process is "unready" for 5 s of them). This allows twice that margin. */}}
 {{- define "tollgate.grace" -}}
 terminationGracePeriodSeconds: {{ add (int .Values.settings.DRAIN_SECONDS) 30 }}
 {{- end }}
 
-{{/* Where a pod may run. Takes the values of the API or a pool. */}}
+{{/* Node selection of a pod. Takes the values of the API or a pool. */}}
 {{- define "tollgate.placement" -}}
 {{- with .nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
@@ -39,21 +39,21 @@ affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* Prometheus without its operator finds pods by these. Takes root, port, and further annotations. */}}
+{{/* Annotations by which Prometheus finds pods without its operator. Takes root, port, and more annotations. */}}
 {{- define "tollgate.annotations" -}}
 {{- if not .root.Values.monitoring.enabled }}
 prometheus.io/scrape: "true"
 prometheus.io/port: {{ .port | quote }}
 prometheus.io/path: /metrics
 {{- end }}
-# Settings are read once: new ones are new pods.
+# Settings are read once: new settings require new pods.
 checksum/settings: {{ list .root.Values.settings (include "tollgate.variables" .root) | toJson | sha256sum }}
 {{- with .more }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
 
-{{/* Volumes that API and workers mount, and further ones. Takes values, and the name of the catalog's ConfigMap or nothing. */}}
+{{/* Volumes of API and worker pods, and additional ones. Takes values, and the name of the catalog's ConfigMap or nothing. */}}
 {{- define "tollgate.volumes" -}}
 {{- with .catalogMap }}
 - name: catalog
@@ -88,7 +88,7 @@ checksum/settings: {{ list .root.Values.settings (include "tollgate.variables" .
 {{- end }}
 {{- end }}
 
-{{/* Where a worker without a database asks. Takes root, the name of the pool and its values. */}}
+{{/* Address of the API for a worker without a database. Takes root, the name of the pool and its values. */}}
 {{- define "tollgate.workerApi" -}}
 {{- if .values.api }}{{ .values.api }}
 {{- else if .root.Values.api.enabled }}http://{{ include "tollgate.name" .root }}-api:{{ .root.Values.api.service.port }}
