@@ -11,15 +11,15 @@ import { Pages } from './routes.tsx';
 import { Shell } from './shell.tsx';
 import { Problem } from './ui/feedback.tsx';
 
-/** A chunk of its own: a customer's browser never loads it. */
+/** Loaded separately: a customer's browser never loads it. */
 const OperatorConsole = lazy(async () => (await import('./operator/operator-console.tsx')).OperatorConsole);
 
-/** The customers' console, or the operators' below `operator`. */
+/** The customers' console, or the operators' console below `operator`. */
 export function App() {
   const language = useLanguage();
   return (
     <LocationProvider scope={BASE}>
-      {/* another language is another page: the router keeps what it has drawn */}
+      {/* A new language is a new page: the router caches what it has rendered. */}
       <Either key={language} />
     </LocationProvider>
   );
@@ -39,7 +39,7 @@ function Either() {
   );
 }
 
-/** The login for nobody, the pages for somebody; a login over the page when a session ends while it is open. */
+/** Shows the login or the pages, and a login dialog when a session ends while a page is open. */
 function CustomerConsole() {
   const { session, wanted } = useSession();
   const account = session?.account.id;

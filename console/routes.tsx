@@ -37,7 +37,7 @@ function titleOf(path: string): string {
   return TITLES[name] ?? 'Console';
 }
 
-/** What an address shows. Every page but the first is loaded when it is wanted. */
+/** The page of an address. Every page but the first is loaded on demand. */
 export function Pages() {
   return (
     <ErrorBoundary onError={(error) => void (isMissingFile(error) && reload())}>

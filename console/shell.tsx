@@ -18,9 +18,9 @@ interface Page {
   readonly icon: IconName;
   readonly word: string;
   readonly ownerOnly?: boolean;
-  /** Only where people sign in as themselves. */
+  /** Only if people can sign in as themselves. */
   readonly forPeople?: boolean;
-  /** Nothing for those who only read. */
+  /** Hidden from users who may only read. */
   readonly calls?: boolean;
 }
 
@@ -75,7 +75,7 @@ function commandsOf(route: Route): Command[] {
   ];
 }
 
-/** A call and a task of the service have the same kind of id; only who pastes it knows what it is. */
+/** Finds a call or task by id: both have the same kind of id, so offers both. */
 function findId(text: string, route: Route): Command[] {
   if (!/^gen-\w+$/.test(text)) {
     return [];
@@ -114,7 +114,7 @@ function Ribbons({ account }: { readonly account: AccountOverview | undefined })
   return (
     <>
       {account?.features.payments === 'test' ? (
-        <p class="ribbon ribbon-wait">{t('Test money: credits here are worth nothing and cost nothing.')}</p>
+        <p class="ribbon ribbon-wait">{t('Test mode: credits have no value and cost nothing.')}</p>
       ) : null}
       {account?.suspended ? (
         <p class="ribbon ribbon-bad">{t('The account is suspended: read only, no calls and no changes.')}</p>

@@ -6,7 +6,10 @@ export interface Acting<Values extends readonly unknown[]> {
   run(...values: Values): Promise<boolean>;
 }
 
-/** Something a button does: pending while it runs, its error kept until the next try. `run` resolves to whether it worked. */
+/**
+ * The state of a button's action: pending while it runs, its error kept until the next try. `run` resolves with whether it
+ * succeeded.
+ */
 export function useActing<Values extends readonly unknown[]>(
   act: (...values: Values) => Promise<void>,
 ): Acting<Values> {

@@ -10,12 +10,12 @@ export interface ChatWish {
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
   readonly temperature: number | undefined;
-  /** Plain decimal USD: more than this the call may not cost. */
+  /** Maximum cost of the call, as plain decimal USD. */
   readonly maxCost: string;
 }
 
 export interface ChatEvents {
-  /** The id of the generation, as soon as the answer begins. */
+  /** Called with the id of the generation as soon as the answer starts. */
   onBegin(generation: string): void;
   onText(text: string): void;
 }
@@ -25,7 +25,7 @@ interface Chunk {
   readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
 }
 
-/** Streams one answer. Throws ApiError, also for a stream that breaks off; DOMException AbortError when it is stopped. */
+/** Streams one answer. Throws ApiError, also when the stream is interrupted, and DOMException AbortError when it is stopped. */
 export async function streamChat(wish: ChatWish, events: ChatEvents, signal: AbortSignal): Promise<void> {
   const response = await request('POST', apiPath('/api/v1/chat/completions'), {
     body: {
@@ -47,13 +47,13 @@ export async function streamChat(wish: ChatWish, events: ChatEvents, signal: Abo
     }
   }
   if (!isOver) {
-    throw new ApiError('The answer broke off.', { status: 0, code: 'network' });
+    throw new ApiError('The answer was interrupted.', { status: 0, code: 'network' });
   }
 }
 
 function take({ error, choices }: Chunk, events: ChatEvents): void {
   if (error) {
-    throw new ApiError(error.message ?? 'The answer broke off.', {
+    throw new ApiError(error.message ?? 'The answer was interrupted.', {
       status: 502,
       code: error.code ?? 'provider_error',
     });
@@ -64,7 +64,7 @@ function take({ error, choices }: Chunk, events: ChatEvents): void {
   }
 }
 
-/** The data of server-sent events, one line each as this service writes them. */
+/** Yields the data of server-sent events, one line each as this service writes them. */
 async function* dataOf(response: Response): AsyncGenerator<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

@@ -1,9 +1,9 @@
 import { SERVICE } from '../lib/location.ts';
 
-/** What went wrong, as the API says it. */
+/** An error as reported by the API. */
 export class ApiError extends Error {
   readonly status: number;
-  /** Stable, for programs; `network` where no answer came. */
+  /** Stable code, for programs; `network` when no response arrived. */
   readonly code: string;
   readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
@@ -27,7 +27,7 @@ export class ApiError extends Error {
 
 export interface Answer<T> {
   readonly data: T;
-  /** Path of the next page, as the `Link` header names it. */
+  /** Path of the next page, from the `Link` header. */
   readonly next: string | undefined;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -40,13 +40,15 @@ export interface Sending {
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Asked for when the browser is signed out, or signed in for too long for what is wanted; resolves when somebody has signed in. */
+/**
+ * Called when the browser is signed out, or signed in for too long for the requested action. Resolves once someone has signed in.
+ */
 type AskLogin = (reason: 'signed_out' | 'too_old') => Promise<void>;
 
 let proof = '';
-let askLogin: AskLogin = () => Promise.reject(new Error('nobody asks for a login'));
+let askLogin: AskLogin = () => Promise.reject(new Error('no login handler is set'));
 
-/** The proof that goes with everything that changes something; kept in memory only. */
+/** Sets the CSRF proof that is sent with every change. It is kept in memory only. */
 export function setProof(csrf: string): void {
   proof = csrf;
 }
@@ -55,7 +57,7 @@ export function onLoginNeeded(ask: AskLogin): void {
   askLogin = ask;
 }
 
-/** Path of an operation, with the path prefix of the installation. */
+/** Returns the path of an operation, including the path prefix of the installation. */
 export function apiPath(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -71,7 +73,7 @@ export function get<T>(path: string, query: Query = {}, signal?: AbortSignal): P
   return call<T>('GET', apiPath(path, query), signal ? { signal } : {});
 }
 
-/** A page that a `Link` header named. */
+/** Reads a page from the path of a `Link` header. */
 export function getNext<T>(next: string): Promise<Answer<T>> {
   return call<T>('GET', next, {});
 }
@@ -84,7 +86,7 @@ export function send<T>(
   return call<T>(method, apiPath(path), sending);
 }
 
-/** Sends a request and returns the response once it is a success. Throws ApiError; asks for a login where that is what is missing. */
+/** Sends a request and returns the response if it succeeded. Throws ApiError; asks for a login if that is what is missing. */
 export async function request(method: string, url: string, sending: Sending): Promise<Response> {
   const response = await attempt(method, url, sending);
   if (response.ok) {
@@ -110,7 +112,7 @@ async function call<T>(method: string, url: string, sending: Sending): Promise<A
   return { data: ('data' in body ? body.data : body) as T, next: next && withPrefix(next), body };
 }
 
-/** The service names its own paths; a proxy may have put a prefix in front of them. */
+/** Adds the path prefix of a proxy: the service itself does not know it. */
 function withPrefix(path: string): string {
   return path.startsWith(SERVICE) && SERVICE !== '/' ? path : `${SERVICE}${path.replace(/^\//, '')}`;
 }
@@ -145,7 +147,7 @@ async function errorOf(response: Response): Promise<ApiError> {
     | { error?: { code?: string; message?: string }; request_id?: string }
     | undefined;
   const wait = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
-  return new ApiError(body?.error?.message ?? `The service answered ${response.status}.`, {
+  return new ApiError(body?.error?.message ?? `The service responded with status ${response.status}.`, {
     status: response.status,
     code: body?.error?.code ?? 'internal_error',
     requestId: body?.request_id ?? response.headers.get('x-request-id') ?? undefined,

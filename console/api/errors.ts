@@ -1,13 +1,13 @@
 import { t } from '../lib/text.ts';
 import { ApiError } from './client.ts';
 
-/** Seconds after which the service wants to be asked again; undefined where waiting does not help. */
+/** Returns the seconds after which the service wants to be asked again; undefined if waiting does not help. */
 export function waitOf(error: unknown): number | undefined {
   const isBusy = error instanceof ApiError && (error.status === 429 || error.status === 503);
   return isBusy ? error.retryAfterSeconds : undefined;
 }
 
-/** What an error means for the reader, in words of the page. */
+/** Explains an error to the reader, in the language of the page. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) {
     return error instanceof Error ? error.message : String(error);
@@ -24,7 +24,7 @@ export function errorText(error: unknown): string {
     case 'invalid_api_key':
       return t('This is not a key of this service. Check that you copied all of it.');
     case 'key_disabled':
-      return t('This key is disabled. Use another key, or have it enabled.');
+      return t('This key is disabled. Use another key, or ask an owner to enable it.');
     case 'key_expired':
       return t('This key has expired. Use another key.');
     case 'account_suspended':
@@ -37,7 +37,7 @@ export function errorText(error: unknown): string {
       return t('Too many requests.');
     case 'service_unavailable':
     case 'provider_overloaded':
-      return t('The service is overloaded at the moment.');
+      return t('The service is overloaded.');
     case 'key_in_use':
       return t('You are signed in with this key: it cannot disable or delete itself.');
     default:

@@ -3,7 +3,7 @@ import type { ChatMessage } from './chat-stream.ts';
 import { send } from './client.ts';
 import type { Estimate } from './types.gen.ts';
 
-/** A pause in typing, in ms, after which the service is asked. */
+/** Pause in typing after which the service is asked, in ms. */
 const PAUSE_MS = 300;
 
 export interface EstimatedChat {
@@ -12,7 +12,9 @@ export interface EstimatedChat {
   readonly max_tokens: number;
 }
 
-/** What the service would hold for a call; undefined until it has said so of exactly this one, and where it refuses it. */
+/**
+ * Returns what the service would hold for a call; undefined until it has responded for exactly this call, and if it rejects it.
+ */
 export function useEstimate(request: EstimatedChat | undefined): Estimate | undefined {
   const [told, setTold] = useState<{ readonly asked: string; readonly estimate: Estimate }>();
   const asked = JSON.stringify({ endpoint: '/api/v1/chat/completions', request });
@@ -26,7 +28,7 @@ export function useEstimate(request: EstimatedChat | undefined): Estimate | unde
       const sending = { body: JSON.parse(asked), signal: leaving.signal };
       setTold({ asked, estimate: (await send<Estimate>('POST', '/api/v1/estimates', sending)).data });
     };
-    // why it was refused is told where it counts: by the call
+    // a rejection is shown when it matters: when the call is made
     const timer = setTimeout(() => void ask().catch(() => undefined), PAUSE_MS);
     return () => {
       clearTimeout(timer);

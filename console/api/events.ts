@@ -1,15 +1,15 @@
 import { apiPath } from './client.ts';
 import { refresh, setTold, TOLD } from './queries.ts';
 
-/** What the tabs of a browser tell each other: what the stream said, or how it stands. */
+/** Messages between the tabs of a browser: an event of the stream, or the state of the stream. */
 type Word = 'hello' | 'balance' | 'generation' | 'task' | 'lost' | 'live' | 'who';
 
-/** A service that cannot tell now is asked again after this long; pages poll meanwhile. */
+/** How long to wait before reconnecting to a service that refused the stream; pages poll meanwhile. */
 const AGAIN_MS = 60_000;
-/** Changes come in bursts: a page reads the first one at once, and at most that often because of them. */
+/** Changes come in bursts: a page reads the first one at once, and further ones at most this often. */
 const REFRESH_MS = 500;
 
-/** What each word makes old. What was missed before a hello is unknown: all of it. */
+/** What each message outdates. What was missed before a hello is unknown, so it outdates everything. */
 const OUTDATED: Partial<Record<Word, readonly string[]>> = {
   hello: TOLD,
   balance: ['/api/v1/account', '/api/v1/generations', '/api/v1/billing'],
@@ -18,8 +18,8 @@ const OUTDATED: Partial<Record<Word, readonly string[]>> = {
 };
 
 /**
- * Follows an account until the returned function is called: one stream for all tabs of the browser, held by one of them, which tells the
- * others. A browser that cannot agree on one (locks need https or the own host) polls.
+ * Follows an account until the returned function is called. One tab of the browser holds the stream and informs the others.
+ * Browsers in which tabs cannot elect one (locks need https or localhost) poll instead.
  */
 export function followAccount(accountId: string): () => void {
   if (!('locks' in navigator)) {
@@ -44,7 +44,7 @@ export function followAccount(accountId: string): () => void {
     }
   };
   channel.postMessage('who' satisfies Word);
-  // a tab that is closed lets go of the lock, too: the next one leads
+  // closing a tab also releases its lock, so that the next one takes over
   const lead = async () => {
     isLeading = true;
     const say = (word: Word) => {
@@ -66,7 +66,7 @@ export function followAccount(accountId: string): () => void {
   };
 }
 
-/** Says what the service tells, until the signal aborts. */
+/** Passes on the events of the service until the signal aborts. */
 function stream(say: (word: Word) => void, leaving: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     let source: EventSource | undefined;
@@ -78,7 +78,7 @@ function stream(say: (word: Word) => void, leaving: AbortSignal): Promise<void> 
       }
       source.onerror = () => {
         say('lost');
-        // a stream that ended is opened again by the browser; a refusal is not
+        // the browser reopens a stream that ended, but not one that was refused
         if (source?.readyState === EventSource.CLOSED) {
           timer = setTimeout(open, AGAIN_MS);
         }
@@ -93,7 +93,7 @@ function stream(say: (word: Word) => void, leaving: AbortSignal): Promise<void> 
   });
 }
 
-/** Reads again what has become old: at once, then in one go for the rest of a burst. */
+/** Reloads outdated data: immediately, then once for the rest of a burst. */
 class Refreshing {
   readonly #due = new Set<string>();
   #ranAt = Number.NEGATIVE_INFINITY;

@@ -3,7 +3,7 @@ import type { Generation } from './types.gen.ts';
 
 const LOOK_MS = 2_000;
 
-/** The newest call of the account; undefined while there is none. */
+/** Returns the newest call of the account; undefined until there is one. */
 export function useFirstCall(): Generation | undefined {
   const known = useRead<readonly Generation[]>('/api/v1/generations', { limit: 1 }, { everyMs: LOOK_MS });
   const [newest] = known.data ?? [];

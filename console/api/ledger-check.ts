@@ -4,23 +4,23 @@ import { type Reading, useRead, useReadAll } from './queries.ts';
 import type { CostRow, CostsTotal } from './types.gen.ts';
 
 const TOTAL = '/api/v1/costs/total';
-/** How often the page reads its costs anew. */
+/** Interval at which the page reloads its costs. */
 const LIVE_MS = 15_000;
 
-/** What the ledger says of a total that a page shows. Undefined: it has not been asked yet. */
+/** Result of comparing a total on the page with the ledger. Undefined until it has been compared. */
 export type LedgerCheck =
   | { readonly verdict: 'same' }
-  /** Calls ended between the two readings; what had ended before that time is the same. */
+  /** Calls ended between the two readings; everything that ended before `untilMs` matches. */
   | { readonly verdict: 'same_until'; readonly untilMs: number }
-  /** Nano-USD that the ledger has more than the rows, less where it is negative. */
+  /** Nano-USD by which the ledger exceeds the rows; negative if it has less. */
   | { readonly verdict: 'different'; readonly more: bigint }
-  /** More charges of one key than the ledger adds up. */
+  /** One key has more charges than the ledger adds up. */
   | { readonly verdict: 'too_many' }
   | { readonly verdict: 'unanswered' };
 
 /**
- * Holds a total that is shown against what the ledger itself charged in the same time. While calls end all the time the two readings
- * differ by what came between them, so then the part of the time that is over is compared, by rows that are read anew.
+ * Compares a displayed total with what the ledger itself charged in the same period. While calls keep ending, the two readings
+ * differ by what happened between them; then only the completed part of the period is compared, with freshly read rows.
  */
 export function useLedgerCheck(
   range: TimeRange,
@@ -57,7 +57,7 @@ export function useLedgerCheck(
   return more === 0n ? { verdict: 'same_until', untilMs } : { verdict: 'different', more };
 }
 
-/** Undefined while it is read; null where the ledger does not tell. */
+/** Returns undefined while it is loading, and null if the ledger has no total. */
 function amountOf({ data, isStale }: Reading<CostsTotal>): bigint | null | undefined {
   if (data === undefined || isStale) {
     return undefined;

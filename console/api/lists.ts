@@ -7,12 +7,12 @@ export interface Listing<Row> {
   readonly rows: readonly Row[] | undefined;
   readonly error: ApiError | undefined;
   readonly isStale: boolean;
-  /** Undefined: there is nothing older. */
+  /** Loads older rows; undefined when there are none. */
   readonly older: (() => void) | undefined;
   readonly isLoadingOlder: boolean;
-  /** How far back the rows were looked for, where filters left few; RFC 3339. */
+  /** How far back rows were searched, if filters left only a few; RFC 3339. */
   readonly searchedUntil: string | undefined;
-  /** How many came since and wait, so that nothing moves while somebody reads further down. */
+  /** How many new rows are held back, so that nothing moves while someone is reading further down. */
   readonly waiting: number;
   showWaiting(): void;
   refetch(): void;
@@ -20,15 +20,15 @@ export interface Listing<Row> {
 
 interface Shown<R> extends ListPage<R> {
   readonly identity: string;
-  /** The newest page as it was read last. */
+  /** The newest page as last read. */
   readonly newest: readonly R[];
 }
 
 const ROWS = 50;
-/** From here on the top of the list is out of sight, in px. */
+/** Scroll offset in px beyond which the top of the list is out of sight. */
 const READING_PX = 80;
 
-/** A list by pages, newest first: one request for what is seen first, one for each further page that is asked for. */
+/** A paginated list, newest first: one request for the first page, and one for each further page on demand. */
 export function useList<R extends Row>(
   path: string,
   query: Query,

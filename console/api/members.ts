@@ -4,23 +4,23 @@ import { queryClient } from './queries.ts';
 import { currentSession } from './session.ts';
 import type { Session } from './types.gen.ts';
 
-/** What people sign in with as themselves; undefined where only keys do. */
+/** Name of the OpenID provider that people sign in with; undefined if only keys can sign in. */
 export const SIGN_IN_NAME: string | undefined = document.querySelector<HTMLMetaElement>(
   'meta[name="tollgate-sign-in"]',
 )?.content;
 
 export interface SignInWish {
-  /** Page to go on with. */
+  /** Page to open afterwards. */
   readonly next?: string | undefined;
-  /** Secret of an invitation's link. */
+  /** Secret from the link of an invitation. */
   readonly invitation?: string | undefined;
-  /** Account to come to. */
+  /** Account to open. */
   readonly account?: string | undefined;
-  /** Ask for the password even of somebody who is signed in at the provider. */
+  /** Asks for the password even if the person is already signed in at the provider. */
   readonly again?: boolean;
 }
 
-/** Where a browser goes to sign in as a person. */
+/** Returns the address where a person signs in. */
 export function signInAddress({ next, invitation, account, again }: SignInWish): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries({
@@ -37,25 +37,25 @@ export function signInAddress({ next, invitation, account, again }: SignInWish):
   return `${BASE}oidc/start${text === '' ? '' : `?${text}`}`;
 }
 
-/** Goes on in another account of the person, on a page that is loaded anew: nothing of the one before stays. */
+/** Switches to another account of the person and reloads the page, so that nothing of the previous account remains. */
 export async function moveTo(account: string): Promise<void> {
   await send<Session>('POST', '/api/v1/session/account', { body: { account_id: account } });
   queryClient.clear();
   window.location.assign(BASE);
 }
 
-/** Whether models may be called and tasks be stopped: all but viewers may. */
+/** Returns whether the user may call models and stop tasks: everyone but viewers may. */
 export function mayCall(): boolean {
   return currentSession().member?.role !== 'viewer';
 }
 
-/** Whether keys may be made and changed. */
+/** Returns whether the user may create and change keys. */
 export function mayChangeKeys(): boolean {
   const { member, key } = currentSession();
   return member === null ? key.role === 'owner' : member.role !== 'viewer';
 }
 
-/** Whether money and people are theirs to see to. */
+/** Returns whether the user may manage billing and members. */
 export function isOwner(): boolean {
   const { member, key } = currentSession();
   return (member?.role ?? key.role) === 'owner';

@@ -4,7 +4,7 @@ import { SharedValue } from '../lib/shared-value.ts';
 import { t } from '../lib/text.ts';
 import { type Answer, ApiError, get, getNext, type Query } from './client.ts';
 
-/** What was read lately; one per browser tab. */
+/** Cache of recent reads, one per browser tab. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
@@ -17,13 +17,13 @@ export const queryClient = new QueryClient({
   },
 });
 
-/** Beginnings of the paths whose changes the service tells. */
+/** Prefixes of paths whose changes the service announces. */
 export const TOLD = ['/api/v1/tasks', '/api/v1/account', '/api/v1/generations', '/api/v1/billing'];
-/** Where changes are told: in case one was not. */
+/** Poll interval for announced paths, in case an announcement was missed. */
 const TOLD_MS = 15_000;
 const isTold = new SharedValue(false);
 
-/** Whether changes are told as they happen, so that they need not be asked for. */
+/** Sets whether changes are announced as they happen, so that frequent polling is unnecessary. */
 export function setTold(told: boolean): void {
   if (isTold.value !== told) {
     isTold.set(told);
@@ -31,9 +31,9 @@ export function setTold(told: boolean): void {
 }
 
 export interface ReadOptions {
-  /** Reads again after this many ms while the tab is seen; seldom where changes are told. */
+  /** Poll interval in ms while the tab is visible; longer for paths whose changes are announced. */
   readonly everyMs?: number | undefined;
-  /** False: does not read yet. */
+  /** If false, does not read yet. */
   readonly enabled?: boolean;
 }
 
@@ -42,12 +42,12 @@ export interface Reading<T> {
   readonly error: ApiError | undefined;
   /** Nothing to show yet. */
   readonly isLoading: boolean;
-  /** What is shown is being read anew. */
+  /** The shown data is being reloaded. */
   readonly isStale: boolean;
   refetch(): void;
 }
 
-/** Reads an operation and keeps what it answered up to date. */
+/** Reads an operation and keeps the data up to date. */
 export function useRead<T>(path: string, query: Query = {}, options: ReadOptions = {}): Reading<T> {
   return useObserved<T>(
     ['read', path, query],
@@ -60,11 +60,11 @@ export interface ListPage<Row> {
   readonly rows: readonly Row[];
   /** Path of the next page. */
   readonly next: string | undefined;
-  /** Where filters left the page short: how far back it looked, RFC 3339. */
+  /** If filters left the page short: how far back was searched, RFC 3339. */
   readonly searchedUntil: string | undefined;
 }
 
-/** An answer with rows as a page of a list. */
+/** Converts a response with rows to a page of a list. */
 export function pageOf<Row>({ data, next, body }: Answer<readonly Row[]>): ListPage<Row> {
   const until = body.searched_until;
   return { rows: data, next, searchedUntil: typeof until === 'string' ? until : undefined };
@@ -81,7 +81,7 @@ export function useFirstPage<Row>(path: string, query: Query, options: ReadOptio
 
 const PAGES_MAX = 20;
 
-/** Reads all pages of a report, whose rows are bounded by its range; an error where there are more than can be shown. */
+/** Reads all pages of a report, whose rows are bounded by its range. Fails if there are more than can be shown. */
 export function useReadAll<Row>(
   path: string,
   query: Query,
@@ -95,7 +95,7 @@ export function useReadAll<Row>(
       rows.push(...page.data);
     }
     if (page.next !== undefined) {
-      // a part would be shown with a total that is too low
+      // an incomplete report would show a total that is too low
       throw new Error(t('Too many data points for one page. Choose a shorter range or fewer groups.'));
     }
     return rows;
@@ -103,7 +103,7 @@ export function useReadAll<Row>(
   return useObserved<readonly Row[]>(['all', path, query], read, options);
 }
 
-/** Marks what was read of these paths as old, and reads what is shown again; a tab that nobody sees does so once it is seen. */
+/** Marks cached data of these paths as outdated and reloads what is visible. A hidden tab reloads when it becomes visible. */
 export function refresh(...paths: readonly string[]): void {
   void queryClient.invalidateQueries({
     refetchType: document.hidden ? 'none' : 'active',
@@ -124,7 +124,7 @@ function useObserved<T>(
     queryFn,
     enabled,
     refetchInterval: intervalMs ?? (false as const),
-    // a tab that nobody sees asks nothing
+    // a hidden tab does not poll
     refetchIntervalInBackground: false,
     placeholderData: (previous: T | undefined) => previous,
   };

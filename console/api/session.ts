@@ -11,11 +11,11 @@ interface WantedLogin {
   readonly promise: Promise<void>;
 }
 
-/** Who is signed in: undefined while it is asked, null for nobody. */
+/** The current session: undefined while loading, null if no one is signed in. */
 const session = new SharedValue<Session | null | undefined>(undefined);
 const wanted = new SharedValue<WantedLogin | undefined>(undefined);
 
-/** Asks the service who is signed in, and from then on for a login wherever one is missing. */
+/** Loads the current session, and from then on asks for a login whenever one is missing. */
 export async function loadSession(): Promise<void> {
   onLoginNeeded((reason) => {
     const login = wanted.value ?? waiting(reason);
@@ -40,24 +40,24 @@ export async function signIn(apiKey: string): Promise<void> {
 
 /** Ends the session of this browser. */
 export async function signOut(): Promise<void> {
-  // what is being read would be refused as soon as the session has ended
+  // pending reads would be rejected once the session has ended
   await queryClient.cancelQueries();
   await send('DELETE', '/api/v1/session');
   queryClient.clear();
   setSession(null);
 }
 
-/** Who is signed in, and whether a login is wanted over the page. */
+/** Returns the current session, and whether a login is needed over the page. */
 export function useSession(): {
   readonly session: Session | null | undefined;
   readonly wanted: LoginReason | undefined;
 } {
   const [present, login] = [session.use(), wanted.use()];
-  // a read that began while the session ended was refused: whoever signed out sees the login itself, and is not asked once more
+  // after signing out the login page itself is shown, so reads rejected meanwhile must not ask for another login
   return { session: present, wanted: present ? login?.reason : undefined };
 }
 
-/** The signed-in session. Throws Error outside the pages of somebody who has signed in. */
+/** Returns the current session. Throws Error outside pages that require one. */
 export function currentSession(): Session {
   if (!session.value) {
     throw new Error('nobody is signed in');

@@ -5,7 +5,7 @@ import type { Zone } from '../lib/time.ts';
 
 export type Theme = 'light' | 'dark' | 'system';
 
-/** What the viewer chose on this device. */
+/** The user's settings on this device. */
 export interface Settings {
   readonly theme: Theme;
   readonly zone: Zone;
@@ -14,7 +14,7 @@ export interface Settings {
 const settings = new SharedValue<Settings>({ theme: 'system', zone: 'local' });
 const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** Brings back what was chosen on this device. */
+/** Restores the settings of this device. */
 export async function loadSettings(): Promise<void> {
   const theme = remembered('theme');
   settings.set({
@@ -23,7 +23,7 @@ export async function loadSettings(): Promise<void> {
   });
   showTheme();
   prefersDark.addEventListener('change', showTheme);
-  // without the file of a language the page is in English, which is better than none
+  // if the language file cannot be loaded, the page stays in English
   await setLanguage(languageFor(remembered('language') ?? navigator.language)).catch(() => undefined);
 }
 

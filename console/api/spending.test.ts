@@ -58,7 +58,7 @@ test.each(ZONES)(
   },
 );
 
-test.each(ZONES)('%s: a day of UTC keeps its name, also where clocks change', (name) => {
+test.each(ZONES)('%s: a UTC day keeps its name, even on a clock change', (name) => {
   process.env.TZ = name;
   const range = parseRange('2026-10-24,2026-11-02', NOW);
   const names = bucketNames(range, bucketsOf(range, NOW), 'en');

@@ -1,10 +1,10 @@
 import { sumUsd, usd } from '../lib/money.ts';
 import type { CostRow, UsageRow } from './types.gen.ts';
 
-/** What cost rows add up to, by the groups of one member, each over the buckets of a range. */
+/** Sums of cost rows, grouped by one field and split into the buckets of a range. */
 export interface Spending {
   readonly total: bigint;
-  /** Groups, dearest first. */
+  /** Groups, most expensive first. */
   readonly groups: readonly SpendingGroup[];
 }
 
@@ -15,7 +15,7 @@ export interface SpendingGroup {
   readonly values: readonly bigint[];
 }
 
-/** Sums rows exactly: the total is the sum of the rows, which is the ledger's. `buckets`: their starts in Unix ms. */
+/** Sums rows exactly: the total is the sum of the rows, which matches the ledger. `buckets`: their start times in Unix ms. */
 export function spendingOf(
   rows: readonly CostRow[],
   buckets: readonly number[],
@@ -25,7 +25,7 @@ export function spendingOf(
   return { total: sumUsd(groups.map(({ total }) => total)), groups };
 }
 
-/** Counts of usage rows by model, most first. */
+/** Returns counts of usage rows by model, highest first. */
 export function countsOf(
   rows: readonly UsageRow[],
   buckets: readonly number[],
@@ -39,7 +39,10 @@ export function countsOf(
   );
 }
 
-/** Largest first. Every row counts in the total, also one that a clock behind the service's has no bucket for yet. */
+/**
+ * Groups rows, largest first. Every row counts in the total, even one for which no bucket exists yet because this clock is behind
+ * the service's.
+ */
 function grouped<Row extends { readonly period_start: string }>(
   rows: readonly Row[],
   buckets: readonly number[],
@@ -66,7 +69,7 @@ function grouped<Row extends { readonly period_start: string }>(
 
 const SERIES_MAX = 5;
 
-/** At most five groups with a colour of their own, and one for everything else. */
+/** Returns at most five groups with their own colors, and one for everything else. */
 export function chartSeries(
   groups: readonly SpendingGroup[],
   otherName: (count: number) => string,
@@ -84,7 +87,7 @@ export function chartSeries(
   return [...series, { name: otherName(rest.length), values, color: SERIES_MAX + 1 }];
 }
 
-/** A name keeps its colour on every page, unless a dearer one of the same chart has it. */
+/** Picks a color by name: a name has the same color on every page, unless a more expensive group of the same chart uses it. */
 function colorOf(name: string, taken: Set<number>): number {
   let hash = 0;
   for (const character of name) {

@@ -1,4 +1,4 @@
-/** What this device remembers for the viewer. No key, no session and no money is ever kept here. */
+/** Names of the settings stored on this device. Keys, sessions and amounts are never stored here. */
 const NAMES = {
   theme: 'tollgate.theme',
   language: 'tollgate.language',
@@ -7,7 +7,7 @@ const NAMES = {
 };
 export type Remembered = keyof typeof NAMES;
 
-/** Undefined where nothing is kept, or where the browser keeps nothing for anybody. */
+/** Returns a stored setting; undefined if it is not stored, or if the browser stores nothing. */
 export function remembered(name: Remembered): string | undefined {
   try {
     return localStorage.getItem(NAMES[name]) ?? undefined;
@@ -16,7 +16,7 @@ export function remembered(name: Remembered): string | undefined {
   }
 }
 
-/** Keeps a setting; a browser that refuses keeps it until the page is closed, which is no failure. */
+/** Stores a setting. If the browser refuses, the setting lasts until the page is closed; that is not an error. */
 export function remember(name: Remembered, value: string | undefined): void {
   try {
     if (value === undefined) {
@@ -32,7 +32,7 @@ export function remember(name: Remembered, value: string | undefined): void {
 const PROMPTS_MAX = 200;
 const PROMPTS = 'tollgate.prompts';
 
-/** Prompts of this device's own tasks by task id: the server forgets them when a task ends. */
+/** Stores the prompts of this device's own tasks by task id: the server deletes them when a task ends. */
 export function rememberPrompt(taskId: string, prompt: string): void {
   const kept = Object.entries(allPrompts()).slice(-(PROMPTS_MAX - 1));
   try {

@@ -1,12 +1,12 @@
 import { useCallback } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 
-/** Path of the console as the browser sees it, with a slash at the end: `/console/`, `/tollgate/console/`. */
+/** Path of the console as the browser sees it, with a trailing slash: `/console/`, `/tollgate/console/`. */
 export const BASE = new URL(document.baseURI).pathname;
-/** Path of the service in front of `/api` and `/openapi.json`: `/`, `/tollgate/`. */
+/** Path of the service before `/api` and `/openapi.json`: `/`, `/tollgate/`. */
 export const SERVICE = BASE.replace(/console\/$/, '');
 
-/** The path of a page of the console. */
+/** Returns the path of a console page. */
 export function to(page: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -18,12 +18,12 @@ export function to(page: string, query: Readonly<Record<string, string | undefin
   return `${BASE}${page}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Whether an address is of the operators' part, which has a sign-in of its own. */
+/** Returns whether a path belongs to the operators' console, which has its own sign-in. */
 export function isOperators(path: string = window.location.pathname): boolean {
   return path === to('operator') || path.startsWith(to('operator/'));
 }
 
-/** A member of the page's address: what is chosen survives reload, Back and being pasted elsewhere. */
+/** State kept in the page's URL, so that it survives reload, Back and copying the URL. */
 export function useQueryState(
   name: string,
   initial: string,

@@ -4,7 +4,7 @@ import { mostCost, mostTokens } from './price.ts';
 
 const nano = fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n });
 
-test('an amount survives being written and read, in every form that shows all its digits', () => {
+test('an amount survives formatting and parsing in every format that shows all digits', () => {
   fc.assert(
     fc.property(nano, (amount) => {
       expect(usd(plainUsd(amount))).toBe(amount);
@@ -43,13 +43,13 @@ test('JSON numbers of the API are read through their text', () => {
   expect(jsonUsd(usd('0.000000001'))).toBe(1e-9);
 });
 
-test('what is no amount is none', () => {
+test('invalid amounts are rejected', () => {
   for (const text of ['', '1e3', 'NaN', '1.0000000001', '1,5', '$1', '0x1']) {
     expect([text, parseUsd(text)]).toEqual([text, undefined]);
   }
 });
 
-test('the most a call can cost counts bytes, the dearest price and rounds up', () => {
+test('the maximum cost of a call counts bytes, uses the highest price and rounds up', () => {
   const prices = {
     prompt: '0.00000015',
     completion: '0.0000006',

@@ -1,11 +1,11 @@
-/** Amounts of USD come as decimal text and are computed as `bigint` nano-USD (1e-9). No float takes part. */
+/** Amounts in USD arrive as decimal text and are computed as `bigint` nano-USD (1e-9), never as floats. */
 
 const NANO_PER_USD = 1_000_000_000n;
 const DECIMAL = /^(-?)(\d+)(?:\.(\d{1,12}))?$/;
-/** Joins groups of digits; taken away when an amount is copied. */
+/** Separates groups of digits; removed when an amount is copied. */
 export const THIN_SPACE = '\u202f';
 
-/** The nano-USD of a decimal text; undefined for anything else, or finer than a nano-USD. */
+/** Parses decimal text into nano-USD; undefined for anything else, or for more precision than a nano-USD. */
 export function parseUsd(text: string): bigint | undefined {
   const match = DECIMAL.exec(text.trim());
   if (!match) {
@@ -19,7 +19,7 @@ export function parseUsd(text: string): bigint | undefined {
   return sign === '-' ? -nano : nano;
 }
 
-/** As {@link parseUsd}, for amounts that the API answers. Throws Error on what is no amount: a wrong total must not be shown. */
+/** Parses an amount from the API, like {@link parseUsd}. Throws Error for invalid text: a wrong total must not be shown. */
 export function usd(text: string): bigint {
   const nano = parseUsd(text);
   if (nano === undefined) {
@@ -28,13 +28,13 @@ export function usd(text: string): bigint {
   return nano;
 }
 
-/** The nano-USD of the few amounts that the API types as JSON numbers, through their shortest decimal text. */
+/** Converts one of the few amounts that the API returns as JSON numbers to nano-USD, through its shortest decimal text. */
 export function usdOfNumber(value: number): bigint {
   const [digits = '0', exponent] = String(value).split('e');
   if (exponent === undefined) {
     return usd(digits);
   }
-  // only what is below 1e-6 is written with an exponent, and nano-USD end at 1e-9
+  // only values below 1e-6 are written with an exponent, and nano-USD end at 1e-9
   const [whole = '0', fraction = ''] = digits.replace('-', '').split('.');
   const places = -Number.parseInt(exponent, 10);
   const plain = `0.${'0'.repeat(places - 1)}${whole}${fraction}`;
@@ -49,7 +49,7 @@ export function sumUsd(amounts: Iterable<bigint>): bigint {
   return total;
 }
 
-/** Plain decimal text, at least two decimals: what is copied and sent. */
+/** Formats an amount as plain decimal text with at least two decimals, for copying and sending. */
 export function plainUsd(nano: bigint): string {
   const { sign, whole, fraction } = partsOf(nano);
   return `${sign}${whole}.${fraction.replace(/0{1,7}$/, '')}`;
@@ -58,18 +58,18 @@ export function plainUsd(nano: bigint): string {
 export interface AmountText {
   /** Sign, currency, dollars and cents: `$1,204.11`. */
   readonly main: string;
-  /** The digits behind the cents in groups of three; empty when there are none. */
+  /** The digits after the cents, in groups of three; empty if there are none. */
   readonly rest: string;
 }
 
-/** Every digit of an amount: for tables, details and statements. */
+/** Formats every digit of an amount: for tables, details and statements. */
 export function exactUsd(nano: bigint): AmountText {
   const { sign, whole, fraction } = partsOf(nano);
   const shown = threes(fraction.replace(/0{1,7}$/, ''));
   return { main: `${minus(sign)}$${thousands(whole)}.${shown.slice(0, 2)}`, rest: shown.slice(2) };
 }
 
-/** As few digits as say what it is: two decimals from a dollar on, two significant digits below. Zero only for zero. */
+/** Formats an amount with few digits: two decimals from one dollar up, two significant digits below. Shows zero only for zero. */
 export function shortUsd(nano: bigint): string {
   const magnitude = nano < 0n ? -nano : nano;
   const step =
@@ -79,7 +79,7 @@ export function shortUsd(nano: bigint): string {
   return `${minus(sign)}$${thousands(whole)}.${threes(fraction.replace(/0{1,7}$/, ''))}`;
 }
 
-/** How much of `whole` a part is, from 0 to 1: pixels of a bar, never money. */
+/** Returns the ratio of a part to `whole`, from 0 to 1: for the pixels of a bar, never for money. */
 export function shareOf(part: bigint, whole: bigint): number {
   return whole === 0n ? 0 : Number((part * 1_000_000n) / whole) / 1_000_000;
 }
@@ -105,7 +105,7 @@ function threes(fraction: string): string {
   return fraction.length <= 3 ? fraction : (fraction.match(/.{1,3}/g) ?? []).join(THIN_SPACE);
 }
 
-/** An amount as the JSON number that a few members of the API are. */
+/** Converts an amount to a JSON number, for the few API fields that are numbers. */
 export function jsonUsd(nano: bigint): number {
   return JSON.parse(plainUsd(nano)) as number;
 }

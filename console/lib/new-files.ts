@@ -2,7 +2,7 @@ import { remember, remembered } from './device-store.ts';
 
 const AGAIN_AFTER_MS = 60_000;
 
-/** After an upgrade, a tab that was open asks for files that are gone: the page is loaded anew, once. */
+/** Reloads the page once when, after an upgrade, an open tab requests files that no longer exist. */
 export function reloadOnceForNewFiles(): void {
   window.addEventListener('unhandledrejection', (event) => {
     if (isMissingFile(event.reason) && reload()) {
@@ -11,7 +11,7 @@ export function reloadOnceForNewFiles(): void {
   });
 }
 
-/** Whether the page is on its way to being loaded anew. */
+/** Reloads the page unless it was just reloaded. Returns whether it is reloading. */
 export function reload(): boolean {
   const last = Number(remembered('reloaded') ?? 0);
   if (Date.now() - last < AGAIN_AFTER_MS) {
@@ -22,7 +22,7 @@ export function reload(): boolean {
   return true;
 }
 
-/** What browsers say when a module cannot be loaded; each has words of its own. */
+/** Recognizes the errors of browsers when a module cannot be loaded; each browser words it differently. */
 export function isMissingFile(error: unknown): boolean {
   return error instanceof TypeError && /module|import/i.test(error.message);
 }

@@ -2,7 +2,7 @@ import { THIN_SPACE } from './money.ts';
 
 const AMOUNT = /^\u2212?\$[\d,.]+$/;
 
-/** What is copied out of a page can be computed with: `0.00003675`, not `$0.000 036 75`. */
+/** Makes copied amounts usable for calculation: `0.00003675`, not `$0.000 036 75`. */
 export function copyPlainAmounts(): void {
   document.addEventListener('copy', (event) => {
     const shown = window.getSelection()?.toString() ?? '';

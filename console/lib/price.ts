@@ -1,7 +1,7 @@
-/** Prices are decimal text of USD per token, up to twelve decimals: computed as whole pico-USD (1e-12). */
+/** Prices are decimal text in USD per token with up to twelve decimals, computed as whole pico-USD (1e-12). */
 const PRICE = /^(\d+)(?:\.(\d{1,12}))?$/;
 const PICO_PER_NANO = 1_000n;
-/** Tokens that a message costs beside its text, generously. */
+/** Upper bound of the tokens a message costs in addition to its text. */
 const MESSAGE_TOKENS = 16;
 
 export function picoUsd(price: string): bigint {
@@ -17,13 +17,13 @@ export interface ChatPrices {
   readonly input_cache_write: string;
 }
 
-/** Tokens that texts can be at most: a token is at least one byte. */
+/** Returns the maximum number of tokens of texts: a token has at least one byte. */
 export function mostTokens(texts: readonly string[]): number {
   const bytes = new TextEncoder();
   return texts.reduce((sum, text) => sum + bytes.encode(text).length + MESSAGE_TOKENS, MESSAGE_TOKENS);
 }
 
-/** The most a call can cost, in nano-USD, rounded up. The service keeps the promise: it is sent along as x-max-cost. */
+/** Returns the maximum cost of a call in nano-USD, rounded up. The service enforces it: it is sent along as x-max-cost. */
 export function mostCost(prices: ChatPrices, inputTokens: number, outputTokens: number): bigint {
   const dearest = (...texts: readonly string[]) =>
     texts.map(picoUsd).reduce((most, price) => (price > most ? price : most), 0n);
@@ -32,7 +32,7 @@ export function mostCost(prices: ChatPrices, inputTokens: number, outputTokens: 
   return (input + output + picoUsd(prices.request) + PICO_PER_NANO - 1n) / PICO_PER_NANO;
 }
 
-/** A price per token as its price per million tokens, in nano-USD. */
+/** Converts a price per token to the price per million tokens, in nano-USD. */
 export function perMillion(price: string): bigint {
   return (picoUsd(price) * 1_000_000n) / PICO_PER_NANO;
 }

@@ -12,12 +12,12 @@ const page = (shown: Call[], next?: string) => ({ rows: shown, next });
 const ids = ({ rows: shown }: { readonly rows: readonly Call[] }) => shown.map(({ id }) => Number(id));
 const LIVE = { isLive: true, isRead: false };
 
-test('at the top of a list its newest page is shown', () => {
+test('at the top of a list, the newest page is shown', () => {
   const newest = page(rows(9, 6), 'b');
   expect(renewed(page(rows(7, 4), 'a'), newest, LIVE)).toBe(newest);
 });
 
-test('whoever reads further down keeps their rows; changes are shown, new ones wait', () => {
+test('while reading further down, rows stay in place; changes are shown, new rows wait', () => {
   const newest = page([{ id: '8' }, { id: '7', status: 'completed' }, { id: '6' }], 'b');
   const seen = renewed(page(rows(7, 1), 'older'), newest, LIVE);
   expect(ids(seen)).toEqual([7, 6, 5, 4, 3, 2, 1]);
@@ -30,7 +30,7 @@ test('whoever reads further down keeps their rows; changes are shown, new ones w
   expect([ids(scrolled), scrolled.next]).toEqual([[7, 6, 5], 'a']);
 });
 
-test('what one has made or deleted oneself is there, or gone, at once', () => {
+test('rows that the user created or deleted appear or disappear at once', () => {
   const acted = { isLive: false, isRead: true };
   expect(
     ids(renewed(page(rows(7, 1), 'a'), page([{ id: '8' }, { id: '7' }, { id: '5' }], 'b'), acted)),
@@ -38,7 +38,7 @@ test('what one has made or deleted oneself is there, or gone, at once', () => {
   expect(ids(renewed(page(rows(7, 1)), page(rows(5, 1)), acted))).toEqual([5, 4, 3, 2, 1]);
 });
 
-test('no row is shown twice and none between two others is left out, whatever came and went', () => {
+test('no row is shown twice and none in between is missing, whatever was added or removed', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 40 }),

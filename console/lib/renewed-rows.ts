@@ -1,4 +1,4 @@
-/** Rows are told apart by their id, by the hash that a key has instead, or by when a price began. */
+/** Rows are identified by their id, by their hash in the case of keys, or by the start time of a price. */
 export type Row =
   | { readonly id: string }
   | { readonly hash: string }
@@ -10,15 +10,15 @@ interface Page<R> {
 }
 
 export interface Reading {
-  /** It is read again and again by itself, not only after an act of whoever looks at it. */
+  /** The list refreshes itself continuously, not only after an action of the user. */
   readonly isLive: boolean;
-  /** Somebody has scrolled down in it. */
+  /** The user has scrolled down. */
   readonly isRead: boolean;
 }
 
 /**
- * What a list shows after its newest page was read again. That page, unless somebody reads further down: then rows stay where they are, those
- * that changed are renewed, those that are gone are left out, and new ones wait. After an act of their own nothing waits.
+ * Returns what a list shows after its newest page was reloaded: the new page, unless the user is reading further down. Then rows
+ * stay in place, changed rows are updated, deleted rows are removed, and new rows wait. After the user's own action no rows wait.
  */
 export function renewed<R extends Row, P extends Page<R>>(
   before: P,
@@ -31,7 +31,7 @@ export function renewed<R extends Row, P extends Page<R>>(
   }
   const fresh = newRows(newest.rows, before.rows);
   if (fresh.length === newest.rows.length) {
-    // nothing says how many lie between the two
+    // the number of rows between the two is unknown
     return isLive ? before : newest;
   }
   const current = new Map(newest.rows.map((row) => [nameOf(row), row]));
@@ -46,7 +46,7 @@ export function renewed<R extends Row, P extends Page<R>>(
   return { ...before, rows: isLive ? kept : [...fresh, ...kept] };
 }
 
-/** The rows of a page that are not among those that are shown. */
+/** Returns the rows of a page that are not shown yet. */
 export function newRows<R extends Row>(page: readonly R[], shown: readonly R[]): R[] {
   const names = new Set(shown.map(nameOf));
   return page.filter((row) => !names.has(nameOf(row)));

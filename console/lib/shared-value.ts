@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** A value that lives outside the components; those that use it are drawn anew when it changes. */
+/** A value outside the components. Components that use it are re-rendered when it changes. */
 export class SharedValue<Value> {
   #value: Value;
   readonly #listeners = new Set<() => void>();
@@ -20,7 +20,7 @@ export class SharedValue<Value> {
     }
   }
 
-  /** A hook: the value now and, by drawing again, every later one. */
+  /** A hook that returns the current value and re-renders on every change. */
   use(): Value {
     const [, redraw] = useState({});
     useEffect(() => {

@@ -1,51 +1,51 @@
 import { SharedValue } from './shared-value.ts';
 
-/** The English text is the key: a page reads as what it shows, and a language without an entry shows English. */
+/** The English text is the key: code shows what the page displays, and texts without a translation appear in English. */
 type Translations = Readonly<Record<string, string>>;
 
 export const LANGUAGES = { en: 'English', zh: '简体中文' } as const;
 export type Language = keyof typeof LANGUAGES;
 
-/** BCP 47 tags that read Simplified Chinese; Traditional Chinese is another language to its readers. */
+/** BCP 47 tags of readers of Simplified Chinese. Traditional Chinese is a different language for its readers. */
 const SIMPLIFIED = /^zh(-(hans(-\w+)*|cn|sg|my))?$/i;
 
 let translations: Translations = {};
 const current = new SharedValue<Language>('en');
 
-/** A text in the language of the page; `{name}` stands for a value. */
+/** Translates a text into the language of the page; `{name}` is replaced by a value. */
 export function t(text: string, values: Readonly<Record<string, string | number>> = {}): string {
   const translated = translations[text] ?? text;
   return translated.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
-/** BCP 47 tag of the language that is shown. */
+/** Returns the current language as a BCP 47 tag. */
 export function language(): Language {
   return current.value;
 }
 
-/** The language to speak to somebody who asks for a BCP 47 tag. */
+/** Returns the language for a user who prefers a BCP 47 tag. */
 export function languageFor(tag: string): Language {
   return SIMPLIFIED.test(tag) ? 'zh' : 'en';
 }
 
-/** Switches the page to a language; its texts are loaded when they are first wanted. */
+/** Switches the page to a language. Its texts are loaded on first use. */
 export async function setLanguage(next: Language): Promise<void> {
   translations = next === 'zh' ? (await import('../text/zh.ts')).ZH : {};
   document.documentElement.lang = next === 'zh' ? 'zh-Hans' : next;
   current.set(next);
 }
 
-/** Draws the component anew when the language changes. */
+/** Re-renders the component when the language changes. */
 export function useLanguage(): Language {
   return current.use();
 }
 
-/** A count with its groups of digits: `1,204`. */
+/** Formats a count with grouped digits: `1,204`. */
 export function formatCount(value: number): string {
   return new Intl.NumberFormat(current.value).format(value);
 }
 
-/** `13 → 60`, in and out; a dash where there are none, as for pictures. */
+/** Formats input and output tokens as `13 → 60`; a dash if there are none, as for images. */
 export function formatTokens(usage: {
   readonly input_tokens: number;
   readonly output_tokens: number;
@@ -54,14 +54,14 @@ export function formatTokens(usage: {
   return input + output === 0 ? '–' : `${formatCount(input)} → ${formatCount(output)}`;
 }
 
-/** A count in few characters: `8.1M`. */
+/** Formats a count in few characters: `8.1M`. */
 export function shortCount(value: number): string {
   return new Intl.NumberFormat(current.value, { notation: 'compact', maximumFractionDigits: 1 }).format(
     value,
   );
 }
 
-/** `1.5 MB`. */
+/** Formats bytes, e.g. `1.5 MB`. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB'];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));

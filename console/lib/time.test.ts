@@ -24,7 +24,7 @@ test.each([
   ['2026-11-20T10:05Z,2026-11-20T16:05Z', '5m', 72, '2026-11-20T10:05:00.000Z'],
   ['2026-11-20T10:05Z,2026-11-20T16:10Z', 'hour', 7, '2026-11-20T10:05:00.000Z'],
   ['2026-11-20T10:03Z,2026-11-20T10:04Z', '5m', 1, '2026-11-20T10:00:00.000Z'],
-  // what is no time is the last 24 hours
+  // invalid ranges fall back to the last 24 hours
   ['2026-11-20T16:10Z,2026-11-20T10:05Z', 'hour', 24, '2026-11-20T10:00:00.000Z'],
   ['2026-13-45,2026-13-46', 'hour', 24, '2026-11-20T10:00:00.000Z'],
 ])('%s: in buckets of %s, %d of them, from %s', (text, granularity, count, start) => {
@@ -32,7 +32,7 @@ test.each([
   expect([range.granularity, bucketsOf(range, NOW).length, range.start]).toEqual([granularity, count, start]);
 });
 
-test('costs of a short time come by the hour, and its first hour is cut', () => {
+test('costs of a short range are hourly, and its first hour is cut off', () => {
   const range = inCostBuckets(parseRange('1h', NOW));
   const starts = bucketsOf(range, NOW);
   expect(range.granularity).toBe('hour');
@@ -43,7 +43,7 @@ test('costs of a short time come by the hour, and its first hour is cut', () => 
   ]);
 });
 
-test('hours of more than a day say of which, so that no two are called the same', () => {
+test('hours of a range longer than a day include the date, so that no two have the same name', () => {
   for (const text of ['6h', '24h', '2026-11-16,2026-11-18', '2026-11-19T10:05Z,2026-11-21T10:05Z']) {
     const range = parseRange(text, NOW);
     const names = bucketNames(range, bucketsOf(range, NOW), 'en');
@@ -51,7 +51,7 @@ test('hours of more than a day say of which, so that no two are called the same'
   }
 });
 
-test('what is chosen of a range is read back as it was chosen, to the bucket', () => {
+test('a selection within a range is parsed back exactly, to the bucket', () => {
   const step = fc.nat({ max: 400 * 288 });
   fc.assert(
     fc.property(step, step, (one, other) => {
@@ -84,7 +84,7 @@ test('buckets follow each other from the start of a range to its end', () => {
   );
 });
 
-test('what is over ends with the range, or with the last five minutes that have been over for a minute', () => {
+test('the completed part ends with the range, or with the last five minutes that ended at least a minute ago', () => {
   expect(new Date(overUntil(parseRange('24h', NOW), NOW)).toISOString()).toBe('2026-11-21T09:30:00.000Z');
   expect(overUntil(parseRange('24h', NOW), NOW - 2.5 * 60_000)).toBe(NOW - (NOW % HOUR_MS) + 25 * 60_000);
   const past = parseRange('2026-11-19,2026-11-19', NOW);

@@ -2,14 +2,17 @@ const MINUTE_MS = 60_000;
 const STEP_MS = 5 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** The longest ranges that are cut into five minutes, and into hours. */
+/** The longest ranges that are split into five-minute buckets, and into hours. */
 const STEPS_MAX_MS = 6 * HOUR_MS;
 const HOURS_MAX_MS = 3 * DAY_MS;
 
-/** How timestamps are shown: in the viewer's zone or in UTC. */
+/** How timestamps are shown: in the user's time zone or in UTC. */
 export type Zone = 'local' | 'utc';
 
-/** A preset, two days (UTC), or two instants: `1h`, `6h`, `24h`, `7d`, `30d`, `90d`, `2026-11-01,2026-11-15`, `2026-11-01T10:00Z,2026-11-01T11:00Z`. */
+/**
+ * A preset, two days (UTC), or two instants: `1h`, `6h`, `24h`, `7d`, `30d`, `90d`, `2026-11-01,2026-11-15`,
+ * `2026-11-01T10:00Z,2026-11-01T11:00Z`.
+ */
 export type RangeText = string;
 
 export interface TimeRange {
@@ -27,7 +30,7 @@ const PRESET_DAYS: Readonly<Record<string, number>> = { '7d': 7, '30d': 30, '90d
 const CUSTOM = /^(\d{4}-\d\d-\d\d),(\d{4}-\d\d-\d\d)$/;
 const INSTANTS = /^(\d{4}-\d\d-\d\dT\d\d:\d\dZ),(\d{4}-\d\d-\d\dT\d\d:\d\dZ)$/;
 
-/** The range that a text names, in whole buckets of UTC, so that a chart has no half bucket at its beginning. */
+/** Parses a range, aligned to whole UTC buckets, so that a chart does not start with a partial bucket. */
 export function parseRange(text: RangeText, nowMs: number): TimeRange {
   const named = namedRange(text);
   if (named) {
@@ -52,7 +55,7 @@ function namedRange(text: RangeText): TimeRange | undefined {
   return rangeOf(floor(Date.parse(start), STEP_MS), floor(Date.parse(end) + STEP_MS - 1, STEP_MS));
 }
 
-/** The same time in the buckets that costs come in: by the hour at the finest. */
+/** Returns the same range in buckets that costs are available in: hours at the finest. */
 export function inCostBuckets(range: TimeRange): TimeRange {
   return range.granularity === '5m' ? { ...range, granularity: 'hour', bucketMs: HOUR_MS } : range;
 }
@@ -64,7 +67,7 @@ function openRange(startMs: number, granularity: TimeRange['granularity']): Time
   return { start: new Date(startMs).toISOString(), end: undefined, granularity, bucketMs };
 }
 
-/** The shorter a range, the finer its buckets. Undefined: no days or instants of a calendar, or none between them. */
+/** Returns a range with buckets that suit its length. Undefined for invalid dates, or if the end is not after the start. */
 function rangeOf(startMs: number, endMs: number): TimeRange | undefined {
   const length = endMs - startMs;
   if (!(length > 0)) {
@@ -78,7 +81,7 @@ function floor(timeMs: number, stepMs: number): number {
   return Math.floor(timeMs / stepMs) * stepMs;
 }
 
-/** The starts of all buckets of a range, in Unix ms; the first is cut where the range begins within a bucket. */
+/** Returns the starts of all buckets of a range, in Unix ms. The first bucket is cut off if the range starts within it. */
 export function bucketsOf(range: TimeRange, nowMs: number): number[] {
   const end = range.end === undefined ? nowMs : Math.min(Date.parse(range.end), nowMs);
   const starts: number[] = [];
@@ -88,24 +91,26 @@ export function bucketsOf(range: TimeRange, nowMs: number): number[] {
   return starts;
 }
 
-/** End of the bucket that begins then: the last one ends with the range. */
+/** Returns the end of the bucket that starts at `startMs`; the last one ends with the range. */
 export function endOfBucket(range: TimeRange, startMs: number): number {
   const end = floor(startMs, range.bucketMs) + range.bucketMs;
   return range.end === undefined ? end : Math.min(end, Date.parse(range.end));
 }
 
-/** Whether calls still end in the last bucket. */
+/** Returns whether calls may still end in the last bucket. */
 export function isOpenRange(range: TimeRange, nowMs: number): boolean {
   return range.end === undefined || Date.parse(range.end) > nowMs;
 }
 
-/** Until when all calls of a range that ended are told: the last five minutes that have been over for a minute. */
+/**
+ * Returns the time until which all ended calls of a range are recorded: the last five minutes that ended at least a minute ago.
+ */
 export function overUntil(range: TimeRange, nowMs: number): number {
   const over = floor(nowMs - MINUTE_MS, STEP_MS);
   return range.end === undefined ? over : Math.min(over, Date.parse(range.end));
 }
 
-/** The range between two instants, which are multiples of five minutes. */
+/** Returns the range between two instants, which must be multiples of five minutes. */
 export function rangeBetween(startMs: number, endMs: number): RangeText {
   const [start = '', end = ''] = [startMs, endMs].map((at) => new Date(at).toISOString());
   return startMs % DAY_MS === 0 && endMs % DAY_MS === 0
@@ -113,7 +118,7 @@ export function rangeBetween(startMs: number, endMs: number): RangeText {
     : `${start.slice(0, 16)}Z,${end.slice(0, 16)}Z`;
 }
 
-/** `Nov 1 – Nov 15 UTC`: what a range is called that has no name of its own. */
+/** Names a range that is not a preset: `Nov 1 – Nov 15 UTC`. */
 export function rangeName(text: RangeText, language: string): string {
   const [from = '', until = from] = text.split(',');
   const isInstant = from.includes('T');
@@ -128,13 +133,13 @@ export function rangeName(text: RangeText, language: string): string {
   return `${format.formatRange(start, end)} UTC`;
 }
 
-/** First instant of the running UTC month, RFC 3339. */
+/** Returns the first instant of the current UTC month, RFC 3339. */
 export function monthStart(nowMs: number): string {
   const now = new Date(nowMs);
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
 }
 
-/** `22 Nov 2026, 11:23:43`, in the language of the page. */
+/** Formats a time in the language of the page: `22 Nov 2026, 11:23:43`. */
 export function formatTime(iso: string, zone: Zone, language: string): string {
   return new Intl.DateTimeFormat(language, {
     dateStyle: 'medium',
@@ -144,7 +149,7 @@ export function formatTime(iso: string, zone: Zone, language: string): string {
   }).format(new Date(iso));
 }
 
-/** With the name of the zone: for tooltips. */
+/** Formats a time with the name of the zone, for tooltips. */
 export function formatTimeWithZone(iso: string, zone: Zone, language: string): string {
   return new Intl.DateTimeFormat(language, {
     ...{
@@ -161,7 +166,7 @@ export function formatTimeWithZone(iso: string, zone: Zone, language: string): s
   }).format(new Date(iso));
 }
 
-/** The names of a range's buckets on an axis; they are of UTC and stay so. Hours of more than a day say of which. */
+/** Returns the axis labels of a range's buckets, always in UTC. Hours of a range longer than a day include the date. */
 export function bucketNames(range: TimeRange, starts: readonly number[], language: string): string[] {
   const isLong = (starts.at(-1) ?? 0) - (starts[0] ?? 0) >= DAY_MS;
   const format = new Intl.DateTimeFormat(language, {
@@ -172,13 +177,13 @@ export function bucketNames(range: TimeRange, starts: readonly number[], languag
   return starts.map((start) => format.format(start));
 }
 
-/** `14:35` in UTC. */
+/** Formats `14:35` in UTC. */
 export function formatClock(timeMs: number, language: string): string {
   const parts = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' } as const;
   return new Intl.DateTimeFormat(language, parts).format(timeMs);
 }
 
-/** `2 min ago`, `in 3 h`; undefined from a day on, when the date says more. */
+/** Formats `2 min ago`, `in 3 h`; undefined from one day on, where a date is more useful. */
 export function relativeTime(iso: string, nowMs: number, language: string): string | undefined {
   const seconds = Math.round((Date.parse(iso) - nowMs) / 1_000);
   const size = Math.abs(seconds);
@@ -194,7 +199,7 @@ export function relativeTime(iso: string, nowMs: number, language: string): stri
     : format.format(Math.round(seconds / 3_600), 'hour');
 }
 
-/** `840 ms`, `1.57 s`, `2 min 5 s`. */
+/** Formats a duration: `840 ms`, `1.57 s`, `2 min 5 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) {
     return `${Math.round(ms)} ms`;

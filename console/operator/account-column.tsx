@@ -2,7 +2,7 @@ import { to } from '../lib/location.ts';
 import { t } from '../lib/text.ts';
 import type { Column } from '../ui/table.tsx';
 
-/** Whose a row is, as the way to that account. */
+/** A column with the account of a row, linked to its page. */
 export function accountColumn<Row extends { readonly account_id: string }>(): Column<Row> {
   return {
     name: t('Account'),

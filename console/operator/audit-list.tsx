@@ -10,7 +10,7 @@ const DETAIL_MAX = 160;
 const HASH = /[0-9a-f]{20,}/g;
 const HASH_SHOWN = 8;
 
-/** What operators did, newest first. */
+/** Operator actions, newest first. */
 export function AuditList({ query }: { readonly query: Readonly<Record<string, string>> }) {
   const listing = useList<AuditEntry>('/admin/v1/audit', query, { everyMs: LIVE_MS });
   return (
@@ -45,12 +45,12 @@ function ObjectLink({ object }: { readonly object: string }) {
   );
 }
 
-/** So much of a hash that two of a day are told apart; all of it is in the tooltip. */
+/** Shortens hashes to as many characters as keep them distinguishable; the tooltip shows them in full. */
 function withShortHashes(text: string): string {
   return text.replace(HASH, (hash) => `${hash.slice(0, HASH_SHOWN)}…`);
 }
 
-/** As much of it as says what was done; all of it in the tooltip. */
+/** Shows the important part of the detail; the tooltip shows all of it. */
 function detailOf(of: AuditEntry['detail']) {
   const text = withShortHashes(wordsOf(of).join(', '));
   return text === '' ? (
@@ -62,7 +62,7 @@ function detailOf(of: AuditEntry['detail']) {
   );
 }
 
-/** Its members by name; what has members of its own is told by those, and prices of nothing are left out. */
+/** Lists fields by name. Nested objects are listed by their own fields, and prices of zero are omitted. */
 function wordsOf(detail: object): string[] {
   return Object.entries(detail).flatMap(([name, value]) => {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

@@ -7,17 +7,17 @@ import { Problem } from '../ui/feedback.tsx';
 import { Field } from '../ui/field.tsx';
 
 export interface BookingFormProps {
-  /** The operation that books. */
+  /** Path of the operation that books. */
   readonly path: string;
-  /** What is booked, beside the reason. */
+  /** Fields of the booking, except the reason. */
   readonly booking: Readonly<Record<string, unknown>>;
   readonly isWrong: boolean;
   readonly onClose: () => void;
-  /** What is asked beside the reason. */
+  /** Form fields besides the reason. */
   readonly children: ComponentChildren;
 }
 
-/** Moves money of an account, for a reason. Booked once, however often the button is pressed. */
+/** Books money to or from an account, with a reason. Booked only once, however often the button is pressed. */
 export function BookingForm({ path, booking, isWrong, onClose, children }: BookingFormProps) {
   const [idempotencyKey] = useState(() => crypto.randomUUID());
   const [reason, setReason] = useState('');
@@ -47,7 +47,7 @@ export function BookingForm({ path, booking, isWrong, onClose, children }: Booki
       {error === undefined ? null : <Problem error={error} />}
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onClose}>
-          {t('Not now')}
+          {t('Cancel')}
         </button>
         <button type="submit" class="button button-main" disabled={isWrong || isPending}>
           {t('Book it')}

@@ -13,7 +13,7 @@ import { Table } from '../ui/table.tsx';
 import { Time } from '../ui/time.tsx';
 import { RefundDialog } from './refund.tsx';
 
-/** All that explains what a call or task was charged, and the way to give it back. Never what was said in it. */
+/** Everything that explains the charge of a call or task, and a way to refund it. Never its content. */
 export function ChargeSheet({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const [isRefunding, setRefunding] = useState(false);
   const reading = useRead<ChargeRecord>(`/admin/v1/generations/${id}`);
@@ -60,7 +60,7 @@ function Facts({ record }: { readonly record: ChargeRecord }) {
       <dd>
         <Amount value={record.charged_amount} />
       </dd>
-      <dt>{t('Held before')}</dt>
+      <dt>{t('Held initially')}</dt>
       <dd>
         <Amount value={record.held} />
       </dd>
@@ -128,7 +128,7 @@ function Attempts({ rows }: { readonly rows: ChargeRecord['attempts'] }) {
       columns={[
         { name: t('Attempt'), cell: ({ provider, model }) => `${provider} ${model}`, clip: true },
         { name: t('Outcome'), cell: ({ outcome, said }) => <span title={said ?? ''}>{outcome}</span> },
-        { name: t('Took'), cell: ({ latency_ms: ms }) => formatDuration(ms), number: true },
+        { name: t('Duration'), cell: ({ latency_ms: ms }) => formatDuration(ms), number: true },
       ]}
     />
   );

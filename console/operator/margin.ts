@@ -1,7 +1,7 @@
 import type { Margin } from '../api/types.gen.ts';
 import { usd } from '../lib/money.ts';
 
-/** What rows of the margin report add up to, in nano-USD. */
+/** Sums of margin report rows, in nano-USD. */
 export interface MarginSums {
   readonly calls: number;
   readonly failed: number;
@@ -9,7 +9,7 @@ export interface MarginSums {
   readonly refunded: bigint;
   readonly cost: bigint;
   readonly margin: bigint;
-  /** The part of `charged` whose cost nobody knows. */
+  /** The part of `charged` whose cost is unknown. */
   readonly unknown: bigint;
 }
 
@@ -33,7 +33,7 @@ export function sumOf(rows: readonly Margin[]): MarginSums {
   );
 }
 
-/** What is known of margins: only of charges whose cost is known, undefined where that is none of them. In nano-USD. */
+/** Returns what is known of margins: only of charges with a known cost, undefined if there are none. In nano-USD. */
 export function knownOf({ charged, unknown, cost, margin }: MarginSums): {
   readonly charged: bigint;
   readonly cost: bigint | undefined;
@@ -45,7 +45,7 @@ export function knownOf({ charged, unknown, cost, margin }: MarginSums): {
     : { charged: known, cost, margin: margin - unknown };
 }
 
-/** `41.6 %`, by whole tenths; a dash where there is nothing to compare with. */
+/** Formats a percentage like `41.6 %`, cut to tenths; a dash if there is nothing to compare with. */
 export function percentOf(part: bigint, whole: bigint): string {
   if (whole === 0n) {
     return '–';

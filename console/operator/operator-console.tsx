@@ -34,11 +34,11 @@ const PAGES: readonly { readonly page: string; readonly icon: IconName; readonly
   { page: 'tasks', icon: 'tasks', word: 'Tasks' },
   { page: 'deliveries', icon: 'generations', word: 'Deliveries' },
   { page: 'audit', icon: 'audit', word: 'Audit log' },
-  // only those of people, who sign in by the OpenID provider, are stored
+  // only sessions of people who signed in with the OpenID provider are stored
   ...(SIGN_IN_NAME === undefined ? [] : [{ page: 'sessions', icon: 'members', word: 'Sessions' } as const]),
 ];
 
-/** What operators see: only for who has signed in on the operators' login, which the service decides. */
+/** The operators' console, only for users signed in as operators; the service decides who that is. */
 export function OperatorConsole() {
   const { path, route } = useLocation();
   const [session, setSession] = useState<OperatorSession>();
@@ -92,7 +92,7 @@ export function OperatorConsole() {
   );
 }
 
-/** Whatever is no page is looked for in all accounts. */
+/** Offers to search all accounts for any text that is not a page. */
 function searchFor(text: string, route: (path: string) => void): Command[] {
   return text.length < 2
     ? []
@@ -105,12 +105,12 @@ function searchFor(text: string, route: (path: string) => void): Command[] {
       ];
 }
 
-/** Name of the page that an address belongs to. */
+/** Returns the name of the page that an address belongs to. */
 function partOf(path: string): string {
   return path.slice(to('operator').length + 1).split('/')[0] ?? '';
 }
 
-/** Who operates here. Nobody: the browser is led to the operators' login, and back here after it. */
+/** Returns the session of the operator. Without one, redirects the browser to the operators' login and back here afterwards. */
 async function signedIn(): Promise<OperatorSession> {
   onLoginNeeded(() => {
     const here = window.location.pathname.slice(SERVICE.length - 1);

@@ -7,7 +7,7 @@ import { Loaded } from '../ui/feedback.tsx';
 import { Panel } from '../ui/panel.tsx';
 import { Table } from '../ui/table.tsx';
 
-/** What waits for engines, and who serves it. A pool that nobody serves shouts. */
+/** Tasks waiting for engines, and the workers that serve them. A pool without workers is highlighted. */
 export function PoolsPanel({
   everyMs,
   action,
@@ -55,6 +55,6 @@ function Served({ pool: { slots, running, waiting } }: { readonly pool: Pool }) 
   return waiting > 0 ? (
     <strong class="status-bad">▲ {t('NO WORKERS')}</strong>
   ) : (
-    <span class="quiet">{t('none; nothing waiting')}</span>
+    <span class="quiet">{t('none; nothing is waiting')}</span>
   );
 }

@@ -7,7 +7,7 @@ import { Panel } from '../ui/panel.tsx';
 import { Table } from '../ui/table.tsx';
 import { percentOf } from './margin.ts';
 
-/** How providers and engines did lately. */
+/** Recent health of providers and engines. */
 export function ProvidersPanel({ everyMs }: { readonly everyMs: number }) {
   const reading = useRead<readonly ProviderHealth[]>('/admin/v1/providers', {}, { everyMs });
   return (
@@ -59,7 +59,7 @@ function Health({ rows }: { readonly rows: readonly ProviderHealth[] }) {
   );
 }
 
-/** Each process of the API decides for itself whom it leaves alone. */
+/** Each API process decides on its own which providers it stops calling. */
 function Circuit({ of }: { readonly of: ProviderHealth['circuit'] }) {
   if (of === null) {
     return <>–</>;
@@ -79,7 +79,7 @@ function failuresOf(failures: ProviderHealth['failures'], said: string | null) {
   return reasons.length === 0 ? '–' : <span title={said ?? ''}>{reasons.join(', ')}</span>;
 }
 
-/** Whole percent would round one failure in a thousand away. */
+/** Rounding to whole percent would hide one failure in a thousand. */
 function Success({ of, failed }: { readonly of: number; readonly failed: number }) {
   if (of === 0) {
     return <>–</>;

@@ -7,14 +7,14 @@ import { BookingForm } from './booking-form.tsx';
 
 export interface RefundDialogProps {
   readonly account: string;
-  /** Of the charge that is given back. */
+  /** The generation whose charge is refunded. */
   readonly generation?: string;
-  /** Of the purchase or charge that is given back. */
+  /** The purchase or charge to refund. */
   readonly transaction?: string;
   readonly onClose: () => void;
 }
 
-/** Gives a charge back, or takes a purchase back. */
+/** Refunds a charge, or takes back a purchase. */
 export function RefundDialog({ account, generation, transaction, onClose }: RefundDialogProps) {
   const [amount, setAmount] = useState('');
   const nano = amount.trim() === '' ? undefined : parseUsd(amount);

@@ -12,7 +12,7 @@ import { TaskSheet } from './task-sheet.tsx';
 
 const LIVE_MS = 5_000;
 
-/** Tasks of all accounts, or of those the query lets through. */
+/** Tasks of all accounts, or those that match the query. */
 export function TaskList({ query }: { readonly query: Readonly<Record<string, string>> }) {
   const [chosen, choose] = useQueryState('task', '');
   const listing = useList<OperatorTask>('/admin/v1/tasks', query, { everyMs: LIVE_MS });
@@ -25,7 +25,7 @@ export function TaskList({ query }: { readonly query: Readonly<Record<string, st
         empty={t('No tasks, or none that match the filters.')}
         columns={[
           {
-            name: t('Ordered'),
+            name: t('Submitted'),
             cell: ({ id, created_at: at }) => (
               <button type="button" class="row-button" onClick={() => choose(id)}>
                 <Time at={at} relative />

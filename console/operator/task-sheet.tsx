@@ -14,7 +14,7 @@ import { Time } from '../ui/time.tsx';
 
 const LIVE_MS = 2_000;
 
-/** Where a task is, what happened to it, and the way to have it made again. */
+/** The state of a task, its history, and a way to retry it. */
 export function TaskSheet({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const reading = useRead<OperatorTaskDetails>(`/admin/v1/tasks/${id}`, {}, { everyMs: LIVE_MS });
   return (
@@ -100,7 +100,7 @@ function Retry({ task }: { readonly task: OperatorTaskDetails }) {
   if (task.retried_as !== null) {
     return (
       <p>
-        {t('Ordered again as')} <Id value={task.retried_as} />
+        {t('Retried as')} <Id value={task.retried_as} />
       </p>
     );
   }
@@ -117,7 +117,7 @@ function Retry({ task }: { readonly task: OperatorTaskDetails }) {
           disabled={retrying.isPending}
           onClick={() => void retrying.run()}
         >
-          {t('Order again, at the original price')}
+          {t('Retry at the original price')}
         </button>
       </p>
     </>

@@ -7,7 +7,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { SignInByProvider } from './sign-in.tsx';
 
-/** The way in: a key, exchanged for a session at once. */
+/** The login page: exchanges a key for a session. */
 export function LoginPage() {
   return (
     <main class="login">
@@ -20,7 +20,7 @@ export function LoginPage() {
           <summary>{t('Where do I find my key?')}</summary>
           <p>
             {t(
-              'The operator of this service gave it to you when the account was opened. After a first start on this machine, it is in the file .data/owner.key.',
+              'The operator of this service gave it to you when the account was opened. After the first start on this machine, it is in the file .data/owner.key.',
             )}
           </p>
         </details>
@@ -32,7 +32,7 @@ export function LoginPage() {
   );
 }
 
-/** Over the page: what was being done goes on after it. */
+/** Login dialog over the page, which continues afterwards. */
 export function LoginDialog({ reason }: { readonly reason: LoginReason }) {
   const { session } = useSession();
   const wish = {
@@ -44,7 +44,7 @@ export function LoginDialog({ reason }: { readonly reason: LoginReason }) {
     <Dialog title={t('Sign in again')} onClose={() => window.location.reload()} mustAnswer>
       <p>
         {reason === 'too_old'
-          ? t('You signed in a while ago. Granting or removing access needs a fresh sign-in.')
+          ? t('You signed in a while ago. Granting or removing access requires a recent sign-in.')
           : t('The session has ended. Sign in to continue where you left off.')}
       </p>
       <SignInByProvider wish={wish} />
@@ -71,7 +71,7 @@ function LoginForm() {
   };
   return (
     <form class="form" onSubmit={(event) => void submit(event)}>
-      {/* password managers want a name beside a secret */}
+      {/* Password managers expect a user name beside a secret. */}
       <input type="text" name="username" autoComplete="username" value="tollgate" readOnly hidden />
       <Field
         label={t('API key')}

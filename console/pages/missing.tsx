@@ -1,7 +1,7 @@
 import { BASE } from '../lib/location.ts';
 import { t } from '../lib/text.ts';
 
-/** An address that leads nowhere. */
+/** Page for unknown addresses. */
 export function MissingPage() {
   return (
     <div class="page">

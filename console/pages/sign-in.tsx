@@ -2,7 +2,7 @@ import { useLocation } from 'preact-iso/router';
 import { SIGN_IN_NAME, type SignInWish, signInAddress } from '../api/members.ts';
 import { t } from '../lib/text.ts';
 
-/** The way to the OpenID provider, and why the last try led nowhere. Nothing where people sign in with keys only. */
+/** Link to the OpenID provider, and why the last attempt failed. Renders nothing if only keys can sign in. */
 export function SignInByProvider({ wish = {} }: { readonly wish?: SignInWish }) {
   const { query } = useLocation();
   if (SIGN_IN_NAME === undefined) {
@@ -19,7 +19,7 @@ export function SignInByProvider({ wish = {} }: { readonly wish?: SignInWish }) 
       {invitation === undefined ? null : (
         <p>{t('You are invited. Sign in with the e-mail address that the invitation was sent to.')}</p>
       )}
-      {/* of the service, not of the console: the browser loads it */}
+      {/* A page of the service, not of the console: the browser must load it. */}
       <a class="button button-main" target="_top" href={signInAddress({ invitation, ...wish })}>
         {t('Sign in with {name}', { name: SIGN_IN_NAME })}
       </a>
@@ -49,7 +49,7 @@ function problemText(problem: string): string {
     case 'not_an_operator':
       return t('The sign-in service does not list you as an operator here.');
     case 'account_full':
-      return t('The account has reached its limit of keys and members. Ask an owner to make room.');
+      return t('The account has reached its limit of keys and members. Ask an owner to remove some.');
     default:
       return t('The sign-in service could not confirm your identity. Try again.');
   }

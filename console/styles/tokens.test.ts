@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs';
 
-/** The colours of charts can be told apart by everybody, and stand out from their ground (console/styles/tokens.css). */
+/**
+ * Checks that the colors of charts are distinguishable for everyone and contrast with their background
+ * (console/styles/tokens.css).
+ */
 
 const CSS = readFileSync(new URL('tokens.css', import.meta.url), 'utf8');
 /** OKLab distance × 100. */
 const DISTANCE_MIN = 9;
-/** Of graphics (WCAG 2.2, 1.4.11). */
+/** Minimum for graphics (WCAG 2.2, 1.4.11). */
 const CONTRAST_MIN = 3;
 
 type Triple = readonly [number, number, number];
 type Matrix = readonly [Triple, Triple, Triple];
 
-/** How the three kinds of colour blindness see linear light: Machado, Oliveira and Fernandes 2009, severity 1. */
+/** How the three kinds of color blindness perceive linear light: Machado, Oliveira and Fernandes 2009, severity 1. */
 const SIGHTS: Readonly<Record<string, Matrix>> = {
   normal: [
     [1, 0, 0],
@@ -34,7 +37,7 @@ const SIGHTS: Readonly<Record<string, Matrix>> = {
     [0.004733, 0.691367, 0.3039],
   ],
 };
-/** From linear sRGB to cones and from their cube roots to OKLab: Ottosson 2020. */
+/** Matrices from linear sRGB to cone responses, and from their cube roots to OKLab: Ottosson 2020. */
 const CONES: Matrix = [
   [0.4122214708, 0.5363325363, 0.0514459929],
   [0.2119034982, 0.6806995451, 0.1073969566],

@@ -14,7 +14,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   Remove: '移除',
   'Remove {name}?': '移除 {name}？',
   'No members yet. Keys keep working as before.': '还没有人以个人身份登录。密钥照常可用。',
-  'Their sessions end at once. Keys they created keep working; their spending stays in the reports.':
+  'Their sessions end immediately. Keys they created keep working; their spending stays in the reports.':
     '其会话立即结束。其创建的密钥继续有效；其花费仍保留在报表中。',
   'Open invitations': '未使用的邀请',
   'No open invitations.': '没有待接受的邀请。',
@@ -50,7 +50,7 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'The sign-in service did not provide a verified e-mail address, which an invitation needs.':
     '登录服务没有提供您已验证的邮箱，而接受邀请需要它。',
   'The sign-in service does not list you as an operator here.': '登录服务未表明您是此处的运营人员。',
-  'The account has reached its limit of keys and members. Ask an owner to make room.':
+  'The account has reached its limit of keys and members. Ask an owner to remove some.':
     '该账户的密钥和成员数量已达上限。请让所有者腾出名额。',
   'The sign-in service could not confirm your identity. Try again.': '登录服务未能确认您的身份。请重试。',
 };

@@ -11,7 +11,7 @@ export const SHARED: Readonly<Record<string, string>> = {
     '费用将高于所示金额。请求未发送，未收取任何费用。',
   'This is not a key of this service. Check that you copied all of it.':
     '这不是本服务的密钥。请检查是否复制完整。',
-  'This key is disabled. Use another key, or have it enabled.':
+  'This key is disabled. Use another key, or ask an owner to enable it.':
     '此密钥已停用。请使用其他密钥，或请人重新启用。',
   'This key has expired. Use another key.': '此密钥已过期。请使用其他密钥。',
   'The account is suspended: read only, no calls and no changes.':
@@ -19,7 +19,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   'The key or role you are signed in with is not allowed to do this.':
     '此操作需要更高的权限：您登录所用的密钥或角色权限不足。',
   'Too many requests.': '请求过多。',
-  'The service is overloaded at the moment.': '当前负载过高。',
+  'The service is overloaded.': '当前负载过高。',
   'Try again in {seconds} s.': '请在 {seconds} 秒后重试。',
   'Try again in {seconds} s': '{seconds} 秒后重试',
   'You can try again now.': '现在可以重试。',
@@ -32,7 +32,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Loading …': '正在加载…',
   'Load older': '加载更早的记录',
   'Try again': '重试',
-  'Copy the request id': '复制请求 ID',
+  'Copy the request ID': '复制请求 ID',
   Copied: '已复制',
   'Copy {what}': '复制 {what}',
   Copy: '复制',
@@ -48,7 +48,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   Language: '语言',
   available: '可用',
   held: '冻结',
-  'Test money: credits here are worth nothing and cost nothing.': '测试资金：此处的额度没有价值，也不收费。',
+  'Test mode: credits have no value and cost nothing.': '测试资金：此处的额度没有价值，也不收费。',
   'Signed in with the key “{name}” ({role})': '已使用密钥“{name}”（{role}）登录',
   'Sign out': '退出登录',
   owner: '所有者',
@@ -61,7 +61,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Last 90 days': '最近 90 天',
   'Last 365 days': '最近 365 天',
   'All models': '所有模型',
-  'Go to a page, or do something': '前往页面或执行操作',
+  'Go to a page or run a command': '前往页面或执行操作',
   'Go to': '前往',
   'A page, an action or an ID': '页面、操作或 ID',
   'No matches.': '没有这样的名称。',
@@ -87,8 +87,8 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Move over the bars, or use the arrow keys; a click or Enter shows the calls':
     '将指针移到柱形上，或使用方向键；点击或按回车查看调用记录',
   'Move over the bars, or use the arrow keys': '将指针移到柱形上，或使用方向键',
-  '{hint}; drag, or hold Shift, to choose a time': '{hint}；拖动或按住 Shift 可选择时间段',
-  'Enter shows this time': '按回车查看该时间段',
+  '{hint}; drag, or hold Shift, to select a time range': '{hint}；拖动或按住 Shift 可选择时间段',
+  'Enter shows this time range': '按回车查看该时间段',
   Filters: '筛选',
   'Filters ({count})': '筛选（{count}）',
   total: '合计',
@@ -113,7 +113,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   enabled: '已启用',
   open: '开放',
   queued: '排队中',
-  'running month': '当月',
+  'current month': '当月',
   pending: '待处理',
   running: '运行中',
   finishing: '收尾中',

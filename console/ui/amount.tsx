@@ -1,13 +1,13 @@
 import { exactUsd, plainUsd, shortUsd, usd } from '../lib/money.ts';
 
 export interface AmountProps {
-  /** Decimal text as the API gives it, or nano-USD. */
+  /** Decimal text as returned by the API, or nano-USD. */
   readonly value: string | bigint | undefined;
-  /** As few digits as say what it is; the whole amount stays the tooltip. */
+  /** Shows only a few digits; the tooltip shows the full amount. */
   readonly short?: boolean;
 }
 
-/** An amount of money, with tabular digits. No data is a dash, never a zero. */
+/** An amount of money, with tabular digits. Missing data is shown as a dash, never as zero. */
 export function Amount({ value, short = false }: AmountProps) {
   if (value === undefined) {
     return <span class="amount">–</span>;

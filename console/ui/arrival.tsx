@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { t } from '../lib/text.ts';
 
-/** Says where one is: by the title, and by the focus for whoever does not see the page change. */
+/** Announces a page change: sets the title, and moves the focus for users who cannot see the page change. */
 export function Arrival({ titleOf }: { readonly titleOf: (path: string) => string }) {
   const { path } = useLocation();
   useEffect(() => {

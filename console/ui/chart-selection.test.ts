@@ -2,7 +2,7 @@ import { afterKey, endsOf, type Selection } from './chart-selection.ts';
 
 const BARS = 10;
 
-/** Presses keys one after the other; `⇧` before a key is Shift. */
+/** Presses keys one after the other; `⇧` before a key means Shift. */
 function press(...keys: string[]): Selection | undefined {
   return keys.reduce<Selection | undefined>(
     (before, key) =>
@@ -21,12 +21,12 @@ test.each<[string[], number, number, boolean]>([
   [['ArrowLeft', 'ArrowLeft', '⇧ArrowRight', '⇧Home'], 0, 7, true],
   [['⇧Home', 'ArrowRight'], 1, 1, false],
   [['Tab', 'x', 'End'], 9, 9, false],
-])('%j points at %d to %d', (keys, first, last, isRange) => {
+])('%j selects %d to %d', (keys, first, last, isRange) => {
   const selection = press(...keys);
   expect(selection && [...endsOf(selection), selection.isRange]).toEqual([first, last, isRange]);
 });
 
-test('other keys, and a chart without bars, point at nothing', () => {
+test('other keys select nothing, and neither does any key on a chart without bars', () => {
   expect(press('Tab', 'Enter', 'PageUp')).toBeUndefined();
   expect(afterKey(undefined, { key: 'End', shiftKey: false }, 0)).toBeUndefined();
 });

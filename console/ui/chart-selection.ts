@@ -3,29 +3,29 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 export interface SelectionOptions {
   /** Names of the buckets. */
   readonly buckets: readonly string[];
-  /** Px in front of the first bucket, and of each bucket. */
+  /** Width in px before the first bucket, and of each bucket. */
   readonly left: number;
   readonly slot: number;
   readonly onChoose: ((bucket: number) => void) | undefined;
   readonly onRange: ((first: number, last: number) => void) | undefined;
 }
 
-/** What is pointed at: a bucket, or all from the one where a drag or Shift began. */
+/** The selection: one bucket, or all buckets from where a drag or Shift started. */
 export interface Selection {
   readonly from: number;
   readonly at: number;
   readonly isRange: boolean;
 }
 
-/** A pointer that moves by less than this many px clicks. */
+/** A pointer that moves less than this many px counts as a click. */
 const DRAG_PX = 8;
 
-/** First and last bucket of a selection. */
+/** Returns the first and last bucket of a selection. */
 export function endsOf({ from, at }: Selection): readonly [first: number, last: number] {
   return [Math.min(from, at), Math.max(from, at)];
 }
 
-/** The selection after a key; undefined where the key moves nothing. */
+/** Returns the selection after a key press; undefined if the key does not change it. */
 export function afterKey(
   selection: Selection | undefined,
   { key, shiftKey }: Pick<KeyboardEvent, 'key' | 'shiftKey'>,
@@ -42,14 +42,15 @@ export function afterKey(
 }
 
 /**
- * What a chart's pointer and keys point at. Arrows go from bucket to bucket and with Shift take those between along, as a drag does; Enter or
- * the end of the drag chooses them, Escape lets go. A click or Enter on one bucket chooses that one, Shift and Enter its time.
+ * Selection in a chart by pointer and keyboard. Arrow keys move between buckets and, with Shift, extend the selection, as a drag
+ * does. Enter or the end of a drag confirms a range, Escape cancels it. A click or Enter on one bucket chooses it, Shift and
+ * Enter its time range.
  */
 export function useChartSelection(options: SelectionOptions) {
   const { buckets, onChoose, onRange } = options;
   const [selection, select] = useState<Selection>();
   const count = buckets.length;
-  // other bars stand there now
+  // the bars have changed
   useEffect(() => select(undefined), [count, buckets[0]]);
   const drag = useDrag(options, select);
   return {
@@ -123,7 +124,7 @@ function useDrag(options: SelectionOptions, select: (selection: Selection | unde
       }
     },
     onClick(event: MouseEvent) {
-      // the end of a drag is no click
+      // the end of a drag is not a click
       const bucket = wasDragged.current ? undefined : pointedAt(event)?.at;
       wasDragged.current = false;
       if (bucket !== undefined) {

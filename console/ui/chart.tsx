@@ -5,9 +5,9 @@ import { endsOf, type Selection, useChartSelection } from './chart-selection.ts'
 
 export interface Series {
   readonly name: string;
-  /** One per bucket: nano-USD, or a count. */
+  /** One value per bucket: nano-USD, or a count. */
   readonly values: readonly bigint[];
-  /** 1 to 6; the last is for everything else. */
+  /** Color 1 to 6; the last one is for everything else. */
   readonly color: number;
 }
 
@@ -17,11 +17,11 @@ export interface ChartProps {
   readonly buckets: readonly string[];
   readonly series: readonly Series[];
   readonly format: (value: bigint) => string;
-  /** The last bucket is still being filled. */
+  /** Whether the last bucket is still filling. */
   readonly isOpen: boolean;
-  /** Called with the index of a bucket that is chosen by Enter or a click. */
+  /** Called with the index of a bucket that was chosen by Enter or a click. */
   readonly onChoose?: (bucket: number) => void;
-  /** Called with the first and the last bucket that were chosen together: by a drag, or by Shift with the arrow keys and Enter. */
+  /** Called with the first and last bucket of a range that was selected by dragging, or with Shift, the arrow keys and Enter. */
   readonly onRange?: (first: number, last: number) => void;
   readonly height?: number;
 }
@@ -29,10 +29,10 @@ export interface ChartProps {
 const LEFT = 64;
 const BOTTOM = 20;
 const TOP = 8;
-/** Width of a letter of an axis, about. */
+/** Approximate width of a letter on an axis, in px. */
 const LETTER = 7;
 
-/** Stacked bars over time: one path per series whatever the number of buckets, a table for whoever cannot see it. */
+/** Stacked bars over time: one path per series, however many buckets, and a table for users who cannot see it. */
 export function Chart(props: ChartProps) {
   const { label, buckets, series, format, isOpen, onChoose, onRange, height = 200 } = props;
   const [ref, width] = useWidth();
@@ -108,7 +108,7 @@ function hint({ onChoose, onRange }: ChartProps): string {
   const text = onChoose
     ? t('Move over the bars, or use the arrow keys; a click or Enter shows the calls')
     : t('Move over the bars, or use the arrow keys');
-  return onRange ? t('{hint}; drag, or hold Shift, to choose a time', { hint: text }) : text;
+  return onRange ? t('{hint}; drag, or hold Shift, to select a time range', { hint: text }) : text;
 }
 
 function Selected({
@@ -126,7 +126,7 @@ function Selected({
   return <rect class={look} x={LEFT + first * slot} y={TOP} width={width} height={height} />;
 }
 
-/** The values of a bucket, or the sums of several. */
+/** Describes the values of a bucket, or the sums of several. */
 function describe(
   selection: Selection,
   { buckets, series, format }: ChartProps,
@@ -141,7 +141,7 @@ function describe(
     .map(({ name, value }) => `${name} ${format(value)}`);
   const total = parts.length === 1 ? [] : [`${t('total')} ${format(sum(totals))}`];
   const time = first === last ? (buckets[first] ?? '') : `${buckets[first] ?? ''} – ${buckets[last] ?? ''}`;
-  const what = selection.isRange ? [t('Enter shows this time')] : [];
+  const what = selection.isRange ? [t('Enter shows this time range')] : [];
   return [`${time} UTC`, ...parts, ...total, ...what].join(' · ');
 }
 
@@ -200,7 +200,7 @@ function Axes({ ticks, top, plot, buckets, slot, format }: AxesProps) {
   );
 }
 
-/** Fills differ by more than colour. */
+/** Distinguishes fills by more than color. */
 function Hatches() {
   return (
     <defs>
@@ -220,7 +220,7 @@ function Hatches() {
   );
 }
 
-/** Zero and up to four round values above it; the last one is not below `most`. */
+/** Returns zero and up to four round values above it; the last one is at least `most`. */
 export function niceTicks(most: bigint): bigint[] {
   if (most <= 0n) {
     return [0n, 1n];

@@ -4,7 +4,7 @@ import { Copy } from './copy.tsx';
 import { Choice } from './field.tsx';
 import type { Snippet } from './snippets.ts';
 
-/** Code in several languages, one at a time; never with a real key in it. */
+/** Code in several languages, one shown at a time. It never contains a real key. */
 export function CodeTabs({ snippets }: { readonly snippets: readonly Snippet[] }) {
   const [name, choose] = useState(snippets[0]?.name ?? '');
   const chosen = snippets.find((snippet) => snippet.name === name) ?? snippets[0];

@@ -6,13 +6,13 @@ const TOLD_MS = 1_500;
 
 export interface CopyProps {
   readonly text: string;
-  /** What the button does, for whoever does not see the picture. */
+  /** What the button does, for users who cannot see the icon. */
   readonly label: string;
-  /** A word beside the picture. */
+  /** Text beside the icon. */
   readonly word?: string;
 }
 
-/** Puts a text on the clipboard and says so. */
+/** Copies a text to the clipboard and confirms it. */
 export function Copy({ text, label, word }: CopyProps) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {

@@ -2,7 +2,7 @@ import { changeLanguage, changeSettings, useSettings } from '../api/settings.ts'
 import { LANGUAGES, type Language, t, useLanguage } from '../lib/text.ts';
 import { Choice } from './field.tsx';
 
-/** What the viewer chooses for this device. */
+/** Settings of this device. */
 export function DeviceSettings() {
   const { theme, zone } = useSettings();
   const language = useLanguage();

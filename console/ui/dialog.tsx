@@ -9,9 +9,9 @@ export interface DialogProps {
   readonly children: ComponentChildren;
   /** `sheet`: at the side, for the details of a row. */
   readonly kind?: 'dialog' | 'sheet';
-  /** What has the focus at first; else the first thing that can. */
+  /** Element that gets the initial focus; defaults to the first focusable one. */
   readonly first?: { readonly current: HTMLElement | null };
-  /** Without a way to close it but its own buttons. */
+  /** Whether it can be closed only by its own buttons. */
   readonly mustAnswer?: boolean;
 }
 
@@ -61,9 +61,9 @@ export function Dialog({
 
 export interface ConfirmProps {
   readonly title: string;
-  /** What happens, also to the money. */
+  /** What will happen, including to the money. */
   readonly text: string;
-  /** What the button says it does. */
+  /** Label of the confirm button. */
   readonly action: string;
   readonly isPending: boolean;
   readonly onConfirm: () => void;
@@ -71,7 +71,7 @@ export interface ConfirmProps {
   readonly children?: ComponentChildren;
 }
 
-/** Asks before what cannot be undone. */
+/** Asks for confirmation of irreversible actions. */
 export function Confirm({ title, text, action, isPending, onConfirm, onClose, children }: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose}>

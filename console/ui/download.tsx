@@ -5,14 +5,14 @@ import { Problem } from './feedback.tsx';
 import { Icon } from './icon.tsx';
 
 export interface ExportCsvProps {
-  /** The list, as the page reads it. */
+  /** Path of the list. */
   readonly path: string;
   readonly query: Query;
-  /** Of the file, without its ending. */
+  /** Name of the file, without extension. */
   readonly name: string;
 }
 
-/** Every row that the filters of the page let through, also those that it has not loaded, as a file of exact decimals. */
+/** Exports every row that matches the page's filters, including rows not loaded yet, as a file with exact decimals. */
 export function ExportCsv({ path, query, name }: ExportCsvProps) {
   const exporting = useActing(async () => {
     const answer = await request('GET', apiPath(path, query), { headers: { accept: 'text/csv' } });

@@ -6,7 +6,7 @@ import type { Reading } from '../api/queries.ts';
 import { t } from '../lib/text.ts';
 import { Copy } from './copy.tsx';
 
-/** Grey lines of about the size of what comes, after a moment: a quick answer shows none. */
+/** Gray lines of about the size of the expected content, shown after a moment, so that fast responses show none. */
 export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
   const [isShown, show] = useState(false);
   useEffect(() => {
@@ -29,7 +29,7 @@ export interface ProblemProps {
   readonly children?: ComponentChildren;
 }
 
-/** What failed, why, and what to do; never more than its own panel. */
+/** What failed, why, and what to do. Never larger than its own panel. */
 export function Problem({ error, retry, children }: ProblemProps) {
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   const wait = useCountdown(error);
@@ -37,7 +37,7 @@ export function Problem({ error, retry, children }: ProblemProps) {
     <div class="notice notice-bad" role="alert">
       <p>{errorText(error)}</p>
       {wait !== undefined && retry === undefined ? (
-        // a reader is told once, not every second
+        // Screen readers announce it once, not every second.
         <p aria-live="off">
           {wait > 0 ? t('Try again in {seconds} s.', { seconds: wait }) : t('You can try again now.')}
         </p>
@@ -45,7 +45,7 @@ export function Problem({ error, retry, children }: ProblemProps) {
       {children}
       {requestId === undefined ? null : (
         <p class="small">
-          <span class="mono">{requestId}</span> <Copy text={requestId} label={t('Copy the request id')} />
+          <span class="mono">{requestId}</span> <Copy text={requestId} label={t('Copy the request ID')} />
         </p>
       )}
       {retry === undefined ? null : (
@@ -59,7 +59,7 @@ export function Problem({ error, retry, children }: ProblemProps) {
 
 const SECOND_MS = 1_000;
 
-/** Seconds until the service wants to be asked again, counted down to 0; undefined where it said nothing of that. */
+/** Returns the seconds until the service wants to be asked again, counting down to 0; undefined if it did not say. */
 function useCountdown(error: unknown): number | undefined {
   const seconds = waitOf(error);
   const [now, tick] = useState(Date.now);
@@ -98,7 +98,7 @@ export function Notice({ tone, children }: NoticeProps) {
   );
 }
 
-/** Nothing there yet: one sentence, one action. */
+/** Empty state: one sentence, one action. */
 export function Empty({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -114,7 +114,7 @@ export interface LoadedProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
-/** What was read, or that it is being read, or why it could not be. Old data stays while new comes. */
+/** Shows loaded data, a loading state, or an error. Old data stays visible while new data loads. */
 export function Loaded<T>({ reading, lines = 4, children }: LoadedProps<T>) {
   if (reading.data !== undefined) {
     return <div class={reading.isStale ? 'stale' : undefined}>{children(reading.data)}</div>;

@@ -7,7 +7,7 @@ export interface FieldProps {
   readonly problem?: string | undefined;
 }
 
-/** A control with its name above and what to know below. */
+/** A control with its label above and a hint below. */
 export function Field({ label, children, hint, problem }: FieldProps) {
   return (
     <div class="field">
@@ -31,11 +31,11 @@ export interface ChoiceProps {
   readonly value: string;
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly onChange: (value: string) => void;
-  /** The name is for screen readers only; the chosen option says enough. */
+  /** Shows the label to screen readers only, because the chosen option is clear enough. */
   readonly bare?: boolean;
 }
 
-/** One of several, by the browser's own menu. */
+/** A choice of one option, by the browser's own select. */
 export function Choice({ label, value, options, onChange, bare = false }: ChoiceProps) {
   const select = (
     <select
@@ -59,7 +59,7 @@ export interface TabsProps {
   readonly options: readonly (readonly [value: string, text: string, href: string])[];
 }
 
-/** Views of one page; each has an address of its own. */
+/** Views of one page; each has its own address. */
 export function Tabs({ label, value, options }: TabsProps) {
   return (
     <nav class="tabs" aria-label={label}>

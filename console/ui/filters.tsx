@@ -19,25 +19,25 @@ function rangeOptions(): [string, string][] {
   ];
 }
 
-/** Whether a range has a name of its own; one that was chosen on a chart has none. */
+/** Returns whether a range is a preset; a range selected on a chart is not. */
 export function isPreset(range: string): boolean {
   return rangeOptions().some(([option]) => option === range);
 }
 
-/** What a range is called. */
+/** Returns the name of a range. */
 export function rangeText(range: string): string {
   return rangeOptions().find(([option]) => option === range)?.[1] ?? rangeName(range, language());
 }
 
 export interface FilterBarProps {
-  /** What is chosen in each filter; empty: all. */
+  /** The value of each filter; empty means all. */
   readonly values: readonly string[];
   readonly children: ComponentChildren;
-  /** What the page does beside them. */
+  /** Actions of the page beside the filters. */
   readonly actions: ComponentChildren;
 }
 
-/** The filters of a page that has many. A phone has no room for them: there they are behind a button that says how many are chosen. */
+/** The filters of a page with many of them. On phones they are behind a button that shows how many are set. */
 export function FilterBar({ values, children, actions }: FilterBarProps) {
   const [isOpen, open] = useState(false);
   const id = useId();
@@ -66,7 +66,7 @@ export interface FilterProps {
   readonly onChange: (value: string) => void;
 }
 
-/** A span of time, also one that a link names. */
+/** A time range, including one that is not a preset but given by a link. */
 export function RangeFilter({ value, onChange, all = false }: FilterProps & { readonly all?: boolean }) {
   const known = [...(all ? [['', t('All time')] as [string, string]] : []), ...rangeOptions()];
   const isKnown = known.some(([option]) => option === value);
@@ -99,7 +99,7 @@ const ENDPOINTS = [
   '/v3/async/video-fast',
 ];
 
-/** The paths that are called for money, as a filter. */
+/** The paid paths, as a filter. */
 export function EndpointFilter({ value, onChange }: FilterProps) {
   const known = ENDPOINTS.map((path): [string, string] => [path, path]);
   return (
@@ -113,7 +113,7 @@ export function EndpointFilter({ value, onChange }: FilterProps) {
   );
 }
 
-/** The keys of the account, as a filter; for owners, who see more than one. */
+/** The keys of the account, as a filter; only for owners, because others see only one. */
 export function KeyFilter({ value, onChange }: FilterProps) {
   const keys = useKeys();
   if (currentSession().key.role !== 'owner') {
@@ -131,7 +131,7 @@ export function KeyFilter({ value, onChange }: FilterProps) {
   );
 }
 
-/** Names of keys by hash; a deleted key has none. */
+/** Returns the names of keys by hash; a deleted key has none. */
 export function useKeyNames(): ReadonlyMap<string, string> {
   return new Map(useKeys().map(({ hash, name }) => [hash, name]));
 }
@@ -141,7 +141,7 @@ function useKeys(): readonly ApiKey[] {
   return useRead<readonly ApiKey[]>('/api/v1/keys', { limit: 1_000 }, { enabled: isOwner }).data ?? [];
 }
 
-/** A value that is not among the known ones was deleted since, and stays chosen. */
+/** Adds a value that is not among the known ones, because it was deleted since, so that it stays selected. */
 function withAll(all: string, known: readonly [string, string][], value: string): [string, string][] {
   const isKnown = value === '' || known.some(([option]) => option === value);
   return [['', all], ...known, ...(isKnown ? [] : [[value, value.slice(0, 24)] as [string, string]])];

@@ -9,7 +9,7 @@ export interface Entry {
   readonly href: string;
   readonly icon: IconName;
   readonly word: string;
-  /** It is the page, or the part, that is shown. */
+  /** Whether this page, or section, is shown. */
   readonly isCurrent: boolean;
 }
 
@@ -17,20 +17,20 @@ export interface FrameProps {
   readonly home: string;
   readonly brand: string;
   readonly entries: readonly Entry[];
-  /** Beside the name at the top. */
+  /** Content beside the name at the top. */
   readonly top: ComponentChildren;
-  /** What the menu at the top right is called, and what is in it. */
+  /** Label of the menu at the top right, and its content. */
   readonly menuName: string;
   readonly menu: ComponentChildren;
-  /** What Ctrl K offers beside the pages. */
+  /** What Ctrl K offers besides the pages. */
   readonly palette: PaletteProps;
   readonly children: ComponentChildren;
 }
 
-/** How many fit side by side on a phone; the others are behind "More". */
+/** How many entries fit side by side on a phone; the others are behind "More". */
 const BAR_ENTRIES = 4;
 
-/** Navigation and a top line around every page. */
+/** Navigation and a top bar around every page. */
 export function Frame({ home, brand, entries, top, menuName, menu, palette, children }: FrameProps) {
   const { route } = useLocation();
   const pages = entries.map(({ word, href }): Command => ({ word, run: () => route(href) }));
@@ -103,7 +103,7 @@ function BottomBar({ entries }: { readonly entries: readonly Entry[] }) {
   );
 }
 
-/** A menu that closes when its choice is made, on Escape, and when something else is clicked. */
+/** Closes a menu after a choice, on Escape, and on a click elsewhere. */
 function useCloseOnLeave() {
   const ref = useRef<HTMLDetailsElement>(null);
   const { url } = useLocation();

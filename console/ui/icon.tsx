@@ -1,4 +1,4 @@
-/** Own strokes of 1.5 px on a grid of 20, by name. */
+/** Own icons with 1.5 px strokes on a 20 px grid, by name. */
 const PATHS = {
   overview: 'M3 11l7-7 7 7M5 9.5V17h10V9.5',
   playground: 'M4 4h12v9H9l-4 3v-3H4z',
@@ -28,7 +28,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A picture beside a word; it says nothing by itself to a screen reader. */
+/** An icon beside a word; hidden from screen readers. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" focusable="false">

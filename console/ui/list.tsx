@@ -11,12 +11,12 @@ export interface ListProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string;
   readonly empty: string;
-  /** What to do where there is nothing yet. */
+  /** What to do if the list is empty. */
   readonly emptyAction?: ComponentChildren;
   readonly foot?: ComponentChildren;
 }
 
-/** A list by pages with everything that can be said about it: loading, failed, empty, older rows. */
+/** A paginated list with all its states: loading, failed, empty, older rows. */
 export function List<Row>({ label, listing, columns, rowKey, empty, emptyAction, foot }: ListProps<Row>) {
   const { rows, error, isStale, older, isLoadingOlder, searchedUntil, refetch } = listing;
   if (rows === undefined) {
@@ -49,7 +49,7 @@ export function List<Row>({ label, listing, columns, rowKey, empty, emptyAction,
   );
 }
 
-/** How many rows came since; they are shown when they are asked for. */
+/** Shows how many new rows are waiting; they are displayed on request. */
 export function Waiting<Row>({ listing: { waiting, showWaiting } }: { readonly listing: Listing<Row> }) {
   return (
     <div class="list-head" role="status">

@@ -3,7 +3,7 @@ import { t } from '../lib/text.ts';
 import { Dialog } from './dialog.tsx';
 import { Icon } from './icon.tsx';
 
-/** Something to go to or to do, as its English text names it. */
+/** Something to go to or to do, named by its English text. */
 export interface Command {
   readonly word: string;
   readonly values?: Readonly<Record<string, string>>;
@@ -12,11 +12,11 @@ export interface Command {
 
 export interface PaletteProps {
   readonly commands: readonly Command[];
-  /** What a text stands for that is no command, such as an id. */
+  /** Finds commands for a text that is not a command itself, such as an id. */
   readonly find: (text: string) => readonly Command[];
 }
 
-/** Everything by name, from anywhere: opened by Ctrl K, or by its button. */
+/** Finds everything by name, from anywhere; opened by Ctrl K or by its button. */
 export function Palette(props: PaletteProps) {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
@@ -34,7 +34,7 @@ export function Palette(props: PaletteProps) {
       <button
         type="button"
         class="icon-button palette-button"
-        aria-label={t('Go to a page, or do something')}
+        aria-label={t('Go to a page or run a command')}
         aria-keyshortcuts="Control+K"
         title="Ctrl K"
         onClick={() => setOpen(true)}
@@ -46,7 +46,7 @@ export function Palette(props: PaletteProps) {
   );
 }
 
-/** A combobox whose list is always open: focus stays in the text, arrows move what Enter takes. */
+/** A combobox whose list is always open: focus stays in the text field, and arrow keys choose what Enter selects. */
 function Choices({ commands, find, onClose }: PaletteProps & { readonly onClose: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
@@ -117,7 +117,7 @@ function nameOf({ word, values }: Command): string {
   return t(word, values);
 }
 
-/** Whether every word of the text is in the name. */
+/** Returns whether every word of the text is in the name. */
 function fits(command: Command, text: string): boolean {
   const name = nameOf(command).toLowerCase();
   return text
@@ -126,7 +126,7 @@ function fits(command: Command, text: string): boolean {
     .every((part) => name.includes(part));
 }
 
-/** Where a key leads in a list of so many; undefined for other keys. */
+/** Returns where a key moves in a list of `count` items; undefined for other keys. */
 function moveOf(key: string, at: number, count: number): number | undefined {
   switch (key) {
     case 'ArrowDown':

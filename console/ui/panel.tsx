@@ -5,11 +5,11 @@ export interface PanelProps {
   /** Beside the title: links and small controls. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
-  /** No padding around the content: tables bring their own. */
+  /** Whether to omit the padding around the content: tables have their own. */
   readonly flush?: boolean;
 }
 
-/** A ruled box of the page. */
+/** A bordered box on the page. */
 export function Panel({ title, actions, children, flush = false }: PanelProps) {
   return (
     <section class="panel">
@@ -30,7 +30,7 @@ export interface FigureProps {
   readonly note?: ComponentChildren;
 }
 
-/** One figure that matters, with what it is and what it is made of. */
+/** A key figure with its label and a note. */
 export function Figure({ label, children, note }: FigureProps) {
   return (
     <div class="figure">

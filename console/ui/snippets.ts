@@ -1,17 +1,17 @@
 import { SERVICE } from '../lib/location.ts';
 
 export interface Snippet {
-  /** What it is written for. */
+  /** Language or client of the snippet. */
   readonly name: string;
   readonly code: string;
 }
 
-/** Where programs reach this service. */
+/** Returns the base URL at which programs reach this service. */
 export function serviceUrl(): string {
   return `${window.location.origin}${SERVICE}`.replace(/\/$/, '');
 }
 
-/** A first call of a text model. The key is the reader's own, out of the environment. */
+/** Returns a first call of a text model. The key is read from the user's environment. */
 export function chatSnippets(model: string): Snippet[] {
   const url = serviceUrl();
   return [
@@ -60,7 +60,7 @@ console.log(answer.content);`,
   ];
 }
 
-/** An order of a picture or a video, and the question after its result. */
+/** Returns how to submit an image or video, and how to get its result. */
 export function mediaSnippets(model: string, body: object): Snippet[] {
   const url = serviceUrl();
   const json = JSON.stringify(body).replaceAll("'", "'\\''");

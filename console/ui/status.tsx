@@ -2,7 +2,7 @@ import { t } from '../lib/text.ts';
 
 type Tone = 'good' | 'wait' | 'bad' | 'info' | 'off';
 
-/** Shape, word and colour: none of them alone. */
+/** Shape, word and color together: none of them alone carries the meaning. */
 const KNOWN: Readonly<Record<string, readonly [tone: Tone, shape: string, word: string]>> = {
   completed: ['good', '●', 'completed'],
   succeeded: ['good', '●', 'done'],
@@ -15,7 +15,7 @@ const KNOWN: Readonly<Record<string, readonly [tone: Tone, shape: string, word: 
   paused: ['wait', '▲', 'paused'],
   resting: ['info', '◐', 'resting'],
   queued: ['off', '◌', 'queued'],
-  draft: ['off', '◌', 'running month'],
+  draft: ['off', '◌', 'current month'],
   pending: ['wait', '◌', 'pending'],
   open: ['wait', '◌', 'open'],
   in_progress: ['info', '◐', 'running'],
@@ -32,7 +32,7 @@ const KNOWN: Readonly<Record<string, readonly [tone: Tone, shape: string, word: 
   attention: ['wait', '▲', 'attention'],
 };
 
-/** How something stands. */
+/** The state of something. */
 export function Status({ of }: { readonly of: string }) {
   const [tone, shape, word] = KNOWN[of] ?? ['off', '○', of];
   return (

@@ -3,27 +3,30 @@ import type { ComponentChildren } from 'preact';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Right-aligned, as amounts and counts are; on cards it is `named`. */
+  /** Right-aligned, for amounts and counts; on cards the same as `named`. */
   readonly number?: boolean;
-  /** On phones, where there is no head, a row is a card: `wide` takes its whole width, `named` a line with its name before it, `hidden` is left out. */
+  /**
+   * On phones, where there is no header, a row is a card: `wide` uses the full width, `named` is a line with its label, `hidden`
+   * is omitted.
+   */
   readonly card?: 'wide' | 'named' | 'hidden';
-  /** Cut at the column's width; never on cards. */
+  /** Cut off at the column's width; never on cards. */
   readonly clip?: boolean;
 }
 
 export interface TableProps<Row> {
-  /** What the table holds, for screen readers. */
+  /** What the table contains, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** The last line: sums. */
+  /** The last row: sums. */
   readonly foot?: ComponentChildren;
-  /** Stays a table on phones: few, narrow columns. */
+  /** Whether it stays a table on phones: for a few narrow columns. */
   readonly plain?: boolean;
 }
 
-/** Rows that are tables on wide windows and cards on phones. */
+/** Rows as a table in wide windows and as cards on phones. */
 export function Table<Row>({ label, columns, rows, rowKey, foot, plain = false }: TableProps<Row>) {
   return (
     <div class="table-scroll">
@@ -57,7 +60,7 @@ interface CellProps<Row> {
   readonly content: ComponentChildren;
 }
 
-/** On cards a value that there is not is left out. What may be cut is whole in the tooltip. */
+/** On cards a missing value is omitted. Clipped text is shown in full in the tooltip. */
 function Cell<Row>({ column, content }: CellProps<Row>) {
   const isNamed = column.number === true || column.card === 'named';
   return (

@@ -4,11 +4,11 @@ import { formatTime, formatTimeWithZone, relativeTime } from '../lib/time.ts';
 
 export interface TimeProps {
   readonly at: string;
-  /** `2 min ago` while that says more than a date. */
+  /** Whether to show `2 min ago` as long as that is more useful than a date. */
   readonly relative?: boolean;
 }
 
-/** An instant, in the zone the viewer chose, with the zone in the tooltip. */
+/** An instant in the user's time zone setting, with the zone in the tooltip. */
 export function Time({ at, relative = false }: TimeProps) {
   const { zone } = useSettings();
   const text =

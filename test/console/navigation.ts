@@ -108,9 +108,9 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await open('playground?kind=video&steps=30');
   await fill(page, 'Prompt', 'a toll gate at noon');
   await press(page, 'Run');
-  await page.getByRole('link', { name: 'Ordered. Watch it being made' }).waitFor();
-  await press(page, 'Ordered. Watch it being made');
-  await page.getByRole('button', { name: 'Cancel: stops the work, you pay nothing' }).waitFor();
+  await page.getByRole('link', { name: 'Submitted. Watch the progress' }).waitFor();
+  await press(page, 'Submitted. Watch the progress');
+  await page.getByRole('button', { name: 'Cancel: stops the task, you pay nothing' }).waitFor();
   await press(page, 'Cancel');
   await page.getByRole('dialog').getByText('You paid nothing.').waitFor({ timeout: 30_000 });
   await page.keyboard.press('Escape');

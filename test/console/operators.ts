@@ -16,7 +16,7 @@ export async function homeAndProof(visit: Visit): Promise<void> {
   await page.getByRole('link', { name: 'Fleet' }).first().click();
   await page.getByText('alive').first().waitFor();
   await page.getByRole('link', { name: 'Money' }).first().click();
-  await page.getByRole('button', { name: 'Prove the books now' }).click();
+  await page.getByRole('button', { name: 'Check the books now' }).click();
   await page.getByText(/All \d+ invariants hold/).waitFor();
 }
 
@@ -55,9 +55,9 @@ export async function accountServed(console: ConsoleServer, visit: Visit): Promi
 
   await page.getByRole('button', { name: 'Suspend …' }).click();
   await page.getByRole('button', { name: 'Suspend', exact: true }).click();
-  await page.getByRole('button', { name: 'Lift the suspension' }).waitFor();
+  await page.getByRole('button', { name: 'Lift suspension' }).waitFor();
   expect((await call('POST', '/api/v1/chat/completions', chat)).json.error.code).toBe('account_suspended');
-  await page.getByRole('button', { name: 'Lift the suspension' }).click();
+  await page.getByRole('button', { name: 'Lift suspension' }).click();
   await page.getByRole('button', { name: 'Suspend …' }).waitFor();
   await page.getByRole('link', { name: 'Audit log' }).last().click();
   await page.getByRole('cell', { name: 'account.update' }).first().waitFor();
@@ -77,7 +77,7 @@ export async function marginAndProof(console: ConsoleServer, visit: Visit): Prom
   const texts = await cells.allTextContents();
   expect(texts.slice(-2)).toEqual([`${(Math.floor(known * 1_000) / 10).toFixed(1)} %`, String(model.calls)]);
   await open('operator');
-  const proof = page.locator('.figure').filter({ hasText: 'Proof of the books' });
+  const proof = page.locator('.figure').filter({ hasText: 'Ledger check' });
   await proof.getByText('They add up').waitFor();
   await proof.locator('time').waitFor();
 }

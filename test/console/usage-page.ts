@@ -55,7 +55,7 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   // by keyboard: the last three bars, one let go, the last two
   await page.getByRole('slider').focus();
   await page.keyboard.press('Shift+ArrowLeft');
-  await told(page, ' UTC · acme/small 2 · Enter shows this time');
+  await told(page, ' UTC · acme/small 2 · Enter shows this time range');
   await page.keyboard.press('Escape');
   await page.locator('[role="slider"]:not([aria-valuetext*="Enter"])').waitFor();
   await page.keyboard.press('End');

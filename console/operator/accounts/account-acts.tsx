@@ -11,7 +11,7 @@ import { ConfineDialog } from './confine.tsx';
 
 type Act = 'adjust' | 'confine' | 'suspend';
 
-/** What an operator can do to an account; each act is written to the audit log. */
+/** Actions of an operator on an account; each is written to the audit log. */
 export function AccountActs({ account }: { readonly account: Account }) {
   const [act, setAct] = useState<Act>();
   const close = () => {
@@ -39,7 +39,7 @@ export function AccountActs({ account }: { readonly account: Account }) {
             disabled={suspending.isPending}
             onClick={() => void suspending.run()}
           >
-            {t('Lift the suspension')}
+            {t('Lift suspension')}
           </button>
         ) : (
           <button type="button" class="button button-bad" onClick={() => setAct('suspend')}>
@@ -53,7 +53,7 @@ export function AccountActs({ account }: { readonly account: Account }) {
         <Confirm
           title={t('Suspend “{name}”?', { name: account.name })}
           text={t(
-            'New calls are refused within a second. Running calls finish and are charged. The balance does not change.',
+            'New calls are rejected within a second. Running calls finish and are charged. The balance does not change.',
           )}
           action={t('Suspend')}
           isPending={suspending.isPending}

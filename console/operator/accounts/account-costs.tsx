@@ -11,7 +11,7 @@ import { RangeFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
 
-/** What the account was charged for, by model: the rows its own page of costs is made of. */
+/** Charges of the account by model, from the same rows as its own cost page. */
 export function AccountCosts({ id }: { readonly id: string }) {
   const [range, setRange] = useQueryState('range', '30d');
   const now = Date.now();

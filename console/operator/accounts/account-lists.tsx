@@ -20,7 +20,7 @@ interface OfAccount {
   readonly id: string;
 }
 
-/** What the account called, newest first; each leads to all that explains its charge. */
+/** Calls of the account, newest first; each links to the record that explains its charge. */
 export function AccountGenerations({ id }: OfAccount) {
   const [, chooseCharge] = useQueryState('charge', '');
   const path = `/admin/v1/accounts/${id}/generations`;
@@ -65,7 +65,7 @@ export function AccountTasks({ id }: OfAccount) {
   );
 }
 
-/** What operators did to the account. */
+/** Operator actions on the account. */
 export function AccountAudit({ id }: OfAccount) {
   return (
     <Panel flush>

@@ -12,7 +12,7 @@ import { RefundDialog } from '../refund.tsx';
 const LIVE_MS = 10_000;
 const REFUNDABLE = ['credit_purchase', 'usage_charge'];
 
-/** Every movement of the balance; purchases and charges can be given back. */
+/** All movements of the balance; purchases and charges can be refunded. */
 export function AccountTransactions({ id }: { readonly id: string }) {
   const [refunded, refund] = useState<string>();
   const path = `/admin/v1/accounts/${id}/transactions`;

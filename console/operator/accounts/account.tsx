@@ -17,7 +17,7 @@ import { AccountTransactions } from './account-transactions.tsx';
 
 const LIVE_MS = 10_000;
 
-/** One account: its money, what it did, and what an operator can do about it. */
+/** One account: its money, its activity, and the actions of an operator. */
 export function AccountPage() {
   const { params } = useRoute();
   const id = params.id ?? '';

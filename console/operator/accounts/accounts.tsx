@@ -12,7 +12,7 @@ import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
 import { OpenAccount } from './open-account.tsx';
 
-/** All accounts, newest first unless asked otherwise. An id is found by the box at the top. */
+/** All accounts, newest first by default. Ids are found with the search box at the top. */
 export function AccountsPage() {
   const [name, setName] = useQueryState('q', '');
   const [suspended, setSuspended] = useQueryState('suspended', '');
@@ -26,8 +26,8 @@ export function AccountsPage() {
         <div class="page-actions filters">
           <input
             type="search"
-            aria-label={t('Part of the name')}
-            placeholder={t('Part of the name')}
+            aria-label={t('Filter by name')}
+            placeholder={t('Filter by name')}
             value={name}
             onChange={(event) => setName(event.currentTarget.value.trim())}
           />
@@ -50,7 +50,7 @@ export function AccountsPage() {
               ['created_at', t('Newest first')],
               ['remaining_credits', t('Highest balance first')],
               ['usage_30d', t('Most used first')],
-              ['last_used_at', t('Last used first')],
+              ['last_used_at', t('Recently used first')],
             ]}
             onChange={setSort}
           />

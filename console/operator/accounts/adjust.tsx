@@ -31,7 +31,7 @@ export function AdjustDialog({ account, onClose }: AdjustDialogProps) {
         </p>
         <Field
           label={t('Amount in USD')}
-          hint={t('A positive amount adds credits; a negative one, such as -2.50, takes them away.')}
+          hint={t('A positive amount adds credits; a negative one, such as -2.50, removes them.')}
           problem={isWrong ? t('An amount other than zero, such as 12.50 or -2.50') : undefined}
         >
           <input

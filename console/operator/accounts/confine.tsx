@@ -21,7 +21,7 @@ const LIMITS = {
 type LimitName = keyof typeof LIMITS;
 const NAMES = Object.keys(LIMITS) as LimitName[];
 
-/** Which models an account may call, and how much. An empty field: as configured. */
+/** Which models an account may call, and its limits. An empty field means the configured default. */
 export function ConfineDialog({ account, onClose }: ConfineDialogProps) {
   const [models, setModels] = useState((account.allowed_models ?? []).join('\n'));
   const [limits, setLimits] = useState<Readonly<Record<LimitName, string>>>(() => textsOf(account));
@@ -61,7 +61,7 @@ export function ConfineDialog({ account, onClose }: ConfineDialogProps) {
         {saving.error === undefined ? null : <Problem error={saving.error} />}
         <div class="dialog-actions">
           <button type="button" class="button" onClick={onClose}>
-            {t('Not now')}
+            {t('Cancel')}
           </button>
           <button type="submit" class="button button-main" disabled={saving.isPending}>
             {t('Save')}

@@ -76,7 +76,7 @@ function OpenForm({ onOpened, onClose }: OpenFormProps) {
       {opening.error === undefined ? null : <Problem error={opening.error} />}
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onClose}>
-          {t('Not now')}
+          {t('Cancel')}
         </button>
         <button type="submit" class="button button-main" disabled={isWrong || opening.isPending}>
           {t('Open account')}
@@ -90,7 +90,7 @@ function Secret({ text, onDone }: { readonly text: string; readonly onDone: () =
   return (
     <div class="form">
       <Notice tone="wait">
-        <p>{t('The owner key of the account. It is shown once and stored nowhere.')}</p>
+        <p>{t('The owner key of the account. It is shown only once and not stored.')}</p>
       </Notice>
       <p class="secret">{text}</p>
       <div class="dialog-actions">

@@ -3,7 +3,7 @@ import { t } from '../../lib/text.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { AuditList } from '../audit-list.tsx';
 
-/** Every act of an operator: by whom, on what, by which request. */
+/** All actions of operators: by whom, on what, and by which request. */
 export function AuditPage() {
   const [action, setAction] = useQueryState('action', '');
   const [actor, setActor] = useQueryState('actor', '');
@@ -15,14 +15,14 @@ export function AuditPage() {
         <div class="page-actions filters">
           <input
             type="search"
-            aria-label={t('Only this action')}
+            aria-label={t('Filter by action')}
             placeholder="account.update"
             value={action}
             onChange={(event) => setAction(event.currentTarget.value.trim())}
           />
           <input
             type="search"
-            aria-label={t('Only this operator')}
+            aria-label={t('Filter by operator')}
             placeholder={t('Operator')}
             value={actor}
             onChange={(event) => setActor(event.currentTarget.value.trim())}

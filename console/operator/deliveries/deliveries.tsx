@@ -17,7 +17,7 @@ import { accountColumn } from '../account-column.tsx';
 const LIVE_MS = 10_000;
 const PATH = '/admin/v1/webhooks/deliveries';
 
-/** Webhooks of all accounts; what failed can be sent again. */
+/** Webhooks of all accounts; failed ones can be sent again. */
 export function DeliveriesPage() {
   const [state, setState] = useQueryState('state', '');
   const [account] = useQueryState('account', '');
@@ -31,7 +31,7 @@ export function DeliveriesPage() {
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Deliveries')}</h1>
         <div class="page-actions filters">
-          {account === '' ? null : <a href={to('operator/deliveries', { state })}>{t('Of all accounts')}</a>}
+          {account === '' ? null : <a href={to('operator/deliveries', { state })}>{t('All accounts')}</a>}
           <Choice
             bare
             label={t('State')}

@@ -96,7 +96,7 @@ function WorkerState({ worker: { worker, draining, away, misconfigured } }: { re
     return <span class="status-bad">✕ {t('engine misconfigured: {pools}', { pools })}</span>;
   }
   return away.length > 0 ? (
-    <span class="status-bad">✕ {t('engine away: {pools}', { pools: away.join(', ') })}</span>
+    <span class="status-bad">✕ {t('engine unreachable: {pools}', { pools: away.join(', ') })}</span>
   ) : (
     <span class="status-good">● {t('alive')}</span>
   );

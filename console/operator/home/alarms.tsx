@@ -8,7 +8,7 @@ import { Panel } from '../../ui/panel.tsx';
 
 const LIVE_MS = 5_000;
 
-/** What needs a person now, by the thresholds of the alerting rules. */
+/** What needs attention now, by the thresholds of the alerting rules. */
 export function Alarms() {
   const reading = useRead<readonly Alarm[]>('/admin/v1/alarms', {}, { everyMs: LIVE_MS });
   return (
@@ -60,7 +60,7 @@ function textOf({ code, object, count, seconds, amount }: Alarm): string {
     case 'books_violated':
       return t('The books do not add up: violations in the last {object} check: {count}', values);
     case 'books_unchecked':
-      return t('The last full proof of the books is {time} old', values);
+      return t('The last full check of the books was {time} ago', values);
     case 'pool_without_workers':
       return t('No workers for {object}: {count} waiting, the oldest for {time}', values);
     case 'tasks_wait':
@@ -68,7 +68,7 @@ function textOf({ code, object, count, seconds, amount }: Alarm): string {
     case 'worker_silent':
       return t('Worker {object} has been silent for {time}; tasks with it: {count}', values);
     case 'old_hold':
-      return t('Open holds of calls: {count}, the oldest for {time}: {amount} USD', values);
+      return t('Open holds of calls: {count} ({amount} USD), the oldest {time} old', values);
     case 'webhooks_late':
       return t('Pending webhooks: {count}, the first overdue by {time}', values);
     case 'payments_not_booked':

@@ -12,11 +12,11 @@ import { Alarms } from './alarms.tsx';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Money of a day is read from every call of it: not more often than this. */
+/** Minimum interval between reads of the daily money figures, which read every call of the day. */
 const MONEY_MS = 300_000;
 const LIVE_MS = 15_000;
 
-/** Money today, what is owed, whether the books are proven, what waits and who serves it, what is wrong. */
+/** Today's money, debts to customers, the state of the books, pools and alarms. */
 export function HomePage() {
   return (
     <div class="page">
@@ -30,7 +30,7 @@ export function HomePage() {
 }
 
 function Figures() {
-  // whole minutes: the same question is not asked again by every drawing
+  // rounded, so that re-rendering does not repeat the same request
   const now = Math.floor(Date.now() / MONEY_MS) * MONEY_MS + MONEY_MS;
   const period = { start_time: new Date(now - DAY_MS).toISOString(), end_time: new Date(now).toISOString() };
   const margin = useRead<readonly Margin[]>('/admin/v1/reports/margin', period);
@@ -47,11 +47,11 @@ function Figures() {
         <Amount value={sums?.charged} short />
       </Figure>
       <Figure
-        label={t('Cost at providers')}
+        label={t('Provider cost')}
         note={
           sums &&
           sums.charged > 0n &&
-          t('known for {share} of what was charged', {
+          t('known for {share} of charges', {
             share: percentOf(sums.charged - sums.unknown, sums.charged),
           })
         }
@@ -81,7 +81,7 @@ function Figures() {
       >
         <Amount value={owed.data?.credits} short />
       </Figure>
-      <Figure label={t('Proof of the books')} note={<ProofAge checks={checks.data} />}>
+      <Figure label={t('Ledger check')} note={<ProofAge checks={checks.data} />}>
         <Proof checks={checks.data} />
       </Figure>
     </dl>
@@ -110,6 +110,6 @@ function ProofAge({ checks }: { readonly checks: readonly LedgerCheck[] | undefi
       {full ? t('all entries') : t('new entries')}, <Time at={last.at} relative />
     </>
   ) : (
-    <span>{checks ? t('not proven yet') : '–'}</span>
+    <span>{checks ? t('not checked yet') : '–'}</span>
   );
 }

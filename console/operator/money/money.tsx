@@ -21,7 +21,7 @@ import { Time } from '../../ui/time.tsx';
 import { knownOf, percentOf, sumOf } from '../margin.ts';
 
 const MARGIN = '/admin/v1/reports/margin';
-/** What margins are told by: the member of a row that names it, and the word for it. */
+/** Groupings of margins: the field of a row that names the group, and its label. */
 const GROUPS = {
   model: { member: 'model', word: 'Model' },
   endpoint: { member: 'endpoint', word: 'Endpoint' },
@@ -30,7 +30,7 @@ const GROUPS = {
 } as const;
 type Group = keyof typeof GROUPS;
 
-/** What models bring in and cost, what they are sold for, and whether the books add up. */
+/** Margins of models, their prices, and whether the books are correct. */
 export function MoneyPage() {
   const [tab] = useQueryState('tab', 'margin');
   const [range, setRange] = useQueryState('range', '30d');
@@ -75,7 +75,7 @@ export function MoneyPage() {
   );
 }
 
-/** Proves every invariant of the ledger when asked to. */
+/** Checks every invariant of the ledger on demand. */
 function ProofOfBooks() {
   const [proof, setProof] = useState<LedgerProof>();
   const proving = useActing(async () => {
@@ -83,7 +83,7 @@ function ProofOfBooks() {
     refresh('/admin/v1/ledger');
   });
   return (
-    <Panel title={t('Proof of the books')}>
+    <Panel title={t('Ledger check')}>
       <div class="form">
         <div class="form-row">
           <button
@@ -92,7 +92,7 @@ function ProofOfBooks() {
             disabled={proving.isPending}
             onClick={() => void proving.run()}
           >
-            {proving.isPending ? t('Proving …') : t('Prove the books now')}
+            {proving.isPending ? t('Checking …') : t('Check the books now')}
           </button>
           <span role="status">{proof?.ok ? <Holds checked={proof.checked} /> : null}</span>
         </div>
@@ -163,7 +163,7 @@ function MarginTable({ rows, group }: { readonly rows: readonly Margin[]; readon
   );
 }
 
-/** An account leads to its page. */
+/** Links an account to its page. */
 function partName(name: string) {
   return name.startsWith('acc_') ? <a href={to(`operator/accounts/${name}`)}>{name}</a> : name;
 }
@@ -172,7 +172,7 @@ function shareOf({ margin, charged }: ReturnType<typeof knownOf>): string {
   return percentOf(margin ?? 0n, charged);
 }
 
-/** What was sold at which price, newest first. */
+/** Prices over time, newest first. */
 function Prices() {
   const listing = useList<PricePeriod>('/admin/v1/prices', {});
   return (

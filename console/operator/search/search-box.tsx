@@ -4,7 +4,7 @@ import { to } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Icon } from '../../ui/icon.tsx';
 
-/** One box that finds any id, number or name, in all accounts. */
+/** A box that finds any id, number or name, across all accounts. */
 export function SearchBox() {
   const { route } = useLocation();
   const [text, setText] = useState('');

@@ -8,7 +8,7 @@ import { Table } from '../../ui/table.tsx';
 import { accountColumn } from '../account-column.tsx';
 import { ChargeSheet } from '../charge-sheet.tsx';
 
-/** What was found, each with the way to it. */
+/** Search results, each with a link. */
 export function SearchPage() {
   const [text] = useQueryState('q', '');
   const [charge, chooseCharge] = useQueryState('charge', '');

@@ -13,7 +13,7 @@ import { Time } from '../../ui/time.tsx';
 
 const PATH = '/admin/v1/sessions';
 
-/** The browsers of operators whom the OpenID provider vouches for; each can be signed out. */
+/** Browsers of operators who signed in with the OpenID provider; each can be signed out. */
 export function SessionsPage() {
   const listing = useList<OperatorBrowser>(PATH, {});
   const ending = useActing(async (id: string) => {
@@ -35,7 +35,7 @@ export function SessionsPage() {
       </Panel>
       <p class="small quiet">
         {t(
-          'Sign-ins with a token are not listed: those sessions end within eight hours, or at once when the token changes.',
+          'Sign-ins with a token are not listed: those sessions end within eight hours, or immediately when the token changes.',
         )}
       </p>
     </div>

@@ -4,7 +4,7 @@ import { Choice } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { TaskList } from '../task-list.tsx';
 
-/** The pictures and videos of all accounts. */
+/** Images and videos of all accounts. */
 export function TasksPage() {
   const [state, setState] = useQueryState('state', '');
   return (

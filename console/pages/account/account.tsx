@@ -15,7 +15,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AlertsPanel } from './alerts.tsx';
 
-/** The account, its browsers, and what this device remembers. */
+/** The account, its signed-in browsers, and the data stored on this device. */
 export function AccountPage() {
   const account = useRead<AccountOverview>('/api/v1/account');
   return (

@@ -11,7 +11,7 @@ import { Panel } from '../../ui/panel.tsx';
 
 const PATH = '/api/v1/webhooks/alerts';
 
-/** Where the account is told that credits run low or a key is near its limit, and from when on. */
+/** Where and when the account is alerted that credits run low or a key is near its limit. */
 export function AlertsPanel() {
   const alerts = useRead<Alerts>(PATH);
   return (

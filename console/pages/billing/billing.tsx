@@ -12,7 +12,7 @@ import { PaymentReturn } from './payment-return.tsx';
 import { Statements } from './statements.tsx';
 import { Transactions } from './transactions.tsx';
 
-/** Buying credits, every movement of the balance, the monthly statements. */
+/** Buying credits, movements of the balance, and monthly statements. */
 export function BillingPage() {
   const [tab] = useQueryState('tab', 'transactions');
   const [paid] = useQueryState('session', '');

@@ -14,7 +14,7 @@ const CENT = 10_000_000n;
 const LEAST = 1_000_000_000n;
 const MOST = 10_000_000_000_000n;
 
-/** Chooses an amount and goes on to the page of the payment provider. */
+/** Lets the user choose an amount, then continues to the page of the payment provider. */
 export function Buy({ account }: { readonly account: AccountOverview | undefined }) {
   const [amount, setAmount] = useState('25.00');
   const nano = parseUsd(amount);
@@ -31,7 +31,7 @@ export function Buy({ account }: { readonly account: AccountOverview | undefined
   if (account?.features.payments === null) {
     return (
       <Panel title={t('Buy credits')}>
-        {t('Credits are not sold here: ask the operator of this service.')}
+        {t('Credits cannot be bought here. Ask the operator of this service.')}
       </Panel>
     );
   }
@@ -80,7 +80,10 @@ export function Buy({ account }: { readonly account: AccountOverview | undefined
   );
 }
 
-/** Back to this very address where the service takes it: where the browser is signed in. Elsewhere the service knows its own. */
+/**
+ * Returns to this exact address if the service accepts it, because the browser is signed in here. Otherwise the service uses its
+ * own address.
+ */
 function returnUrls(): { success_url?: string; cancel_url?: string } {
   const { protocol, hostname, origin } = window.location;
   const isTaken = protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);

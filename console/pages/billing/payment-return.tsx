@@ -10,7 +10,7 @@ const OFTEN_FOR_MS = 60_000;
 const SELDOM_MS = 10_000;
 const QUIET_AFTER_MS = 300_000;
 
-/** After paying: asks until the money has arrived. The address that brought the buyer here proves nothing. */
+/** After payment: polls until the money has arrived. Arriving at this address does not prove a payment. */
 export function PaymentReturn({ session }: { readonly session: string }) {
   const [openedAt] = useState(Date.now);
   const waited = Date.now() - openedAt;
@@ -53,7 +53,7 @@ export function PaymentReturn({ session }: { readonly session: string }) {
     <Notice tone="info">
       {waited > QUIET_AFTER_MS
         ? t(
-            'The payment provider has not confirmed yet. You can leave this page: the credits will arrive on their own.',
+            'The payment provider has not confirmed the payment yet. You can leave this page: the credits will be added automatically.',
           )
         : t('Waiting for the payment provider to confirm …')}
     </Notice>

@@ -9,7 +9,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
 import type { Column } from '../../ui/table.tsx';
 
-/** One statement per month of UTC, with the sum that has to come out. */
+/** One statement per UTC month, with a check of its sum. */
 export function Statements() {
   const listing = useList<Invoice>('/api/v1/billing/invoices', {});
   return (
@@ -70,7 +70,7 @@ function monthName(start: string): string {
   );
 }
 
-/** opening + purchases − usage + refunds + adjustments, computed here and held against what the statement says. */
+/** Computes opening + purchases − usage + refunds + adjustments and compares it with the statement. */
 function Closing({ of: invoice }: { readonly of: Invoice }) {
   const computed =
     usd(invoice.opening_balance) +
@@ -84,7 +84,7 @@ function Closing({ of: invoice }: { readonly of: Invoice }) {
     </span>
   ) : (
     <span class="status-bad">
-      <Amount value={invoice.closing_balance} /> ✕ {t('the parts add up to')} <Amount value={computed} />
+      <Amount value={invoice.closing_balance} /> ✕ {t('but the parts add up to')} <Amount value={computed} />
     </span>
   );
 }

@@ -13,7 +13,7 @@ import { Time } from '../../ui/time.tsx';
 const LIVE_MS = 10_000;
 const PATH = '/api/v1/billing/balance-transactions';
 
-/** Every movement of the balance, newest first, with what it left. */
+/** All movements of the balance, newest first, with the resulting balance. */
 export function Transactions() {
   const [type, setType] = useQueryState('type', '');
   const listing = useList<BalanceTransaction>(PATH, { type }, { everyMs: LIVE_MS });

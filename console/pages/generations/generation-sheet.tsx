@@ -12,7 +12,7 @@ import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
 import { speedOf } from './speed.ts';
 
-/** One call: what it used, and the lines its charge is the sum of. */
+/** One call: its usage, and the price lines that add up to its charge. */
 export function GenerationSheet({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
   const reading = useRead<Generation>('/api/v1/generation', { id });
   return (
@@ -80,7 +80,7 @@ function Facts({ of: generation }: { readonly of: Generation }) {
       </dd>
       <dt>{t('Counted by')}</dt>
       <dd>{generation.usage_source}</dd>
-      <dt>{t('Took')}</dt>
+      <dt>{t('Duration')}</dt>
       <dd>
         {formatDuration(generation.latency_ms)}
         {generation.first_token_ms === null

@@ -17,7 +17,7 @@ import { speedOf } from './speed.ts';
 
 const LIVE_MS = 10_000;
 
-/** The log: every call with what it used and cost. */
+/** The log: every call with its usage and cost. */
 export function GenerationsPage() {
   const [model, setModel] = useQueryState('model', '');
   const [status, setStatus] = useQueryState('status', '');
@@ -69,7 +69,7 @@ function statusOptions(): [string, string][] {
   ];
 }
 
-/** A picture has no tokens, neither in nor out. */
+/** Images have no tokens. */
 function countOf(tokens: number, { total_tokens: total }: Generation['usage']): string {
   return total === 0 ? '–' : formatCount(tokens);
 }

@@ -1,7 +1,7 @@
 import type { Generation } from '../../api/types.gen.ts';
 import { formatCount, t } from '../../lib/text.ts';
 
-/** Tokens per second after the first one; a dash where there is nothing to divide. */
+/** Formats tokens per second after the first one; a dash if it cannot be computed. */
 export function speedOf({ usage, latency_ms: latency, first_token_ms: first }: Generation): string {
   const ms = latency - (first ?? 0);
   if (usage.output_tokens < 2 || ms <= 0) {

@@ -9,7 +9,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 
-/** Asks for a name and a limit, makes the key, and shows its secret once. */
+/** Asks for a name and a limit, creates the key, and shows its secret once. */
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
   return secret === undefined ? (

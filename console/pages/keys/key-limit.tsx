@@ -11,7 +11,7 @@ const RENEWALS: Readonly<Record<string, string>> = {
   monthly: t('per month'),
 };
 
-/** What counts towards the limit: of one that renews, what was spent since it did. */
+/** Returns the amount that counts toward the limit: for a renewing limit, what was spent since it last renewed. */
 export function countedNano({ usage, limit, limit_reset: reset, limit_remaining: left }: ApiKey): bigint {
   return reset === null || limit === null || left === null
     ? usdOfNumber(usage)
@@ -25,7 +25,7 @@ export function stateOf({ disabled, expires_at: expires }: ApiKey): string {
   return expires !== null && Date.parse(expires) <= Date.now() ? 'expired' : 'enabled';
 }
 
-/** The bound that really binds is named: a key without a limit is bounded by the account. */
+/** Shows the limit that applies: a key without a limit is bounded by the account. */
 export function Limit({ of: key }: { readonly of: ApiKey }) {
   const spent = countedNano(key);
   if (key.limit === null) {
@@ -51,7 +51,7 @@ export function Limit({ of: key }: { readonly of: ApiKey }) {
         class={share >= NEAR ? 'bar bar-near' : 'bar'}
         max={1}
         value={share}
-        aria-label={t('Share of the limit of {name} that is spent', { name: key.name })}
+        aria-label={t('Share of the limit of {name} that has been spent', { name: key.name })}
       />
     </div>
   );

@@ -17,7 +17,7 @@ import { Time } from '../../ui/time.tsx';
 import { LimitField, ResetChoice } from './create-key.tsx';
 import { Limit, stateOf } from './key-limit.tsx';
 
-/** One key: what it spent, what it may, and what can be done with it. */
+/** One key: its spending, its permissions, and its actions. */
 export function KeySheet({ hash, onClose }: { readonly hash: string; readonly onClose: () => void }) {
   const reading = useRead<ApiKey>(`/api/v1/keys/${hash}`);
   return (
@@ -151,7 +151,7 @@ function EndKey({ of: key, onGone }: { readonly of: ApiKey; readonly onGone: () 
         <Confirm
           title={t('Delete the key “{name}”?', { name: key.name })}
           text={t(
-            'Calls with this key are refused from now on, permanently. Its spending stays in the reports. The balance does not change.',
+            'Calls with this key will be rejected permanently. Its spending stays in the reports. The balance does not change.',
           )}
           action={t('Delete the key')}
           isPending={deleting.isPending}

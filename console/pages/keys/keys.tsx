@@ -14,7 +14,7 @@ import { CreateKey } from './create-key.tsx';
 import { Limit, stateOf } from './key-limit.tsx';
 import { KeySheet } from './key-sheet.tsx';
 
-/** The keys of the account: what each may spend and did. */
+/** The keys of the account with their limits and spending. */
 export function KeysPage() {
   const listing = useList<ApiKey>('/api/v1/keys', {});
   const [chosen, choose] = useQueryState('key', '');

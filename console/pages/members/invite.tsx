@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 
-/** The roles, as the viewer's language says them. */
+/** Returns the roles, in the user's language. */
 function roleOptions(): [string, string][] {
   return [
     ['viewer', t('viewer: read only')],
@@ -17,7 +17,7 @@ function roleOptions(): [string, string][] {
   ];
 }
 
-/** Asks for an address and a role, then shows the link to pass on: once. */
+/** Asks for an address and a role, then shows the invitation link once. */
 export function Invite({ onClose }: { readonly onClose: () => void }) {
   const [url, setUrl] = useState<string>();
   return (

@@ -17,7 +17,7 @@ import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Invite } from './invite.tsx';
 
-/** Who may sign in to the account, and who is asked to. */
+/** Members of the account, and open invitations. */
 export function MembersPage() {
   const [isInviting, setInviting] = useState(false);
   return (
@@ -66,7 +66,7 @@ function Members() {
         <Confirm
           title={t('Remove {name}?', { name: leaving.email })}
           text={t(
-            'Their sessions end at once. Keys they created keep working; their spending stays in the reports.',
+            'Their sessions end immediately. Keys they created keep working; their spending stays in the reports.',
           )}
           action={t('Remove')}
           isPending={removing.isPending}

@@ -16,7 +16,7 @@ interface Item {
   readonly href: string;
 }
 
-/** What somebody should look at: nothing else is here. */
+/** Lists only what needs attention. */
 export function Attention() {
   const isOwner = currentSession().key.role === 'owner';
   const account = useRead<AccountOverview>('/api/v1/account');
@@ -55,7 +55,7 @@ function ofAccount(account: AccountOverview | undefined): Item[] {
   }
   const items: Item[] = [];
   if (usd(account.available) <= 0n) {
-    items.push({ text: t('No credits are available: paid calls are refused'), href: to('billing') });
+    items.push({ text: t('No credits are available: paid calls are rejected'), href: to('billing') });
   }
   if (account.debt !== '0.00') {
     items.push({

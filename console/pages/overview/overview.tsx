@@ -25,7 +25,7 @@ import { RunningTasks } from './running-tasks.tsx';
 const DAY_MS = 86_400_000;
 const LIVE_MS = 10_000;
 
-/** Where the money is, what it went to, what runs now. */
+/** The balance, recent spending, and running tasks. */
 export function OverviewPage() {
   const [range, setRange] = useQueryState('range', '30d');
   return (
@@ -119,7 +119,7 @@ function spentSince(rows: readonly CostRow[] | undefined, start: string): bigint
   return rows && sumOf(rows.filter((row) => row.period_start >= start));
 }
 
-/** Percent only where both periods are there to compare. */
+/** Formats a percentage only if both periods have data. */
 function changeText(now: bigint, before: bigint): string {
   if (before === 0n) {
     return t('nothing the day before');
@@ -128,7 +128,7 @@ function changeText(now: bigint, before: bigint): string {
   return t('{change} % vs the day before', { change: percent > 0 ? `+${percent}` : percent });
 }
 
-/** For how long the credits last at the mean of the last seven days. */
+/** Estimates how long the credits will last at the average of the last seven days. */
 function runway(available: bigint, rows: readonly CostRow[], now: number): string {
   const week = sumOf(rows.filter((row) => Date.parse(row.period_start) > now - 7 * DAY_MS));
   if (week <= 0n) {

@@ -8,7 +8,7 @@ import { Status } from '../../ui/status.tsx';
 
 const RUNNING = ['queued', 'generating', 'generated', 'processing'];
 
-/** What runs now, with the money held for it. */
+/** Running tasks, with the money held for them. */
 export function RunningTasks() {
   const { data } = useRead<readonly Task[]>('/api/v1/tasks', { limit: 20 }, { everyMs: 3_000 });
   const running = (data ?? []).filter(({ status }) => RUNNING.includes(status));

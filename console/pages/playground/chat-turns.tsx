@@ -5,7 +5,7 @@ import { Amount } from '../../ui/amount.tsx';
 import { Refused } from './refused.tsx';
 import type { Chat, Turn } from './use-chat.ts';
 
-/** What was said. Answers are text: nothing in them becomes markup. */
+/** The conversation. Answers are rendered as text: nothing in them becomes markup. */
 export function ChatTurns({ chat }: { readonly chat: Chat }) {
   if (chat.turns.length === 0) {
     return <p class="quiet turns">{t('Ask something. The answer streams in, with its charge below.')}</p>;

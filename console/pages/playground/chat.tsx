@@ -28,7 +28,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
   const messages = chat.messages({ system, text });
   const isAsked = model !== undefined && text.trim() !== '';
   const estimate = useEstimate(isAsked ? { model: model.id, messages, max_tokens: maxTokens } : undefined);
-  // until the service has counted: no text has more tokens than bytes
+  // used until the service has counted: a text never has more tokens than bytes
   const bound = model
     ? mostCost(model.pricing, mostTokens(messages.map(({ content }) => content)), maxTokens)
     : 0n;
@@ -107,7 +107,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
           {estimate?.affordable === false ? (
             <Notice tone="wait">
               <p>
-                {t('That is more than is available now.')} <a href={to('billing')}>{t('Add credits')}</a>
+                {t('That exceeds the available credits.')} <a href={to('billing')}>{t('Add credits')}</a>
               </p>
             </Notice>
           ) : null}
@@ -120,7 +120,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
   );
 }
 
-/** What the most is made of. */
+/** The components of the maximum cost. */
 function Lines({ of }: { readonly of: Estimate }) {
   return (
     <p class="small quiet">

@@ -26,7 +26,7 @@ export interface MediaPlaygroundProps {
   readonly models: readonly Model[];
 }
 
-/** Orders a picture or a video. Its price is fixed before; a failed one is free. */
+/** Submits an image or video. Its price is fixed in advance; failures are free. */
 export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
   const [seed] = useQueryState('seed', '');
   const [again] = useQueryState('again', '');
@@ -99,7 +99,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
               class="button button-main"
               disabled={ordering.isPending || prompt.trim() === ''}
             >
-              {ordering.isPending ? t('Ordering …') : t('Run')}
+              {ordering.isPending ? t('Submitting …') : t('Run')}
             </button>
             <span class="quiet">
               {t('costs')} <Amount value={price} /> · {t('you are not charged for failures')}
@@ -107,7 +107,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
           </div>
           {ordered === undefined ? null : (
             <Notice tone="good">
-              <a href={to('tasks', { task: ordered })}>{t('Ordered. Watch it being made')}</a>
+              <a href={to('tasks', { task: ordered })}>{t('Submitted. Watch the progress')}</a>
             </Notice>
           )}
         </form>
@@ -126,7 +126,7 @@ interface Order {
   readonly seed: string;
 }
 
-/** What is offered, and the size of a task that is run again. */
+/** Returns the offered sizes, plus the size of the task that is run again. */
 function sizesOf(kind: string, again: string): string[] {
   return [...new Set([...(SIZES[kind] ?? []), ...(again === '' ? [] : [again])])];
 }

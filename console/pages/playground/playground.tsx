@@ -9,7 +9,7 @@ import { MediaPlayground } from './media.tsx';
 
 type Kind = 'chat' | 'image' | 'video';
 
-/** Try a model: the most it can cost before, the charge after. */
+/** Try a model: shows the maximum cost before and the charge after. */
 export function PlaygroundPage() {
   const [kind] = useQueryState('kind', 'chat');
   const models = useRead<readonly Model[]>('/api/v1/models');
@@ -23,7 +23,7 @@ export function PlaygroundPage() {
     <div class="page">
       <h1 tabIndex={-1}>{t('Playground')}</h1>
       <Tabs
-        label={t('What to make')}
+        label={t('What to generate')}
         value={chosen}
         options={tabs.map(([name, text]) => [
           name,

@@ -8,11 +8,11 @@ import { Problem } from '../../ui/feedback.tsx';
 
 export interface RefusedProps {
   readonly error: unknown;
-  /** Nano-USD that had to be available. */
+  /** Nano-USD that would have to be available. */
   readonly needed: bigint | undefined;
 }
 
-/** Why a paid call or order did not happen; where money was missing, how much. */
+/** Explains why a paid call was rejected, and how much money was missing, if any. */
 export function Refused({ error, needed }: RefusedProps) {
   const isShort = error instanceof ApiError && error.code === 'insufficient_credits';
   return <Problem error={error}>{isShort ? <Shortage needed={needed} /> : null}</Problem>;

@@ -6,9 +6,9 @@ import type { Generation } from '../../api/types.gen.ts';
 
 export interface Turn extends ChatMessage {
   readonly id: number;
-  /** Of an answer: the call that made it, once it has ended. */
+  /** For an answer: the call that produced it, once it has ended. */
   readonly generation?: Generation | undefined;
-  /** Nano-USD that were shown as the most it can cost. */
+  /** The maximum cost that was shown, in nano-USD. */
   readonly most?: bigint;
   readonly error?: unknown;
   readonly isStopped?: boolean;
@@ -26,7 +26,7 @@ export interface Question {
 export interface Chat {
   readonly turns: readonly Turn[];
   readonly isRunning: boolean;
-  /** All that a question would send. */
+  /** Returns all messages that a question would send. */
   messages(question: Pick<Question, 'system' | 'text'>): ChatMessage[];
   ask(question: Question): Promise<void>;
   stop(): void;
@@ -36,7 +36,7 @@ export interface Chat {
 const CHARGE_TRIES = 10;
 const CHARGE_WAIT_MS = 300;
 
-/** A conversation: one question at a time, each paid call once. */
+/** A conversation: one question at a time, and each paid call only once. */
 export function useChat(): Chat {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [isRunning, setRunning] = useState(false);
@@ -45,7 +45,7 @@ export function useChat(): Chat {
   const change = (id: number, changed: (turn: Turn) => Partial<Turn>) =>
     setTurns((all) => all.map((turn) => (turn.id === id ? { ...turn, ...changed(turn) } : turn)));
   const ask = async (question: Question) => {
-    // a second click is no second call
+    // a second click must not start a second call
     if (running.current) {
       return;
     }
@@ -97,7 +97,7 @@ function messagesOf(
   return system.trim() === '' ? all : [{ role: 'system', content: system }, ...all];
 }
 
-/** What the call cost, as the ledger has it: a stopped one is settled a moment after it was left. */
+/** Returns the call with its charge from the ledger. A stopped call is settled a moment after the client has disconnected. */
 async function endedGeneration(id: string): Promise<Generation | undefined> {
   for (let tries = 0; id !== '' && tries < CHARGE_TRIES; tries += 1) {
     const { data } = await get<Generation>('/api/v1/generation', { id });

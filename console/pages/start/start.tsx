@@ -9,7 +9,7 @@ import { Id } from '../../ui/copy.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { chatSnippets, serviceUrl } from '../../ui/snippets.ts';
 
-/** From nothing to a first call, and whether it has arrived. */
+/** Leads from a new account to the first call, and shows whether it has arrived. */
 export function StartPage() {
   const { data } = useRead<readonly Model[]>('/api/v1/models');
   const model = data?.find(({ endpoints }) => endpoints.some((endpoint) => endpoint === 'chat'));
@@ -22,7 +22,7 @@ export function StartPage() {
           {mayChangeKeys() ? (
             <a href={to('keys')}>{t('Create a key for your program')}</a>
           ) : (
-            t('Use the key that you signed in with, or ask its owner for one.')
+            t('Use the key you signed in with, or ask an owner for one.')
           )}{' '}
           {t('and set it in the environment as TOLLGATE_KEY.')}
         </p>
@@ -44,7 +44,7 @@ export function StartPage() {
             <span class="quiet">◌ {t('Waiting for the first call …')}</span>
           ) : (
             <a class="status-good" href={to('generations', { generation: call.id })}>
-              ● {t('A call to {model} has arrived', { model: call.model })}
+              ● {t('Received a call to {model}', { model: call.model })}
             </a>
           )}
         </p>

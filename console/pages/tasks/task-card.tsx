@@ -7,7 +7,7 @@ import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
 import { isLive, pictureOf } from './task-state.ts';
 
-/** A task as a card: what it looks like, how it stands, what it cost. */
+/** A task as a card: its preview, state and cost. */
 export function TaskCard({ task, onOpen }: { readonly task: Task; readonly onOpen: () => void }) {
   return (
     <button type="button" class="card" onClick={onOpen}>
@@ -44,7 +44,7 @@ function Preview({ task }: { readonly task: Task }) {
   return <span class="quiet small">{whyNoPicture(task)}</span>;
 }
 
-/** For people: the code of an error stands in the details. */
+/** Explains a missing picture to people; the error code is in the details. */
 function whyNoPicture({ status, error }: Task): string {
   switch (status) {
     case 'canceled':
@@ -56,7 +56,7 @@ function whyNoPicture({ status, error }: Task): string {
   }
 }
 
-/** A link as it was when it was first seen: each reading signs a new one, and the browser has the file of the old one. */
+/** Keeps a link as first seen: every read signs a new link, but the browser has cached the file of the old one. */
 function useKept(link: string | undefined): [string | undefined, () => void] {
   const [kept, keep] = useState(link);
   useEffect(() => {
@@ -67,7 +67,7 @@ function useKept(link: string | undefined): [string | undefined, () => void] {
   return [kept, () => keep(link)];
 }
 
-/** What it costs: held while it runs, charged when it is done, nothing otherwise. */
+/** The cost of a task: held while it runs, charged when it succeeds, otherwise nothing. */
 export function TaskMoney({ task }: { readonly task: Task }) {
   if (isLive(task)) {
     return (

@@ -2,15 +2,15 @@ import type { Task } from '../../api/types.gen.ts';
 
 const LIVE: readonly string[] = ['queued', 'generating', 'generated', 'processing'];
 
-/** Whether a task is still in the making. */
+/** Returns whether a task has not ended yet. */
 export function isLive({ status }: Pick<Task, 'status'>): boolean {
   return LIVE.includes(status);
 }
 
-/** States of a task that is at work, as a filter. */
+/** States of a running task, as a filter. */
 export const RUNNING = 'generating,generated,processing';
 
-/** Address of the small picture of a task, where it has one. */
+/** Returns the address of the preview image of a task, if it has one. */
 export function pictureOf(task: Pick<Task, 'thumbnail_url' | 'poster_url'>): string | undefined {
   return task.thumbnail_url ?? task.poster_url ?? undefined;
 }

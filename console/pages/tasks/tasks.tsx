@@ -21,7 +21,7 @@ import { isLive, RUNNING } from './task-state.ts';
 const RUNNING_MS = 2_000;
 const QUIET_MS = 15_000;
 
-/** Pictures and videos, live while one is in the making. */
+/** Images and videos, updated live while any of them is running. */
 export function TasksPage() {
   const [model, setModel] = useQueryState('model', '');
   const [status, setStatus] = useQueryState('status', '');
@@ -94,7 +94,7 @@ function Tasks({ query, isTable, choose }: TasksProps) {
 function columns(choose: (id: string) => void): Column<Task>[] {
   return [
     {
-      name: t('Ordered'),
+      name: t('Submitted'),
       cell: ({ id, created_at: at }) => (
         <button type="button" class="row-button" onClick={() => choose(id)}>
           <Time at={at} />
@@ -155,7 +155,7 @@ function Gallery({ listing, empty, choose }: GalleryProps) {
 
 function viewOptions(): [string, string][] {
   return [
-    ['grid', t('as pictures')],
+    ['grid', t('as images')],
     ['table', t('as a table')],
   ];
 }

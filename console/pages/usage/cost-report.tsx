@@ -24,7 +24,7 @@ export interface CostReportProps {
   readonly zoom: (range: string) => void;
 }
 
-/** Costs by day or hour of UTC; the total is the sum of the rows, held against what the ledger charged. */
+/** Costs by UTC day or hour. The total is the sum of the rows, compared with what the ledger charged. */
 export function CostReport({ range, group, apiKey, zoom }: CostReportProps) {
   const now = Date.now();
   const asked = parseRange(range, now);

@@ -3,7 +3,7 @@ import { language, t } from '../../lib/text.ts';
 import { formatClock } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 
-/** Whether the total of a page is what the ledger charged, to the nano-dollar; by how much it is not. */
+/** Shows whether the total of a page matches what the ledger charged, to the nano-dollar, and if not, the difference. */
 export function LedgerMark({ check }: { readonly check: LedgerCheck | undefined }) {
   return (
     <p class="ledger-mark" role="status">
@@ -32,7 +32,7 @@ function Verdict({ check }: { readonly check: LedgerCheck | undefined }) {
         </>
       );
     case 'too_many':
-      return <span class="quiet">{t('Not compared with the ledger: too many charges of one key.')}</span>;
+      return <span class="quiet">{t('Not compared with the ledger: one key has too many charges.')}</span>;
     case 'unanswered':
       return <span class="quiet">{t('Could not check against the ledger.')}</span>;
     case 'different':

@@ -3,13 +3,13 @@ import { to } from '../../lib/location.ts';
 import { endOfBucket, rangeBetween, type TimeRange } from '../../lib/time.ts';
 
 export interface BarActions {
-  /** Goes to the log of the calls that a bar stands for. */
+  /** Opens the log of the calls in a bar. */
   onChoose(bar: number): void;
-  /** Shows the time of these bars instead. */
+  /** Narrows the range to these bars. */
   onRange(first: number, last: number): void;
 }
 
-/** What the bars of a chart lead to. `starts`: of the buckets they stand for, in Unix ms. */
+/** Returns the actions of a chart's bars. `starts`: start times of their buckets, in Unix ms. */
 export function useBars(
   range: TimeRange,
   starts: readonly number[],

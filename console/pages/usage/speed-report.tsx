@@ -14,7 +14,7 @@ export interface SpeedReportProps {
   readonly apiKey: string;
 }
 
-/** How fast each model was, period by period, newest first. Percentiles of periods have no sum, so there is no total. */
+/** Speed of each model by period, newest first. There is no total, because percentiles cannot be added. */
 export function SpeedReport({ range, apiKey }: SpeedReportProps) {
   const time = parseRange(range, Date.now());
   const query = {
@@ -73,7 +73,7 @@ function SpeedTable({ rows, range }: { readonly rows: readonly SpeedRow[]; reado
   );
 }
 
-/** The median, and what one of twenty is slower than. */
+/** The median and the 95th percentile. */
 function Percentiles({ of }: { readonly of: SpeedRow['latency_ms'] }) {
   if (of === null) {
     return <>–</>;

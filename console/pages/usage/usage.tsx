@@ -10,7 +10,7 @@ import { UsageReport } from './usage-report.tsx';
 
 const DEFAULTS = { tab: 'cost', range: '30d', group: 'model' };
 
-/** What was used and what it cost, over time; the table below each chart is what the chart shows. */
+/** Usage and cost over time. The table below each chart shows the same data. */
 export function UsagePage() {
   const { route } = useLocation();
   const [tab] = useQueryState('tab', DEFAULTS.tab);
@@ -61,7 +61,7 @@ export function UsagePage() {
   );
 }
 
-/** What an address need not say. */
+/** Removes default values from an address. */
 function withoutDefaults(query: Readonly<Record<string, string>>): Record<string, string> {
   const initial: Readonly<Record<string, string>> = DEFAULTS;
   return Object.fromEntries(Object.entries(query).filter(([name, value]) => initial[name] !== value));
@@ -81,7 +81,7 @@ interface ChosenProps {
   readonly range: string;
   readonly group: string;
   readonly apiKey: string;
-  /** Shows a part of the range instead. */
+  /** Narrows the range. */
   readonly zoom: (range: string) => void;
 }
 
