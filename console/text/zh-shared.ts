@@ -1,4 +1,4 @@
-/** Simplified Chinese: what several pages say. */
+/** Simplified Chinese: texts used by several pages. */
 export const SHARED: Readonly<Record<string, string>> = {
   'The service cannot be reached. Check the connection; nothing was lost.':
     '无法连接服务。请检查网络；没有丢失任何内容。',

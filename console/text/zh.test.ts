@@ -5,12 +5,12 @@ import { ZH } from './zh.ts';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const LITERAL = /\bt\(\s*'((?:[^'\\]|\\.)*)'/g;
-/** Words that reach `t` by a name: pages, states, limits. */
+/** Texts that reach `t` through a field: pages, states, limits. */
 const NAMED =
   /\b(?:word|requests_per_minute|tokens_per_minute|concurrency|queued_tasks): '((?:[^'\\]|\\.)*)'/g;
 const STATES = /: \['(?:good|wait|bad|info|off)', '.', '([\w ]+)'\]/g;
 
-/** Every English text of the console, by where it stands. */
+/** Returns every English text of the console, with the file it is in. */
 function texts(): Map<string, string> {
   const found = new Map<string, string>();
   for (const name of readdirSync(ROOT, { recursive: true, encoding: 'utf8' })) {

@@ -3,5 +3,5 @@ import { OPERATOR } from './zh-operator.ts';
 import { PAGES } from './zh-pages.ts';
 import { SHARED } from './zh-shared.ts';
 
-/** Simplified Chinese, by the English text. */
+/** Simplified Chinese, keyed by the English text. */
 export const ZH: Readonly<Record<string, string>> = { ...SHARED, ...PAGES, ...MEMBERS, ...OPERATOR };

@@ -17,7 +17,7 @@ import { canEnter, findServiceUser, type ServiceUser } from './unprivileged-user
 export type PostgresHome = {
   /** Folder of the cluster and, if needed, of a copy of the programs. */
   folder: string;
-  /** The cluster itself (PGDATA). */
+  /** Folder of the cluster itself (PGDATA). */
   cluster: string;
   user: ServiceUser | undefined;
   /** Whether the cluster is elsewhere because `user` cannot enter the data folder. */

@@ -46,7 +46,7 @@ const ENGINES: readonly (readonly [kind: string, schema: z.ZodType, what: string
   ],
 ];
 
-/** Settings that mean the same for every kind behind HTTP. */
+/** Settings with the same meaning for every kind behind HTTP. */
 const SHARED = [
   'id',
   'kind',

@@ -8,7 +8,7 @@ export interface ReleaseFacts {
   readonly date: string;
   /** The previous version; null if there is none. */
   readonly previous: string | null;
-  /** Whether migrations or database functions changed since. */
+  /** Whether migrations or database functions have changed since the previous version. */
   readonly migrates: boolean;
 }
 

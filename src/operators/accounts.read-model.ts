@@ -64,7 +64,7 @@ export class AccountsReadModel {
     return (await readRows<AccountRow>(this.#cells.of(id).sequelize, accountById, [id]))[0];
   }
 
-  /** Newest first. */
+  /** Lists accounts, newest first. */
   list({ beforeId, name, suspended, limit }: AccountFilter): Promise<AccountRow[]> {
     return readRows<AccountRow>(this.#cells.sole.sequelize, accountsPage, [name, suspended, limit, beforeId]);
   }

@@ -23,7 +23,7 @@ export class AuditReadModel {
     this.#sequelize = sequelize;
   }
 
-  /** Newest first. */
+  /** Lists entries, newest first. */
   list({ action, object, actor, start, end, beforeId, limit }: AuditFilter): Promise<AuditLogRow[]> {
     const values = [action, object, actor, start, end, beforeId, limit];
     return readRows<AuditLogRow>(this.#sequelize, auditPage, values);

@@ -40,7 +40,7 @@ export class DeliveriesReadModel {
     return (await readRows<DeliveryRow>(this.#cells.ofOwned(id).sequelize, operatorDelivery, [id]))[0];
   }
 
-  /** Newest first. */
+  /** Lists deliveries, newest first. */
   list({ accountId, state, taskId, after, limit }: DeliveryFilter): Promise<DeliveryRow[]> {
     const [at, id] = after ?? [null, null];
     return readRows<DeliveryRow>(this.#cells.sole.sequelize, operatorDeliveriesPage, [

@@ -91,7 +91,7 @@ export class OperatorTasksReadModel {
     return (await readRows<OperatorTaskRow>(this.#cells.ofOwned(id).sequelize, operatorTask, [id]))[0];
   }
 
-  /** Newest first. */
+  /** Lists tasks, newest first. */
   list(filter: OperatorTaskFilter): Promise<OperatorTaskRow[]> {
     const { accountId, state, beforeId, limit } = filter;
     return readRows<OperatorTaskRow>(this.#cells.sole.sequelize, operatorTasksPage, [

@@ -4,7 +4,7 @@ import { AppError } from '../lib/errors.ts';
 import { accountUuid } from './accounts.service.ts';
 import { audited, type OperatorAct } from './operator-access.ts';
 
-/** The closed statements of any account, void ones included. */
+/** Closed statements of any account, including void ones. */
 export class StatementsService {
   readonly #invoices: Pick<InvoicesReadModel, 'all'>;
   readonly #months: Pick<MonthClose, 'reissue'>;

@@ -86,7 +86,7 @@ export class ClaimedSessions {
     return session;
   }
 
-  /** Newest first. */
+  /** Lists sessions, newest first. */
   async list({ limit, cursor }: PageQuery): Promise<Page<ClaimedSession>> {
     const { pool, rule } = this.#parts;
     const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [UUID_PART]);

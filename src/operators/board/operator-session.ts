@@ -79,7 +79,7 @@ export class OperatorSessions {
     return proof !== undefined && this.#pageKeys.some((key) => isEqual(sign(key, cookie), proof));
   }
 
-  /** A random 128-bit nonce. */
+  /** Returns a random 128-bit nonce. */
   nonce(): string {
     return randomBytes(NONCE_BYTES).toString('base64url');
   }

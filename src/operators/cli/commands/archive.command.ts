@@ -28,7 +28,7 @@ export function addArchiveCommands(program: Command, surroundings: CliSurroundin
   const archive = program
     .command('archive')
     .description(
-      'move the calls of old months to files; needs DATABASE_OWNER_URL (or DATABASE_URL) with the owner of the schema',
+      'archive the calls of old months in files; needs DATABASE_OWNER_URL (or DATABASE_URL) with the owner of the schema',
     );
   const show = async (command: Command, work: (archives: CallArchives) => Promise<CallArchive[]>) => {
     const rows = await CallArchives.as(ownerUrl(surroundings), work);
