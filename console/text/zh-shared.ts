@@ -61,7 +61,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Last 90 days': '最近 90 天',
   'Last 365 days': '最近 365 天',
   'All models': '所有模型',
-  'Go to a page or run a command': '前往页面或执行操作',
+  'Go to a page or perform an action': '前往页面或执行操作',
   'Go to': '前往',
   'A page, an action or an ID': '页面、操作或 ID',
   'No matches.': '没有这样的名称。',

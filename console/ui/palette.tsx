@@ -34,7 +34,7 @@ export function Palette(props: PaletteProps) {
       <button
         type="button"
         class="icon-button palette-button"
-        aria-label={t('Go to a page or run a command')}
+        aria-label={t('Go to a page or perform an action')}
         aria-keyshortcuts="Control+K"
         title="Ctrl K"
         onClick={() => setOpen(true)}

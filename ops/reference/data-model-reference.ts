@@ -33,10 +33,10 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
       ],
       webhook_secrets: ["an account's signing secret, encrypted", 'until the account is erased'],
       account_alerts: [
-        'when an account wants alerts about low credits and limits, and which it has received',
+        'the alert settings of an account for low credits and limits, and which alerts were sent',
         'one row each',
       ],
-      key_alerts: ['that an alert was sent for a key near its limit', 'one row each'],
+      key_alerts: ['an alert that was sent for a key near its limit', 'one row each'],
     },
   ],
   [
@@ -44,7 +44,7 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
     {
       balances: ['the balance of an account: `posted`, of which `held` is reserved; `debt`', FOR_EVER],
       holds: ['the maximum cost of a running call or task', 'until it is settled'],
-      generations: ['how a call or task ended: usage, charge, price, attempts; never its content', FOR_EVER],
+      generations: ['an ended call or task: usage, charge, price, attempts; never its content', FOR_EVER],
       booking_references: [
         'the entry that a repeatable request created: the hash of the request, and its entry',
         FOR_EVER,
@@ -58,7 +58,10 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
         FOR_EVER,
       ],
       payment_moves: ['a movement of a payment at its provider: amount, fee, payout', FOR_EVER],
-      payment_moves_seen: ['up to when these movements have been read from the provider', 'one row each'],
+      payment_moves_seen: [
+        'the time up to which these movements have been read from the provider',
+        'one row each',
+      ],
       payment_reversals: ['a purchase taken back', FOR_EVER],
       payment_reinstatements: ['a purchase given back after a dispute was won', FOR_EVER],
       webhook_inbox: ['an event of the payment provider', FOR_EVER],
@@ -77,8 +80,8 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
         'the time up to which an account has been verified, every night, and its sums',
         'one row each',
       ],
-      ledger_key_proofs: ['what a key had spent by that time', 'one row each'],
-      statement_proofs: ['when a final statement was last verified', 'one row each'],
+      ledger_key_proofs: ['the spending of a key up to that time', 'one row each'],
+      statement_proofs: ['the time at which a final statement was last verified', 'one row each'],
       ledger_seals: ["the digest of an account's entries up to one of them", FOR_EVER],
       call_archives: ['a month whose calls were exported to a file', FOR_EVER],
       audit_log: ['an action of an operator', FOR_EVER],
@@ -92,10 +95,10 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
       usage_hours: ['the same, per hour', FOR_EVER],
       usage_days: ['the same, per day', FOR_EVER],
       usage_day_marks: ['the time up to which hours and days of an account are summed', 'one row each'],
-      price_versions: ['the prices of a model, as generations refer to them', FOR_EVER],
-      price_periods: ['when they were in effect, and which catalog set them', FOR_EVER],
+      price_versions: ["a version of a model's prices, as generations refer to it", FOR_EVER],
+      price_periods: ['a period in which prices were in effect, and the catalog that set them', FOR_EVER],
       input_margins: [
-        "by how many tokens a provider's count exceeds our estimate, as learned",
+        "the number of tokens by which a provider's count exceeds our estimate, as learned",
         'one row per provider and model',
       ],
     },
@@ -140,7 +143,7 @@ contains types, constraints, indexes and functions. Postgres holds all state; Re
 - A generation stores only what cannot be derived from its row. \`request_id\` is NULL if it follows from the id: the same in base 32 after
   \`req_\`, with 000 as the last three hex digits. \`attempts\` is \`[ms, model]\` if the provider in the row answered on the first attempt, at
   \`provider_cost\`. Cache and reasoning tokens, and \`shortfall\`, are NULL for 0.
-- The tables may change with any release: see the [changelog](../../CHANGELOG.md). The [operator API](operator-api.md) is kept stable.
+- The tables may change with any release: see the [changelog](../../CHANGELOG.md). The [operator API](operator-api.md) changes only with care.
 
 Typical first queries of a bookkeeper or analyst (charges and payments of a month, accounts by balance, models by revenue):
 

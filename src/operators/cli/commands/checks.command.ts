@@ -70,7 +70,7 @@ function checkCommand(program: Command, group: string, about: string): Command {
     .command(group)
     .description(about)
     .command('check <id>')
-    .option('--catalog <file>', 'default: TOLLGATE_CONFIG, else ./tollgate.yaml')
+    .option('--catalog <file>', 'catalog file; default: TOLLGATE_CONFIG, else ./tollgate.yaml')
     .option('--model <model>', 'a catalog model that is routed there; default: the first');
 }
 

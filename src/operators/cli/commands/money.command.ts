@@ -59,7 +59,7 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
     .description('refund a charge as credits, or take back a purchase whose money was returned')
     .option('-g, --generation <id>', 'the charged generation')
     .option('-t, --transaction <id>', 'the charge or purchase')
-    .option('-a, --amount <usd>', 'default: the remaining amount')
+    .option('-a, --amount <usd>', 'amount in USD; default: the remaining amount')
     .action(async (id: string, options: RefundOptions, command: Command) => {
       if ((options.generation === undefined) === (options.transaction === undefined)) {
         throw new CliError('use either --generation or --transaction', EXIT.usage);
@@ -82,7 +82,7 @@ export function addDebtCommands(program: Command, surroundings: CliSurroundings)
   for (const kind of ['forgiven', 'paid'] as const) {
     bookingCommand(debt, `${kind === 'paid' ? 'paid' : 'forgive'} <account>`)
       .description(kind === 'paid' ? 'record that a debt was paid outside the checkout' : 'write a debt off')
-      .option('-a, --amount <usd>', 'default: the whole debt')
+      .option('-a, --amount <usd>', 'amount in USD; default: the whole debt')
       .action(async (id: string, options: DebtOptions, command: Command) => {
         await book<Refund>(command, surroundings, options, {
           path: `${accountPath(id)}/debt`,
