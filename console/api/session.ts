@@ -60,7 +60,7 @@ export function useSession(): {
 /** Returns the current session. Throws Error outside pages that require one. */
 export function currentSession(): Session {
   if (!session.value) {
-    throw new Error('nobody is signed in');
+    throw new Error('no one is signed in');
   }
   return session.value;
 }

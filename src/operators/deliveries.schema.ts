@@ -49,7 +49,7 @@ export const deliveryJson = z
   .meta({ id: 'OperatorDelivery' });
 
 export const deliveryListResponse = listOf(deliveryJson, 'Deliveries, newest first');
-export const deliveryResponse = answerOf(deliveryJson, 'The delivery as it stands now');
+export const deliveryResponse = answerOf(deliveryJson, 'The current state of the delivery');
 
 export type ListDeliveriesQuery = z.output<typeof listDeliveriesQuery>;
 export type DeliveryJson = z.output<typeof deliveryJson>;

@@ -219,7 +219,7 @@ export const accountJson = z
   })
   .meta({ id: 'Account' });
 
-export const accountResponse = answerOf(accountJson, 'The account as it is now');
+export const accountResponse = answerOf(accountJson, 'The current state of the account');
 export const adjustmentResponse = answerOf(accountJson, 'The account after the booking').extend({
   transaction_id: bookedAs,
   dry_run: dryRun,

@@ -34,7 +34,7 @@ export class StatementsService {
     if (made === 0) {
       throw new AppError(
         'invoice_not_found',
-        'There is no closed statement for that month: a running month has a draft, which updates by itself.',
+        'There is no closed statement for that month: the current month has a draft, which is updated automatically.',
       );
     }
     return this.list(accountId);

@@ -16,7 +16,7 @@ export function taskPage(
     content: html`<h1><code>${task.id}</code> ${badge(task.state)}</h1>
 <p>${task.kind} by ${task.model} on ${task.pool}</p>
 ${task.error && html`<p class="alert">${task.error.code}: ${task.error.message}</p>`}
-${task.runs.map(({ said }) => said !== null && html`<p>The engine said: <code>${said}</code></p>`)}${facts(base, task)}<h2>History</h2>${history(task)}<h2>Webhooks</h2>${deliveryTable(deliveries)}`,
+${task.runs.map(({ said }) => said !== null && html`<p>Message from the engine: <code>${said}</code></p>`)}${facts(base, task)}<h2>History</h2>${history(task)}<h2>Webhooks</h2>${deliveryTable(deliveries)}`,
   };
 }
 
