@@ -43,7 +43,7 @@ const WALKS = [
     ],
   },
   {
-    name: 'an image: submit, relay, job, engine, storage, charge',
+    name: 'an image: order, relay, job, engine, storage, charge',
     before: 73,
     parts: [
       ...['src/http/http-app.ts', 'src/tasks/tasks.routes.ts', 'src/tasks/submit-task.service.ts'],

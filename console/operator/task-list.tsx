@@ -25,7 +25,7 @@ export function TaskList({ query }: { readonly query: Readonly<Record<string, st
         empty={t('No tasks, or none that match the filters.')}
         columns={[
           {
-            name: t('Submitted'),
+            name: t('Ordered'),
             cell: ({ id, created_at: at }) => (
               <button type="button" class="row-button" onClick={() => choose(id)}>
                 <Time at={at} relative />

@@ -85,7 +85,7 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
   method_not_allowed: ['the path exists, the method does not', 'see `Allow`'],
   media_expired: [
     'the files are deleted a day after the task; the task and its charge stay',
-    'submit the task again, and fetch the files in time',
+    'order again, and fetch the files in time',
   ],
   idempotency_in_progress: [
     'the first request with this `Idempotency-Key` is still running: it is a stream, or has run for more than nine minutes',
@@ -109,7 +109,7 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
   task_not_finished: ['the task has no files yet', 'wait, e.g. with `Prefer: wait=30`'],
   task_not_retryable: [
     'operators: only failed tasks whose order was kept can be retried',
-    'ask the customer to submit it again',
+    'ask the customer to order it again',
   ],
   payload_too_large: [
     'the body is larger than the route accepts: 32 MB for calls, 64 KiB by default',

@@ -70,7 +70,7 @@ const taskMembers = {
     .meta({ description: 'Whether it can be retried: it failed, and its order is still stored' }),
   queue_wait_ms: z.int().nullable().meta({ description: 'Time from submit to the first claim' }),
   run_ms: z.int().nullable().meta({ description: 'Time from the first claim to the end' }),
-  created_at: time.meta({ description: 'When it was submitted' }),
+  created_at: time.meta({ description: 'When it was ordered' }),
   started_at: time.nullable().meta({ description: 'When it was first claimed; null until then' }),
   completed_at: time.nullable().meta({ description: 'When it ended; null until then' }),
   deadline_at: time.meta({ description: 'Deadline: it fails if it has not ended by then' }),

@@ -89,7 +89,7 @@ export class TaskRetryService {
     if (parameters === null || priceVersion === null) {
       throw new AppError(
         'task_not_retryable',
-        'The content of the order was deleted when the task ended (KEEP_PROMPTS=no); the customer must submit it again.',
+        'The content of the order was deleted when the task ended (KEEP_PROMPTS=no); the customer must order it again.',
       );
     }
     const request = {
@@ -119,7 +119,7 @@ export class TaskRetryService {
 
 function customerRefusal(error: unknown): unknown {
   return error instanceof AppError && CUSTOMER_REFUSALS.includes(error.code)
-    ? new AppError('task_not_retryable', `The customer cannot submit tasks now: ${error.message}`, {
+    ? new AppError('task_not_retryable', `The customer cannot order now: ${error.message}`, {
         cause: error,
       })
     : error;

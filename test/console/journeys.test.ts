@@ -129,7 +129,7 @@ test('an image is ordered, made and shown, and made again; what it cost is what 
   await page.getByLabel('Prompt').fill('a toll gate at dawn');
   await page.getByLabel('Size').selectOption('512*512');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('link', { name: 'Submitted. Watch the progress' }).click();
+  await page.getByRole('link', { name: 'Ordered. Watch the progress' }).click();
   const sheet = page.getByRole('dialog');
   await sheet.getByRole('img').waitFor({ timeout: 60_000 });
   await sheet.getByText('a toll gate at dawn').waitFor();
@@ -142,7 +142,7 @@ test('an image is ordered, made and shown, and made again; what it cost is what 
   expect(await page.getByLabel('Prompt').inputValue()).toBe('a toll gate at dawn');
   expect(await page.getByLabel('Size').inputValue()).toBe('512*512');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('link', { name: 'Submitted. Watch the progress' }).click();
+  await page.getByRole('link', { name: 'Ordered. Watch the progress' }).click();
   await sheet.getByRole('img').waitFor({ timeout: 60_000 });
   const { data } = (await console.server.call('GET', '/api/v1/tasks', { token: customer.secret })).json;
   const [again, first] = data.map(({ seed, parameters, outputs }: Ordered) => ({

@@ -26,7 +26,7 @@ export interface MediaPlaygroundProps {
   readonly models: readonly Model[];
 }
 
-/** Submits an image or video. Its price is fixed in advance; failures are free. */
+/** Orders an image or video. Its price is fixed in advance; failures are free. */
 export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
   const [seed] = useQueryState('seed', '');
   const [again] = useQueryState('again', '');
@@ -99,7 +99,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
               class="button button-main"
               disabled={ordering.isPending || prompt.trim() === ''}
             >
-              {ordering.isPending ? t('Submitting …') : t('Run')}
+              {ordering.isPending ? t('Ordering …') : t('Run')}
             </button>
             <span class="quiet">
               {t('costs')} <Amount value={price} /> · {t('you are not charged for failures')}
@@ -107,7 +107,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
           </div>
           {ordered === undefined ? null : (
             <Notice tone="good">
-              <a href={to('tasks', { task: ordered })}>{t('Submitted. Watch the progress')}</a>
+              <a href={to('tasks', { task: ordered })}>{t('Ordered. Watch the progress')}</a>
             </Notice>
           )}
         </form>

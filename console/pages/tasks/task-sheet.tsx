@@ -116,7 +116,7 @@ function Facts({ task }: { readonly task: Task }) {
       <dd>
         <Id value={task.seed} />
       </dd>
-      <dt>{t('Submitted')}</dt>
+      <dt>{t('Ordered')}</dt>
       <dd>
         <Time at={task.created_at} />
       </dd>

@@ -94,7 +94,7 @@ function Tasks({ query, isTable, choose }: TasksProps) {
 function columns(choose: (id: string) => void): Column<Task>[] {
   return [
     {
-      name: t('Submitted'),
+      name: t('Ordered'),
       cell: ({ id, created_at: at }) => (
         <button type="button" class="row-button" onClick={() => choose(id)}>
           <Time at={at} />

@@ -146,7 +146,7 @@ export const payoutJson = z
     net: usdString.meta({ description: 'received − taken_back + given_back' }),
     last_at: z.iso.datetime().meta({ description: 'When its last entry was booked' }),
     moves: z.array(paymentMoveJson).meta({
-      description: 'All movements of the payment at its provider, including those outside the period',
+      description: 'Everything that the payment moved at its provider, inside and outside the period',
     }),
   })
   .meta({ id: 'Payout' });
