@@ -37,7 +37,7 @@ export const retryableTask: SqlStatement = {
            FROM tasks t LEFT JOIN generations g ON g.id = t.id WHERE t.id = $1`,
 };
 
-/** $1 task, $2 detail. Written once, however often it is requested. */
+/** $1 task, $2 detail. Writes nothing if the event already exists; concurrent requests may still write it twice. */
 export const noteTaskEvent: SqlStatement = {
   name: 'operator_note_task_event',
   text: `INSERT INTO task_events (task_id, account_id, state, attempt, detail)

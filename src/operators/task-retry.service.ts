@@ -119,9 +119,7 @@ export class TaskRetryService {
 
 function customerRefusal(error: unknown): unknown {
   return error instanceof AppError && CUSTOMER_REFUSALS.includes(error.code)
-    ? new AppError('task_not_retryable', `The customer cannot order now: ${error.message}`, {
-        cause: error,
-      })
+    ? new AppError('task_not_retryable', `The customer cannot order now: ${error.message}`, { cause: error })
     : error;
 }
 

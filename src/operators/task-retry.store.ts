@@ -55,7 +55,7 @@ export class TaskRetryStore {
     );
   }
 
-  /** Adds an event to a task's history. The same text is written once. */
+  /** Adds an event to a task's history unless it already contains the same text. */
   async note(taskId: string, detail: string): Promise<void> {
     await run(this.#cells.ofOwned(taskId).money, noteTaskEvent, [taskId, detail]);
   }
