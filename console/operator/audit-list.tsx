@@ -45,7 +45,7 @@ function ObjectLink({ object }: { readonly object: string }) {
   );
 }
 
-/** Shortens hashes to as many characters as keep them distinguishable; the tooltip shows them in full. */
+/** Shortens hashes to as many characters as distinguish those of one day; the tooltip shows them in full. */
 function withShortHashes(text: string): string {
   return text.replace(HASH, (hash) => `${hash.slice(0, HASH_SHOWN)}…`);
 }

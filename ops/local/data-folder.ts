@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { errorCode } from '../embedded/error-code.ts';
 import { explainFileError, StartFailure } from '../embedded/start-failure.ts';
 
-/** Space that a new Postgres cluster with its write-ahead log and a little data needs. */
+/** Bytes that a new Postgres cluster with its write-ahead log and a little data need. */
 const FIRST_START_BYTES_MIN = 200 * 1024 * 1024;
 
 /** Creates the data folder if it is missing and checks that it is writable. Throws StartFailure. */

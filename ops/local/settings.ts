@@ -18,7 +18,7 @@ export type SupervisorSettings = {
   secret: string | undefined;
   /** Time that API and worker get to exit: what they give their calls and jobs, plus a margin. */
   drainMs: number;
-  /** Maximum size of all files of one log together. */
+  /** Maximum bytes of all files of one log together. */
   logBytesMax: number;
 };
 

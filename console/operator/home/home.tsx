@@ -30,7 +30,7 @@ export function HomePage() {
 }
 
 function Figures() {
-  // rounded, so that re-rendering does not repeat the same request
+  // rounded to MONEY_MS, so that re-rendering does not repeat the same request
   const now = Math.floor(Date.now() / MONEY_MS) * MONEY_MS + MONEY_MS;
   const period = { start_time: new Date(now - DAY_MS).toISOString(), end_time: new Date(now).toISOString() };
   const margin = useRead<readonly Margin[]>('/admin/v1/reports/margin', period);

@@ -35,7 +35,7 @@ export interface PaceRow {
 }
 
 const HOUR_MS = 3_600_000;
-/** Window for measuring the pace: long enough for videos, short enough to follow workers that come or go. */
+/** Window for measuring the pace, in ms: long enough for videos, short enough to follow workers that come or go. */
 const PACE_MS = 900_000;
 /** Maximum number of recent tasks used to measure the pace. */
 const TASKS_MAX = 5_000;
