@@ -19,18 +19,18 @@ beforeAll(async () => {
 
 afterAll(() => server?.close());
 
-/** Puts these aliases into the file; whether they come into force. */
+/** Writes these aliases into the file. Returns whether they took effect. */
 async function reloadWith(aliases: object): Promise<boolean> {
   await writeFile(file, stringify({ ...parse(await readFile(CATALOG, 'utf8')), aliases }));
   return await server.foundation.catalogSource.reload();
 }
 
-/** 401 of a route that asks for a key, 404 where there is none. */
+/** Returns 401 for a route that requires a key and 404 where no route exists. */
 async function statusOf(path: string): Promise<number> {
   return (await server.call('POST', path, { token: null, body: {} })).status;
 }
 
-test('paths and headers that the file names anew count from its next reading on, those it turns off no more', async () => {
+test('reloading the file adds new alias paths and headers and removes the ones it turns off', async () => {
   expect([await statusOf('/v1/messages'), await statusOf('/v2/messages')]).toEqual([401, 404]);
   const paths = { '/v2/messages': '/vendorx/v1/messages', '/v1/messages': null, '/v1/*': null };
   expect(await reloadWith({ paths, headers: { 'x-token': 'authorization' } })).toBe(true);
@@ -43,7 +43,7 @@ test('paths and headers that the file names anew count from its next reading on,
 test.each([
   ['leads nowhere', { '/v3/messages': '/nothing' }],
   ['hides a route', { '/api/v1/chat/completions': '/vendorx/v1/messages' }],
-])('a file with an alias that %s is refused: the aliases before it stay in force', async (_, paths) => {
+])('rejects a file with an alias that %s and keeps the previous aliases', async (_, paths) => {
   await reloadWith({ paths: { '/v2/messages': '/vendorx/v1/messages' } });
   expect(await reloadWith({ paths })).toBe(false);
   expect([await statusOf('/v2/messages'), await statusOf('/v3/messages')]).toEqual([401, 404]);

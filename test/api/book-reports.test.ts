@@ -21,7 +21,10 @@ const report = async (path: string) => {
 };
 const lately = () => `start_time=${past(100)}&end_time=${past(-1)}`;
 
-/** Granted 5.00, bought 20.00, used 12.00; 65 days ago 20.00 were taken back, of which 7.00 were owed; then 2.00 were forgiven. */
+/**
+ * Granted 5.00, bought 20.00, used 12.00. 65 days ago a 20.00 payment was reversed, which left a debt of 7.00; 2.00 of it were forgiven
+ * later.
+ */
 beforeAll(async () => {
   server = await startTestServer();
   const { test, database } = server;
@@ -43,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-test('deferred revenue and receivables as of any instant', async () => {
+test('reports deferred revenue and receivables as of any instant', async () => {
   expect(await report(`reports/deferred-revenue?at=${past(68)}`)).toMatchObject({
     credits: '13.00',
     receivable: '0.00',
@@ -55,7 +58,7 @@ test('deferred revenue and receivables as of any instant', async () => {
   });
 });
 
-test('debts by age, less what was repaid or forgiven', async () => {
+test('reports debts by age, minus what was repaid or forgiven', async () => {
   const [debt] = await report(`reports/aged-debts?at=${past(-1)}`);
   expect(debt).toMatchObject({
     account_id: publicId('account', account),
@@ -66,7 +69,7 @@ test('debts by age, less what was repaid or forgiven', async () => {
   expect(await report(`reports/aged-debts?at=${past(68)}`)).toEqual([]);
 });
 
-test('what operators booked by hand', async () => {
+test('lists the entries that operators booked by hand', async () => {
   const entries = await report(`ledger/entries?booked_by=operators&${lately()}`);
   expect(
     entries.map((entry: { actor: string; reason_code: string }) => [entry.actor, entry.reason_code]),
@@ -76,7 +79,7 @@ test('what operators booked by hand', async () => {
   ]);
 });
 
-test('margin by model and month; calls whose cost nobody knows are counted', async () => {
+test('reports margin by model and month and counts calls whose cost is unknown', async () => {
   const rows = await report(`reports/margin?${lately()}`);
   expect(rows).toMatchObject([
     {
@@ -91,7 +94,7 @@ test('margin by model and month; calls whose cost nobody knows are counted', asy
   ]);
 });
 
-test('margin by day, as one sum, by endpoint, provider and account; a list of groups is read', async () => {
+test('reports margin by day, in total, by endpoint, provider and account, and accepts a list of groups', async () => {
   const by = (query: string) => report(`reports/margin?${lately()}&${query}`);
   const [all] = await by('granularity=all&group_by=account');
   expect(all).toMatchObject({ account_id: publicId('account', account), model: null, charged: '12.00' });
@@ -104,7 +107,7 @@ test('margin by day, as one sum, by endpoint, provider and account; a list of gr
   expect(wrong.status).toBe(400);
 });
 
-test('write-offs, money by payment, paid and granted credits', async () => {
+test('reports write-offs, money by payment, and paid and granted credits', async () => {
   expect(await report(`reports/write-offs?${lately()}`)).toMatchObject([
     { reason: 'debt_forgiven', count: 1, amount: '2.00' },
   ]);
@@ -117,7 +120,7 @@ test('write-offs, money by payment, paid and granted credits', async () => {
   });
 });
 
-test('a period that is too long, or ends before it starts, is refused', async () => {
+test('rejects a period that is too long or that ends before it starts', async () => {
   for (const query of [
     `start_time=${past(400)}&end_time=${past(0)}`,
     `start_time=${past(0)}&end_time=${past(1)}`,
@@ -127,7 +130,7 @@ test('a period that is too long, or ends before it starts, is refused', async ()
   }
 });
 
-test('which price was in force when, whoever brought it back', async () => {
+test('shows which price was in force when, including a price that was restored by someone else', async () => {
   const load = async (ago: string, prompt: string, name: string) => {
     const models = `[{ id: acme/p, endpoints: [chat], context_length: 10, max_output_tokens: 5, pricing: { prompt: "${prompt}" }, routes: [{ provider: b, model: x }] }]`;
     const text = `{ providers: [{ id: b, protocol: builtin }], models: ${models} }`;
@@ -147,7 +150,7 @@ test('which price was in force when, whoever brought it back', async () => {
   expect(then).toMatchObject({ changed_by: 'two', prices: { prompt: '0.000002' } });
 });
 
-test('a generation says when it ended and at which prices', async () => {
+test('a generation shows when it ended and the prices it was charged at', async () => {
   const { secret } = await createKey(server.database, account);
   const { json } = await server.call('GET', `/api/v1/generation?id=${publicId('generation', generation)}`, {
     key: secret,

@@ -36,7 +36,7 @@ function page(id: string, form?: string): Promise<Response> {
   });
 }
 
-test('a session is opened, shown, paid once and followed by its purchase', async () => {
+test('a session is opened, shown and paid once, and its purchase appears', async () => {
   const created = await create();
   expect(created.status).toBe(201);
   const { data } = created.json;
@@ -75,7 +75,7 @@ test('a session is opened, shown, paid once and followed by its purchase', async
   ]);
 });
 
-test('20 payments of one session at once credit it once', async () => {
+test('20 simultaneous payments of one session credit it once', async () => {
   const before = Number(await credits());
   const { id } = (await create({ amount: '2.00' })).json.data;
   const answers = await Promise.all(Array.from({ length: 20 }, () => page(id, 'card=accepted')));
@@ -83,7 +83,7 @@ test('20 payments of one session at once credit it once', async () => {
   expect(Number(await credits())).toBe(before + 2);
 });
 
-test('a declined card costs nothing and can be tried again', async () => {
+test('a declined card costs nothing and can be retried', async () => {
   const { id } = (await create()).json.data;
   const before = await credits();
   const declined = await page(id, 'card=declined');
@@ -112,7 +112,7 @@ test('an expired session cannot be paid', async () => {
   expect(rows).toEqual([{ status: 'expired' }]);
 });
 
-test('the page escapes what it shows and confines where its form may lead', async () => {
+test('the page escapes what it shows and restricts where its form may lead', async () => {
   const { id } = (await create({ cancel_url: 'https://shop.example/"><script>alert(1)</script>' })).json.data;
   const response = await page(id);
   expect(await response.text()).not.toContain('<script>');
@@ -123,7 +123,7 @@ test('the page escapes what it shows and confines where its form may lead', asyn
 });
 
 test.each(['cs_x', publicId('checkoutSession', newUuid())])(
-  '404 for %s, as a page and as JSON',
+  'returns 404 for %s, as a page and as JSON',
   async (id) => {
     const response = await page(id);
     expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -136,7 +136,7 @@ test.each(['cs_x', publicId('checkoutSession', newUuid())])(
   },
 );
 
-describe('bodies', () => {
+describe('request bodies', () => {
   test.each<[object, string]>([
     [{ amount: '0.99' }, 'invalid_parameter'],
     [{ amount: '10000.01' }, 'invalid_parameter'],
@@ -150,12 +150,12 @@ describe('bodies', () => {
     [{ success_url: 'javascript:alert(1)' }, 'invalid_parameter'],
     [{ cancel_url: '/cart' }, 'invalid_parameter'],
     [{ cancel_url: 'https://user:pass@shop.example' }, 'invalid_parameter'],
-  ])('%j is refused', async (changes, code) => {
+  ])('rejects %j', async (changes, code) => {
     const answer = await create(changes);
     expect([answer.status, answer.json.error.code]).toEqual([400, code]);
   });
 
-  test('return addresses may be left out', async () => {
+  test('return addresses are optional', async () => {
     expect((await create({ success_url: undefined, cancel_url: undefined })).status).toBe(201);
   });
 });
@@ -168,7 +168,7 @@ test('the same Idempotency-Key opens one session', async () => {
   expect(second.headers.get('idempotent-replayed')).toBe('true');
 });
 
-test('foreign sessions do not exist', async () => {
+test('sessions of another account are reported as missing', async () => {
   const { id } = (await create()).json.data;
   const foreign = await createKey(server.database, (await createAccount(server.database)).id);
   expect((await server.call('GET', `${PATH}/${id}`, { key: foreign.secret })).status).toBe(404);
@@ -183,7 +183,7 @@ test('without a payment provider there is nothing to buy and no payment page', a
   await closed.close();
 });
 
-describe('the page after paying', () => {
+describe('the result page after payment', () => {
   const result = (id: string, query = '') => fetch(`${server.url}/checkout/${id}/result${query}`);
 
   async function opened(): Promise<string> {
@@ -191,7 +191,7 @@ describe('the page after paying', () => {
     return created.json.data.id;
   }
 
-  test('is where a buyer lands by default, and says that the credits are there', async () => {
+  test('is where a buyer lands by default and says that the credits were added', async () => {
     const id = await opened();
     const paid = await page(id, 'card=accepted');
     expect(paid.headers.get('location')).toBe(`http://localhost:8080/checkout/${id}/result`);
@@ -200,7 +200,7 @@ describe('the page after paying', () => {
     expect(await shown.text()).toMatch(/Payment received.*\$3\.00/s);
   });
 
-  test('says after canceling that nothing was paid, and leads back to the payment', async () => {
+  test('says after a cancellation that nothing was paid and links back to the payment', async () => {
     const id = await opened();
     expect(await (await page(id)).text()).toContain(`/checkout/${id}/result?canceled=1`);
     const text = await (await result(id, '?canceled=1')).text();
@@ -208,13 +208,13 @@ describe('the page after paying', () => {
     expect(text).toContain(`href="http://localhost:8080/checkout/${id}"`);
   });
 
-  test('loads itself again until the provider has confirmed the payment', async () => {
+  test('refreshes itself until the provider has confirmed the payment', async () => {
     const shown = await result(await opened());
     expect([shown.status, shown.headers.get('refresh')]).toEqual([200, '5']);
     expect(await shown.text()).toContain('Confirming your payment');
   });
 
-  test('knows no checkout but ours', async () => {
+  test('returns 404 for an unknown checkout', async () => {
     const shown = await result('cs_00000000000000000000000000');
     expect(shown.status).toBe(404);
     expect(await shown.text()).toContain('There is no such checkout');

@@ -10,7 +10,7 @@ import { type Customer, createCustomer } from '../operators/support/customer.ts'
 import { type OperatorServer, startOperatorServer } from '../operators/support/operator-server.ts';
 import { type Replica, startReplica } from './support/replica.ts';
 
-/** What an official SDK does by itself when its time-out passes: it hangs up and asks again, here always at the other replica. */
+/** What an official SDK does on its own when its timeout passes: it hangs up and retries, here always at the other replica. */
 
 let upstream: UpstreamServer;
 let folder: string;
@@ -46,7 +46,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** Sends the tries of a call to one replica after the other; the provider answers once the second has begun. */
+/** Sends the attempts of a call to the two replicas in turn. The provider answers once the second attempt has begun. */
 function patientUpstream(): typeof fetch {
   let tries = 0;
   let answer: () => void = () => undefined;
@@ -80,7 +80,7 @@ test.each([
   ['without a key', {}],
   ['with an Idempotency-Key', { 'Idempotency-Key': 'call-1' }],
 ])(
-  'openai, its own retry after a time-out, %s: one provider call, one charge, an answer',
+  'openai retries by itself after a timeout, %s: one provider call, one charge, one answer',
   async (_, headers) => {
     const client = new OpenAI({
       baseURL: `${first.url}/api/v1`,
@@ -89,7 +89,7 @@ test.each([
       fetch: patientUpstream(),
     });
     const before = await charges();
-    // a time-out of its own for the retry would only repeat what is shown
+    // a timeout for the retry as well would only repeat the same case
     const answer = await client.chat.completions.create(ASK, { headers, maxRetries: 5 });
     expect(answer.choices[0]?.message.content).toContain('quick brown fox');
     expect(upstream.requests).toHaveLength(1);
@@ -100,7 +100,7 @@ test.each([
   },
 );
 
-test('anthropic, its own retry after a time-out: one provider call, an answer', async () => {
+test('anthropic retries by itself after a timeout: one provider call, one answer', async () => {
   const client = new Anthropic({
     baseURL: `${first.url}/vendorx`,
     apiKey: customer.secret,

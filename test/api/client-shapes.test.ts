@@ -91,13 +91,13 @@ async function send(shape: ClientShape, key: string, body: object): Promise<Told
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** The `data` of every frame, but for the word that ends a chat stream. */
+/** Returns the `data` of every frame except the terminator of a chat stream. */
 // biome-ignore lint/suspicious/noExplicitAny: answers of three dialects
 function framesOf(text: string): any[] {
   return [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data));
 }
 
-/** The usage that a client reads: the last one told, put over those before as SDKs do with streams of messages. */
+/** Returns the usage that a client reads: the latest values, merged over earlier ones as SDKs do for streams of messages. */
 function usageOf({ text, headers }: Told): unknown {
   if (!headers.get('content-type')?.includes('event-stream')) {
     return JSON.parse(text).usage;
@@ -118,7 +118,7 @@ function ends({ body }: ClientShape, text: string): boolean {
 
 const shown = (shape: ClientShape) => [shape.client, shape.call, shape] as [string, string, ClientShape];
 
-describe.each(PROTOCOLS)('over a provider of %s', (protocol) => {
+describe.each(PROTOCOLS)('through a provider that speaks %s', (protocol) => {
   test.each(CLIENT_SHAPES.map(shown))('%s: %s', async (_client, _call, shape) => {
     const upstream = upstreams[protocol];
     upstream.reset({ cacheRead: 5 });
@@ -143,7 +143,7 @@ const overflowing = (shape: ClientShape) => {
   return { ...shape.body, [member!]: [{ role: 'user', content: words }] };
 };
 
-/** What agents look for in a refusal before they make the conversation shorter, by their sources. */
+/** What agents look for in an error message before they shorten the conversation, taken from their source code. */
 const OVERFLOW_SIGNS = {
   'Cline, OpenAI compatible': /context\s*(?:length|window)|maximum context/i,
   'Roo Code': /prompt\s*is\s*too\s*long|\bcontext\s*(?:length|window)\b/i,
@@ -153,7 +153,7 @@ const OVERFLOW_SIGNS = {
 };
 
 test.each(TEXT_CALLS.map(shown))(
-  '%s: %s: refusals are told as the client reads them',
+  '%s: %s: errors have the form that the client reads',
   async (_client, _call, shape) => {
     const model = 'acme/openai';
     const refusals = {
@@ -177,7 +177,7 @@ test.each(TEXT_CALLS.map(shown))(
     const messageOf = (name: keyof typeof refusals) => JSON.parse(refusals[name].text).error.message;
     expect(messageOf('wrong')).toMatch(/API key/);
     expect(messageOf('poor')).toMatch(/^Insufficient credits: /);
-    // aider ends by the beginning and this end, see its exceptions.py
+    // aider matches the beginning and this end of the message, see its exceptions.py
     expect(messageOf('poor').endsWith(' {"code":402}')).toBe(/\/chat\/completions$/.test(shape.path));
     expect(messageOf('unknown')).toContain('Did you mean "acme/openai"?');
     for (const [agent, sign] of Object.entries(OVERFLOW_SIGNS)) {

@@ -1,18 +1,18 @@
 /**
- * Requests as clients that no suite runs send them: members, order and headers as they stand in their sources, written down as facts.
- * A client that changes what it sends is a row to change here.
+ * Requests as they are sent by clients that no test suite runs. Fields, order and headers are copied as facts from their source code.
+ * When a client changes what it sends, change its row here.
  */
 
 export interface ClientShape {
   readonly client: string;
   readonly call: string;
   readonly path: string;
-  /** Beside the key and the content type. */
+  /** Headers in addition to the key and the content type. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Members that are not acted on and are told in X-Ignored-Parameters, whatever the provider speaks. */
+  /** Fields that have no effect and are listed in X-Ignored-Parameters, whatever protocol the provider speaks. */
   readonly told?: readonly string[];
-  /** What the client reads of the usage: paths into it that have to be numbers. */
+  /** Paths into the usage that the client reads. Each must be a number. */
   readonly usage?: readonly string[];
 }
 
@@ -104,7 +104,7 @@ const OPEN_WEBUI: readonly ClientShape[] = [
   },
   {
     client: 'Open WebUI',
-    call: 'what custom parameters, filters and pipes leave in',
+    call: 'what custom parameters, filters and pipes add',
     path: CHAT,
     body: {
       ...STREAM,
@@ -122,7 +122,7 @@ const OPEN_WEBUI: readonly ClientShape[] = [
   },
   {
     client: 'Open WebUI',
-    call: 'a connection of the type Responses',
+    call: 'a connection of type Responses',
     path: '/api/v1/responses',
     body: {
       stream: true,
@@ -370,7 +370,7 @@ const AIDER: readonly ClientShape[] = [
   },
   {
     client: 'aider',
-    call: 'a message for a commit',
+    call: 'a commit message',
     path: CHAT,
     body: {
       messages: [
@@ -388,7 +388,7 @@ const AIDER: readonly ClientShape[] = [
 const EDITORS: readonly ClientShape[] = [
   {
     client: 'Roo Code',
-    call: 'OpenAI compatible, with marks for caches',
+    call: 'OpenAI compatible, with cache marks',
     path: CHAT,
     headers: { 'HTTP-Referer': 'https://github.com/RooVetGit/Roo-Cline', 'X-Title': 'Roo Code' },
     body: {
@@ -407,7 +407,7 @@ const EDITORS: readonly ClientShape[] = [
   },
   {
     client: 'Qwen Code',
-    call: 'OpenAI compatible, with ids of its session',
+    call: 'OpenAI compatible, with the ids of its session',
     path: CHAT,
     body: {
       messages: [{ role: 'user', content: 'hi' }],

@@ -30,7 +30,7 @@ async function customer(): Promise<Customer> {
   };
 }
 
-/** A purchase on the test page. Returns its reference. */
+/** Buys credits on the test page. Returns the reference of the purchase. */
 async function purchase({ accountId }: Customer, amount: string): Promise<string> {
   const reference = newUuid();
   await purchaseCredits(server.database, { accountId, reference, description: 'Purchase' }, usd(amount));
@@ -55,7 +55,7 @@ const audited = async (object: string) =>
   (await server.call('GET', `/admin/v1/audit?object=${object}`, { key: ADMIN_TOKEN })).json.data;
 
 describe('a repeated Idempotency-Key', () => {
-  test('a refund of another generation is refused; the same is told to be a replay; one audit row', async () => {
+  test('rejects a refund of another generation, marks a replay as such and writes one audit row', async () => {
     const someone = await customer();
     const { id, accountId, key } = someone;
     await purchase(someone, '5.00');
@@ -97,7 +97,7 @@ describe('a repeated Idempotency-Key', () => {
     });
   });
 
-  test('adjustments: reasons, descriptions and amounts; the books name who and by which request', async () => {
+  test('adjustments compare reason, description and amount; the books record who booked them and by which request', async () => {
     const someone = await customer();
     const path = `accounts/${someone.id}/adjustments`;
     const body = { amount: '1.00', description: 'Compensation outage', reason: 'goodwill' };
@@ -121,7 +121,7 @@ describe('a repeated Idempotency-Key', () => {
     ]);
   });
 
-  test('account creation: once per key, with the same secret; another body is refused', async () => {
+  test('creates an account once per key with the same secret and rejects another body', async () => {
     const body = { name: 'Once Ltd', credits: '100.00' };
     const [first, again] = [await admin('accounts', body, 'c-1'), await admin('accounts', body, 'c-1')];
     expect([first.status, again.status]).toEqual([201, 201]);
@@ -137,7 +137,7 @@ describe('a repeated Idempotency-Key', () => {
   });
 });
 
-test('a booking whose audit row cannot be written is not made', async () => {
+test('does not book anything when the audit row cannot be written', async () => {
   const someone = await customer();
   const owner = new pg.Client({ connectionString: server.test.ownerUrl });
   await owner.connect();
@@ -151,7 +151,7 @@ test('a booking whose audit row cannot be written is not made', async () => {
   expect((await own(someone, 'credits')).data.remaining_credits).toBe('0.00');
 });
 
-describe('what a reversed payment takes beyond the balance', () => {
+describe('the debt left when a reversed payment exceeds the balance', () => {
   let someone: Customer;
 
   beforeAll(async () => {
@@ -177,7 +177,7 @@ describe('what a reversed payment takes beyond the balance', () => {
     }
   });
 
-  test('is in the entries, the statement and the credits; the refusal says so', async () => {
+  test('appears in the entries, the statement and the credits, and in the error message', async () => {
     expect((await own(someone, 'credits')).data).toMatchObject({ remaining_credits: '0.00', debt: '12.00' });
     const [draft] = (await own(someone, 'billing/invoices')).data;
     expect(draft).toMatchObject({
@@ -196,7 +196,7 @@ describe('what a reversed payment takes beyond the balance', () => {
     ]);
   });
 
-  test('is paid in part by bank, and the rest forgiven; never more than is owed', async () => {
+  test('can be paid in part by bank and the rest forgiven, but never more than is owed', async () => {
     const path = `accounts/${someone.id}/debt`;
     const paid = await admin(path, { kind: 'paid', amount: '10.00', description: 'Transfer' }, 'd-1');
     expect([paid.status, paid.json.data.amount]).toEqual([201, '10.00']);
@@ -230,7 +230,7 @@ describe('what a reversed payment takes beyond the balance', () => {
   });
 });
 
-describe('the entries of all accounts', () => {
+describe('the ledger entries of all accounts', () => {
   const all = async (limit: number): Promise<LedgerEntryJson[]> => {
     const rows: LedgerEntryJson[] = [];
     let path: string | undefined = `/admin/v1/ledger/entries?limit=${limit}`;
@@ -244,7 +244,7 @@ describe('the entries of all accounts', () => {
     return rows;
   };
 
-  test('are the same in pages of any size and add up to the balances', async () => {
+  test('are the same for any page size and add up to the balances', async () => {
     const entries = await all(3);
     expect(entries).toEqual(await all(1000));
     const total = entries.reduce((sum, { amount }) => sum + usd(amount.value), 0n);
@@ -257,7 +257,7 @@ describe('the entries of all accounts', () => {
     yield entries.slice(2);
   }
 
-  test.each(['csv', 'hledger', 'beancount'] as const)('as %s: every entry once', async (format) => {
+  test.each(['csv', 'hledger', 'beancount'] as const)('contain every entry once as %s', async (format) => {
     const entries = await all(1000);
     let text = '';
     for await (const chunk of exportBooks(pagesOf(entries), format)) {

@@ -15,7 +15,7 @@ afterAll(() => server?.close());
 const ask = (method: string, origin: string, headers: Record<string, string> = {}) =>
   fetch(`${server.url}/api/v1/credits`, { method, headers: { origin, ...headers } });
 
-test('a preflight of an allowed origin names what may be sent', async () => {
+test('a preflight request from an allowed origin lists what may be sent', async () => {
   const asked = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
   const { status, headers } = await ask('OPTIONS', APP, asked);
   expect(status).toBe(204);
@@ -24,7 +24,7 @@ test('a preflight of an allowed origin names what may be sent', async () => {
   expect(headers.get('access-control-allow-credentials')).toBeNull();
 });
 
-test('answers and refusals alike can be read, with the headers that matter', async () => {
+test('successes and errors are readable, with the headers that matter', async () => {
   const answered = await ask('GET', APP, { authorization: `Bearer ${key.secret}` });
   const refused = await ask('GET', APP);
   expect([answered.status, refused.status]).toEqual([200, 401]);
@@ -35,7 +35,7 @@ test('answers and refusals alike can be read, with the headers that matter', asy
   }
 });
 
-test('another origin is told nothing', async () => {
+test('another origin gets no CORS headers', async () => {
   const { headers } = await ask('OPTIONS', 'https://evil.example');
   expect(headers.get('access-control-allow-origin')).not.toBe('https://evil.example');
 });

@@ -1,7 +1,7 @@
 import { type Customer, createCustomer, orderImage } from '../operators/support/customer.ts';
 import { type OperatorServer, startOperatorServer } from '../operators/support/operator-server.ts';
 
-/** Lists as files: the rows of the JSON, all of them, to the last digit. */
+/** Lists as files: all rows of the JSON, exact to the last digit. */
 
 const CALLS = 3;
 
@@ -26,7 +26,7 @@ afterAll(() => server?.close());
 const read = (path: string, accept = 'application/json') =>
   server.call('GET', path, { token: customer.secret, headers: { accept } });
 
-/** Reads RFC 4180. */
+/** Parses RFC 4180. */
 function parse(text: string): Record<string, string>[] {
   const lines = text
     .split(/\r\n(?=(?:[^"]*"[^"]*")*[^"]*$)/)
@@ -49,14 +49,14 @@ test.each([
   ['/api/v1/usage', 'period_start'],
   ['/api/v1/activity', 'model'],
   ['/api/v1/costs', 'line_item'],
-])('%s: the rows of the JSON, however few of them are asked for at once', async (path, member) => {
+])('%s: contains the rows of the JSON, however small the page that is requested', async (path, member) => {
   const rows = (await read(path)).json.data;
   expect(rows.length).toBeGreaterThan(0);
   const exported = await csv(`${path}?limit=1`);
   expect(exported.map((row) => row[member])).toEqual(rows.map((row: Record<string, string>) => row[member]));
 });
 
-test('amounts are what the ledger has, and a formula stays text', async () => {
+test('amounts are exact as in the ledger, and a formula stays text', async () => {
   const transactions = await csv('/api/v1/billing/balance-transactions');
   const [newest] = (await read('/api/v1/billing/balance-transactions')).json.data;
   const manual = transactions.find(({ type }) => type === 'adjustment');
@@ -76,7 +76,7 @@ test('amounts are what the ledger has, and a formula stays text', async () => {
   });
 });
 
-test('a file by name; nothing to tell is a head alone; what is refused is told as everywhere', async () => {
+test('the file has a name, an empty list is a header row only, and errors have the usual form', async () => {
   const answer = await read('/api/v1/costs', 'text/csv');
   expect(answer.headers.get('content-disposition')).toBe('attachment; filename="costs.csv"');
   expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');

@@ -8,7 +8,7 @@ import { createGeneration } from '../factories/generation.ts';
 import { silentLog, silentObserver, usd } from '../factories/ledger.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
-/** Pages follow their account. */
+/** Pages subscribe to events of their account. */
 
 let server: TestServer;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => server?.close());
 
 type Heard = [event: string, data: Record<string, unknown>];
 
-/** A page that follows: `next` resolves to what it hears next, undefined at the end of the stream. */
+/** A page that follows events: `next` resolves to the next event, or to undefined at the end of the stream. */
 async function follow(headers: Record<string, string>) {
   const leaving = new AbortController();
   const response = await fetch(`${server.url}/api/v1/events`, { headers, signal: leaving.signal });
@@ -44,7 +44,7 @@ async function follow(headers: Record<string, string>) {
   return { status: response.status, next, leave: () => leaving.abort() };
 }
 
-/** What is heard next that is not about money: of a hold a look may see more or less. */
+/** Returns the next event that is not about money: polling may see a hold more or fewer times. */
 async function besideMoney(page: { next(): Promise<Heard | undefined> }): Promise<Heard | undefined> {
   const heard = await page.next();
   return heard?.[0] === 'balance' ? besideMoney(page) : heard;
@@ -77,7 +77,7 @@ async function order(accountId: string, apiKeyId: string): Promise<string> {
   return id;
 }
 
-test('what changes is told: money, tasks and their progress, to the account alone', async () => {
+test('reports changes of money, tasks and their progress, to the account only', async () => {
   const [ours, theirs] = [await customer(), await customer()];
   const page = await follow(bearer(ours.owner.secret));
   expect(await page.next()).toEqual(['hello', {}]);
@@ -94,7 +94,7 @@ test('what changes is told: money, tasks and their progress, to the account alon
   page.leave();
 });
 
-test('an inference key hears of its own tasks and calls only', async () => {
+test('an inference key receives only events of its own tasks and calls', async () => {
   const { id, owner, inference } = await customer();
   const call = async (apiKeyId: string) =>
     publicId('generation', await createGeneration(server.database, { accountId: id, apiKeyId }));
@@ -113,7 +113,7 @@ test('an inference key hears of its own tasks and calls only', async () => {
   ours.leave();
 });
 
-test('after the database was away everybody is told to read again', async () => {
+test('tells every follower to read again after a database outage', async () => {
   const known = { account_id: 'a', posted: '0', held: '0', seq: '1', tasks: [], generation: null };
   const looks = [async () => [known], () => Promise.reject(new Error('away')), async () => [known]];
   const read = async () => (await looks.shift()?.()) ?? [];
@@ -132,7 +132,7 @@ test('after the database was away everybody is told to read again', async () => 
   expect([heard, looks.length]).toEqual([['hello', 'hello'], 0]);
 });
 
-test('a key that is disabled, and a browser that is signed out, hear nothing more', async () => {
+test('a disabled key and a signed-out browser receive nothing more', async () => {
   const { id, owner } = await customer();
   const cookies = await server.call('POST', '/api/v1/sessions', { body: { api_key: owner.secret } });
   const cookie = cookies.headers.getSetCookie()[0]!.split(';', 1)[0]!;
@@ -149,7 +149,7 @@ test('a key that is disabled, and a browser that is signed out, hear nothing mor
   expect(await program.next()).toBeUndefined();
 });
 
-test('beyond its cap a process asks to poll, until somebody leaves', async () => {
+test('asks clients to poll once a process has reached its cap, until a follower leaves', async () => {
   const { owner } = await customer();
   const pages = [];
   for (let page = 0; page < 3; page += 1) {

@@ -6,7 +6,7 @@ import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-se
 
 let server: TestServer;
 let known: TestKey;
-/** Requests whose connection was told to be somebody's. */
+/** Number of requests that marked their connection as authenticated. */
 let proven = 0;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(() => server?.close());
 
 const get = (key: string) => server.call('GET', '/api/v1/key', { key });
 
-test('an address that sends what can be no key waits; nobody else there is shut out by it', async () => {
+test('throttles an address that sends malformed keys without locking out valid keys from it', async () => {
   const statuses: number[] = [];
   for (let index = 0; index < 25; index += 1) {
     statuses.push((await get('sk-tg-v1-mistyped')).status);
@@ -37,14 +37,14 @@ test('an address that sends what can be no key waits; nobody else there is shut 
   expect(operator.status).toBe(200);
 });
 
-test('a well-formed key that does not exist is always looked up, and is 401', async () => {
+test('always looks up a well-formed key and returns 401 when it does not exist', async () => {
   const statuses = await Promise.all(
     Array.from({ length: 200 }, async () => (await get(newSecret(newUuid()))).status),
   );
   expect(new Set(statuses)).toEqual(new Set([401]));
 });
 
-test('a connection is of somebody known once a right key or token came on it, and not before', async () => {
+test('marks a connection as known only after a valid key or token was sent on it', async () => {
   proven = 0;
   await get(newSecret(newUuid()));
   await server.call('GET', '/api/v1/key');

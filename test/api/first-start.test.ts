@@ -24,7 +24,7 @@ const run = async (): Promise<string> => {
 };
 const secret = async (name: string) => (await readFile(join(folder, name), 'utf8')).trim();
 
-test('first start makes the account, a second changes nothing, a lost key file is replaced', async () => {
+test('the first start creates the account, a second one changes nothing, a lost key file is replaced', async () => {
   expect(await run()).toBe('account default created with 10.00 USD');
   const key = await secret('owner.key');
   const credits = await server.call('GET', '/api/v1/credits', { key });

@@ -16,10 +16,10 @@ import { startTestServer, type TestServer } from './support/test-server.ts';
 import { startWholeApplication } from './support/whole-application.ts';
 
 const REQUESTS_MIN = 5_000;
-/** Requests to an operation of which none has succeeded yet. */
+/** Maximum extra requests to an operation that has not succeeded yet. */
 const MORE_REQUESTS_MAX = 100;
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261);
-/** What the transport answers to anything that is no request of the operation. */
+/** Statuses with which the transport answers what is not a request to the operation. */
 const TRANSPORT = [405, 413, 415, 431];
 
 const api = describedApi();
@@ -29,7 +29,7 @@ const counts = { valid: 0, mutated: 0, refused: 0, envelopes: 0 };
 
 let server: OperatorServer;
 let world: FuzzWorld;
-/** Where Stripe is configured instead of the test payment page. */
+/** A server with Stripe configured instead of the test payment page. */
 let withStripe: TestServer;
 const stripe = new StripeContractServer();
 
@@ -67,7 +67,7 @@ async function signedEvent(): Promise<{ body: string; signature: string }> {
 
 let addresses = 0;
 
-/** Another one for each request, so that failed authentications do not add up. */
+/** Returns a new address for each request, so that failed authentications do not add up. */
 function nextAddress(): string {
   addresses += 1;
   return `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
@@ -92,7 +92,7 @@ function send(operation: DescribedOperation, { method, path, headers, body }: Fu
       });
 }
 
-/** The answer is of a declared status, of a declared type, and its body as its schema says. */
+/** Expects a declared status, a declared media type and a body that matches its schema. */
 function expectDeclared(operation: DescribedOperation, answer: Answer): void {
   const declared = operation.responses[String(answer.status)];
   expect(Object.keys(operation.responses)).toContain(String(answer.status));
@@ -121,7 +121,7 @@ const RATE_HEADERS = ['requests', 'tokens'].flatMap((unit) =>
   ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-${unit}`),
 );
 
-/** Every answer to a known key tells what is left of its allowance. */
+/** Expects every answer to a known key to say what is left of its rate limit. */
 function expectRateHeaders(operation: DescribedOperation, answer: Answer): void {
   if (!isPublic(operation) && !/^\/(admin|worker)\//.test(operation.path)) {
     for (const name of RATE_HEADERS) {
@@ -130,9 +130,9 @@ function expectRateHeaders(operation: DescribedOperation, answer: Answer): void 
   }
 }
 
-/** The error body of the path's dialect, without a member more or less, and its parts agree with each other. */
+/** Expects the error body of the path's dialect with exactly its fields, and parts that agree with each other. */
 function expectEnvelope(path: string, answer: Answer): void {
-  // as it was sent: with the dots in it resolved
+  // the path as it was sent: with its dot segments resolved
   const isTaskPath = /^\/v3\/(?!openai\/)/.test(new URL(path, server.url).pathname);
   const schema = { $ref: `#/components/schemas/${isTaskPath ? 'TaskError' : 'Error'}` };
   expect(validate(schema, answer.json)).toEqual([]);
@@ -149,17 +149,17 @@ function isHtml(answer: Answer): boolean {
 }
 
 /**
- * Need a month that is over, a model by its name, a worker, a person: test/api/statement-versions.test.ts, test/tasks/media-models.test.ts,
- * test/tasks/openai-media.test.ts, test/api/members.test.ts.
+ * Operations that need a closed month, a named model, a worker or a person. They succeed in test/api/statement-versions.test.ts,
+ * test/tasks/media-models.test.ts, test/tasks/openai-media.test.ts and test/api/members.test.ts.
  */
 const SUCCEEDS_ELSEWHERE = new Set([
   'reissueStatement',
   'submitImageOfModel',
   'createImage',
   'getVideoContent',
-  // part of the built console, which the tests of the browser build
+  // part of the built console, which the browser tests build
   'getDocsViewer',
-  // it would wait for a task
+  // would wait for a task
   'claimTask',
   'moveSession',
 ]);
@@ -170,7 +170,7 @@ describe.each(api.operations.map((operation) => [operation.name, operation] as c
     const methods = api.operations.filter(({ path }) => path === operation.path).map(({ method }) => method);
     let successes = 0;
 
-    test('declared answers to what the description allows, refusals in the envelope to the rest, never a 5xx', async () => {
+    test('gives declared answers to valid requests and error envelopes to invalid ones, never a 5xx', async () => {
       const valid = requestOf(operation, api, world);
       const both = fc.tuple(
         valid,
@@ -211,13 +211,13 @@ describe.each(api.operations.map((operation) => [operation.name, operation] as c
       if (successes === 0 && !SUCCEEDS_ELSEWHERE.has(operation.name)) {
         successes = await tryUntilOne(operation, valid);
       }
-      // what never succeeds was not tried
+      // an operation that never succeeded was not tested
       expect(successes).toBeGreaterThan(SUCCEEDS_ELSEWHERE.has(operation.name) ? -1 : 0);
     }, 60_000);
   },
 );
 
-/** Operations with many filters seldom get ones that agree: more requests, until one succeeds. */
+/** Sends more requests until one succeeds: operations with many filters seldom get values that agree. */
 async function tryUntilOne(
   operation: DescribedOperation,
   requests: fc.Arbitrary<FuzzRequest>,
@@ -236,7 +236,7 @@ function pathOf({ path }: FuzzRequest): string {
   return path.split('?', 1)[0] ?? '';
 }
 
-test(`at least ${REQUESTS_MIN} requests were made, and the books are right after them`, async () => {
+test(`sends at least ${REQUESTS_MIN} requests and leaves the books right`, async () => {
   process.stdout.write(`fuzzer: ${JSON.stringify({ seed: SEED, ...counts })}\n`);
   expect(counts.valid + counts.mutated).toBeGreaterThanOrEqual(REQUESTS_MIN);
   expect(counts.refused).toBeGreaterThan(REQUESTS_MIN / 4);

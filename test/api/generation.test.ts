@@ -22,7 +22,7 @@ afterAll(() => server?.close());
 const get = (id: string, key = owner) =>
   server.call('GET', `/api/v1/generation?id=${id}`, { key: key.secret });
 
-test('a finished generation with its usage, charge and lines', async () => {
+test('shows a finished generation with its usage, charge and line items', async () => {
   const uuid = await createGeneration(server.database, {
     accountId,
     apiKeyId: worker.id,
@@ -63,7 +63,7 @@ test('a finished generation with its usage, charge and lines', async () => {
   expect((await get('my-request')).json.data.id).toBe(publicId('generation', uuid));
 });
 
-test('a failed generation costs nothing and says why', async () => {
+test('a failed generation costs nothing and says why it failed', async () => {
   const error = { code: 'provider_error', message: 'The provider failed.' };
   const uuid = await createGeneration(server.database, {
     accountId,
@@ -78,7 +78,7 @@ test('a failed generation costs nothing and says why', async () => {
   });
 });
 
-test('an open hold is a generation in progress', async () => {
+test('an open hold is shown as a generation in progress', async () => {
   const ledger = testLedger(server.database);
   const request = holdRequest({ accountId, apiKeyId: worker.id }, nanoUsd(5_000));
   await ledger.reserve(request);
@@ -87,7 +87,7 @@ test('an open hold is a generation in progress', async () => {
   expect(data.latency_ms).toBeGreaterThanOrEqual(0);
 });
 
-test('a task that waits is queued', async () => {
+test('a waiting task is shown as queued', async () => {
   const ledger = testLedger(server.database);
   const request = holdRequest({ accountId, apiKeyId: worker.id }, nanoUsd(5_000), {
     task: {
@@ -103,7 +103,7 @@ test('a task that waits is queued', async () => {
   expect((await get(publicId('generation', request.id))).json.data.status).toBe('queued');
 });
 
-test("an inference key reads its own rows only; unknown, foreign and a colleague's look the same", async () => {
+test("an inference key reads only its own rows; unknown, foreign and a colleague's ids look the same", async () => {
   const other = await createKey(server.database, accountId, { role: 'inference' });
   const foreignAccount = (await createAccount(server.database)).id;
   const foreignKey = await createKey(server.database, foreignAccount);
@@ -121,6 +121,6 @@ test("an inference key reads its own rows only; unknown, foreign and a colleague
   }
 });
 
-test.each(['', '?id=', '?id=a&id=b', '?id=a&x=1'])('400 for %j', async (query) => {
+test.each(['', '?id=', '?id=a&id=b', '?id=a&x=1'])('returns 400 for %j', async (query) => {
   expect((await server.call('GET', `/api/v1/generation${query}`, { key: owner.secret })).status).toBe(400);
 });

@@ -43,7 +43,7 @@ async function accountWithCalls() {
   return { ids, owner, other, list };
 }
 
-test('newest first, as each is read alone', async () => {
+test('lists newest first, each row equal to the single read', async () => {
   const { ids, owner, list } = await accountWithCalls();
   expect(await list()).toEqual(ids);
   const [row] = (await server.call('GET', '/api/v1/generations?limit=1', { key: owner.secret })).json.data;
@@ -52,7 +52,7 @@ test('newest first, as each is read alone', async () => {
   expect(row.charged_amount).toBe('0.000000001');
 });
 
-test('filters, and a time range to the instant', async () => {
+test('filters, and limits a time range to the instant', async () => {
   const { ids, other, list } = await accountWithCalls();
   expect(await list('?status=failed')).toEqual([ids[1]]);
   expect(await list('?model=acme/large')).toEqual([ids[0]]);
@@ -65,7 +65,7 @@ test('filters, and a time range to the instant', async () => {
   expect(await list(`?start_time=${new Date(Date.now() + 60_000).toISOString()}`)).toEqual([]);
 });
 
-test('an inference key sees its own, another account nothing', async () => {
+test('an inference key sees its own calls, another account sees nothing', async () => {
   const { ids, other, owner, list } = await accountWithCalls();
   const stranger = await accountWithCalls();
   expect(await list('', other.secret)).toEqual([ids[1]]);
@@ -74,7 +74,7 @@ test('an inference key sees its own, another account nothing', async () => {
   expect(await stranger.list(`?api_key_hash=${owner.hash}`)).toEqual([]);
 });
 
-test('the usual length of answers: the median of five and more that ended well, by account and model', async () => {
+test('the typical length of an answer is the median of at least five completed calls, by account and model', async () => {
   const typical = new TypicalOutput(oneCell(server.database));
   const { id: accountId } = await createAccount(server.database);
   const { id: apiKeyId } = await createKey(server.database, accountId);
@@ -93,7 +93,7 @@ test('the usual length of answers: the median of five and more that ended well, 
   expect(await typical.tokens(accountId, 'acme/small')).toBe(30);
 });
 
-test('pages by cursor, and a foreign cursor is refused', async () => {
+test('pages by cursor and rejects an invalid cursor', async () => {
   const { ids, owner } = await accountWithCalls();
   const first = await server.call('GET', '/api/v1/generations?limit=2', { key: owner.secret });
   const [, next = ''] = /<([^>]+)>/.exec(first.headers.get('link') ?? '') ?? [];

@@ -5,11 +5,11 @@ import { hasNestedRepetition } from './support/star-height.ts';
 
 const sources = productSources();
 
-/** A regular expression where an expression may begin; division never follows these. */
+/** Matches a regular expression literal where an expression may begin. Division never follows these. */
 const LITERAL =
   /(?<=[(,=:[!&|?{};]\s*|return\s|=>\s*)\/((?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/[dgimsuvy]*(?=[\s.,;)\]}:])/g;
 
-/** Each repetition begins with a character that cannot stand inside it, so there is one way to divide any text. */
+/** Each repetition begins with a character that cannot occur inside it, so there is only one way to split any text. */
 const DELIMITED = [
   'src/catalog/catalog-file.schema.ts',
   'src/engines/http/http-settings.ts',
@@ -28,11 +28,11 @@ describe('regular expressions', () => {
     ['^[a-z+*]+(?:-[a-z]{1,9})*$', false],
     ['\\(a+\\)+', false],
     ['(a+)?(b+){2}', false],
-  ])('%s repeats a repetition: %s', (pattern, expected) => {
+  ])('%s has a nested repetition: %s', (pattern, expected) => {
     expect(hasNestedRepetition(pattern)).toBe(expected);
   });
 
-  test('none can take exponential time', () => {
+  test('none of them can take exponential time', () => {
     const found = sources.flatMap(({ path, text }) =>
       [...text.matchAll(LITERAL)].map(([literal, pattern = '']) => ({ path, literal, pattern })),
     );
@@ -42,9 +42,9 @@ describe('regular expressions', () => {
   });
 });
 
-test('what proves an identity is compared in constant time, and only that way', () => {
+test('proofs of identity are compared in constant time only', () => {
   const proves = /createHmac\(|createHash\('sha256'\)\.update\((?:text|token)\)\.digest\(\)/;
-  // they sign for others to compare
+  // these create signatures for others to compare
   const signers = ['src/engines/http/signature.ts', 'src/webhooks/webhook-signature.ts'];
   const makers = sources.filter(({ path, text }) => proves.test(text) && !signers.includes(path));
   expect(makers.length).toBeGreaterThanOrEqual(5);
@@ -57,7 +57,7 @@ test('what proves an identity is compared in constant time, and only that way', 
   }
 });
 
-test('secrets, prompts and messages that reach the log are struck out, at the top of a line and below', () => {
+test('redacts secrets, prompts and messages in the log, at the top level of a line and below', () => {
   const sink = new Sink();
   const log = createLogger({ name: 'test', level: 'info' }, sink);
   const leak = 'must not be seen';

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-/** Postgres stores neither NUL nor lone surrogates: what cannot be stored has to be refused, not to fail. */
+/** Postgres stores neither NUL nor lone surrogates. Text it cannot store must be rejected, not cause a failure. */
 test.each<[string, string, object | null]>([
   ['POST', '/api/v1/keys', { name: 'a\0b' }],
   ['POST', '/api/v1/keys', { name: 'a\ud800' }],
@@ -32,7 +32,7 @@ test.each<[string, string, object | null]>([
   expect([200, 400, 404]).toContain(answer.status);
 });
 
-test('text of every script is kept as it is', async () => {
+test('keeps text of every script unchanged', async () => {
   const name = 'Ключ 鍵 🔑 \u202e';
   const created = await server.call('POST', '/api/v1/keys', { key: owner.secret, body: { name } });
   expect(created.json.data.name).toBe(name.trim());

@@ -9,7 +9,7 @@ import { createGeneration } from '../factories/generation.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let runs: string[] = [];
-/** Of the calls that were given up: their ids. */
+/** Ids of the calls that were given up. */
 let givenUp: string[] = [];
 let release: () => void = () => undefined;
 let gate: Promise<unknown> = Promise.resolve();
@@ -66,7 +66,10 @@ const again = defineRoute({
   },
 });
 
-/** A call that was left ends after the grace unless a retry waits for it: long enough for one to come, short enough to be seen. */
+/**
+ * An abandoned call ends after the grace period unless a retry waits for it. The period is long enough for a retry and short enough to
+ * observe.
+ */
 const TIMES = { waitMs: 20_000, graceMs: 1_500 };
 
 let server: TestServer;
@@ -99,7 +102,7 @@ function closeGate(): void {
   });
 }
 
-/** Begins a call and hangs up once it runs. Its generation id. */
+/** Starts a call and hangs up once it runs. Returns its generation id. */
 async function leave(headers: Record<string, string>, body: object): Promise<string> {
   const leaving = new AbortController();
   const before = runs.length;
@@ -115,7 +118,7 @@ async function leave(headers: Record<string, string>, body: object): Promise<str
   return runs.at(-1)!;
 }
 
-test('the same request again gets the first answer and runs nothing', async () => {
+test('a repeated request gets the first answer and runs nothing', async () => {
   const id = newUuid();
   const first = await post(id);
   const second = await post(id);
@@ -127,7 +130,7 @@ test('the same request again gets the first answer and runs nothing', async () =
   expect(runs).toHaveLength(1);
 });
 
-test('another body, path or API key under the same key is 422', async () => {
+test('returns 422 for another body, path or API key under the same key', async () => {
   const id = newUuid();
   await post(id);
   const otherKey = await createKey(server.database, accountId);
@@ -152,7 +155,7 @@ test('another account may use the same key', async () => {
   expect(runs).toHaveLength(2);
 });
 
-test('while the first one runs the others wait, and of 20 at once one runs', async () => {
+test('while the first request runs the others wait, and only one of 20 simultaneous requests runs', async () => {
   const id = newUuid();
   closeGate();
   const all = Array.from({ length: 20 }, () => post(id));
@@ -164,7 +167,7 @@ test('while the first one runs the others wait, and of 20 at once one runs', asy
   expect([replayed.length, runs.length]).toEqual([19, 1]);
 });
 
-test('a stream that runs is not waited for', async () => {
+test('does not wait for a running stream', async () => {
   const id = newUuid();
   closeGate();
   const first = post(id, 'a', key.secret, true);
@@ -176,13 +179,13 @@ test('a stream that runs is not waited for', async () => {
   expect((await first).text).toBe('data: x\n\n');
 });
 
-describe('when the client leaves', () => {
-  test('a call with a key goes on to its end, past any grace, and is kept for the retry', async () => {
+describe('when the client disconnects', () => {
+  test('a call with a key runs to its end, beyond any grace period, and its answer is kept for the retry', async () => {
     const id = newUuid();
     closeGate();
     const generationId = await leave({ 'idempotency-key': id }, { text: 'a' });
     const retry = post(id);
-    // one without a key that nobody repeats is given up after the grace: by then this one would have been, too
+    // without a key and without a retry, a call is given up after the grace period: by then this one would have been given up, too
     const other = await leave({ 'x-stainless-retry-count': '0' }, { text: 'nobody repeats it' });
     await eventuallyHolds(() => expect(givenUp).toEqual([other]));
     release();
@@ -218,7 +221,7 @@ describe('an SDK that retries by itself', () => {
       headers: { 'x-stainless-retry-count': String(count), ...headers },
     });
 
-  test('joins the call that it left, however often it leaves', async () => {
+  test('joins the call that it abandoned, however often it disconnects', async () => {
     const text = newUuid();
     closeGate();
     const generationId = await leave({ 'x-stainless-retry-count': '0' }, { text });
@@ -246,7 +249,7 @@ describe('an SDK that retries by itself', () => {
     expect(runs).toEqual([generationId]);
   });
 
-  test('gets the answer of a call that ended meanwhile, and nobody else does', async () => {
+  test('gets the answer of a call that ended in the meantime, and no other client does', async () => {
     const text = newUuid();
     closeGate();
     const left = [
@@ -262,7 +265,7 @@ describe('an SDK that retries by itself', () => {
     expect(answers.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual(['true', 'true', null]);
   });
 
-  test('begins anew when another key or body is meant, or the call has failed', async () => {
+  test('starts a new call when the key or body differs or the call failed', async () => {
     const text = newUuid();
     closeGate();
     await leave({ 'x-stainless-retry-count': '0' }, { text });
@@ -281,7 +284,7 @@ describe('an SDK that retries by itself', () => {
     expect(runs).toHaveLength(5);
   });
 
-  /** Of the calls that were left: whether a retry may join them. */
+  /** Returns whether a retry may join each abandoned call. */
   async function joinable(): Promise<boolean[]> {
     const { rows } = await server.database.money.query(
       `SELECT joinable_until IS NOT NULL AS joinable FROM idempotency_keys
@@ -292,7 +295,7 @@ describe('an SDK that retries by itself', () => {
   }
 });
 
-test('a repetition waits only so long', async () => {
+test('limits how long a repeated request waits', async () => {
   const impatient = await startTestServer({
     extraRoutes: [work],
     idempotencyTimes: { waitMs: 100, graceMs: 100 },
@@ -313,7 +316,7 @@ test('a repetition waits only so long', async () => {
   }
 });
 
-test('a stream is not replayed: 409 names its generation', async () => {
+test('does not replay a stream: the 409 names its generation', async () => {
   const id = newUuid();
   expect((await post(id, 'a', key.secret, true)).text).toBe('data: x\n\n');
   const again = await post(id, 'a', key.secret, true);
@@ -322,7 +325,7 @@ test('a stream is not replayed: 409 names its generation', async () => {
   expect(runs).toHaveLength(1);
 });
 
-test('a refused request frees its key, with a new generation id for the next try', async () => {
+test('a rejected request frees its key, and the next attempt gets a new generation id', async () => {
   const id = newUuid();
   expect((await post(id, 'refuse')).status).toBe(402);
   expect((await post(id, 'refuse')).status).toBe(402);
@@ -331,7 +334,7 @@ test('a refused request frees its key, with a new generation id for the next try
 });
 
 describe('after a crash', () => {
-  test('the run is taken over under the same generation id once its lease is over', async () => {
+  test('takes over the run under the same generation id once its lease has expired', async () => {
     const id = newUuid();
     await post(id);
     await set(id, "state = 'running', answer = NULL, locked_until = clock_timestamp() + interval '30 s'");
@@ -343,7 +346,7 @@ describe('after a crash', () => {
   });
 
   test.each([
-    ['without a charge is begun afresh', undefined, false],
+    ['without a charge starts afresh', undefined, false],
     ['with a charge keeps its generation id', '0.50', true],
   ])('a run that was closed %s', async (_, charge, isKept) => {
     const account = await createAccount(server.database, { credits: '1.00' });
@@ -360,7 +363,7 @@ describe('after a crash', () => {
     expect(runs[1] === closed).toBe(isKept);
   });
 
-  test('after a day the key is new', async () => {
+  test('a key can be used again after a day', async () => {
     const id = newUuid();
     await post(id);
     await set(id, "created_at = clock_timestamp() - interval '25 hours'");
@@ -373,7 +376,7 @@ describe('after a crash', () => {
   }
 });
 
-test('answers are encrypted at rest: a secret does not stand in the table', async () => {
+test('encrypts answers at rest: no secret is readable in the table', async () => {
   const id = newUuid();
   const created = await server.call('POST', '/api/v1/keys', {
     key: key.secret,
@@ -393,12 +396,12 @@ test('answers are encrypted at rest: a secret does not stand in the table', asyn
   expect(again.json.key).toBe(created.json.key);
 });
 
-test.each(['', 'has space', 'x'.repeat(256), 'ü'])('400 for the Idempotency-Key %j', async (id) => {
+test.each(['', 'has space', 'x'.repeat(256), 'ü'])('returns 400 for the Idempotency-Key %j', async (id) => {
   const answer = await post(id);
   expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_parameter']);
 });
 
-test('a POST that does not honour the header refuses it, before it acts', async () => {
+test('a POST route that does not support the header rejects it before doing anything', async () => {
   const call = { key: key.secret, headers: { 'idempotency-key': 'again-1' } };
   const { status, json } = await server.call('POST', '/api/v1/again', call);
   expect({ status, code: json.error.code }).toEqual({ status: 400, code: 'invalid_parameter' });

@@ -29,7 +29,7 @@ let server: TestServer;
 let accountId: string;
 let owner: TestKey;
 
-/** Three months: one closed with usage, one closed and quiet but for a refund, the running one. */
+/** Three months: a closed one with usage, a closed one with only a refund, and the current one. */
 beforeAll(async () => {
   server = await startTestServer();
   const { url } = server.test;
@@ -61,7 +61,7 @@ const list = async (query = ''): Promise<Invoice[]> => {
   return answer.json.data;
 };
 
-test('the running month as a draft, then the closed ones; nothing but the members of the interface', async () => {
+test('lists the current month as a draft, then the closed ones, with exactly the fields of the interface', async () => {
   const invoices = await list();
   expect(invoices.map(({ status }) => status)).toEqual(['draft', 'open', 'open']);
   expect(invoices[0]).toEqual({
@@ -91,7 +91,7 @@ test('the running month as a draft, then the closed ones; nothing but the member
   });
 });
 
-test('closing = opening + purchases − usage + refunds + adjustments, and each month opens where the last one closed', async () => {
+test('closing = opening + purchases − usage + refunds + adjustments, and each month opens where the previous one closed', async () => {
   const invoices = await list();
   for (const [index, invoice] of invoices.entries()) {
     const { opening_balance: opening, credit_purchase_total: purchases, usage_charge_total: usage } = invoice;
@@ -102,7 +102,7 @@ test('closing = opening + purchases − usage + refunds + adjustments, and each 
   }
 });
 
-test('one by its id, with the ids of its movements and the request id as a header', async () => {
+test('returns one by its id, with the ids of its entries and the request id as a header', async () => {
   for (const invoice of await list()) {
     const answer = await server.call('GET', `/api/v1/billing/invoices/${invoice.id}`, { key: owner.secret });
     expect(answer.json.data).toEqual(invoice);
@@ -144,7 +144,7 @@ describe('filters and pages', () => {
   });
 
   test.each(['status=unpaid', 'period_start=x', 'period_start=2&period_end=1', 'month=1'])(
-    '400 for %s',
+    'returns 400 for %s',
     async (query) => {
       expect(
         (await server.call('GET', `/api/v1/billing/invoices?${query}`, { key: owner.secret })).status,
@@ -153,7 +153,7 @@ describe('filters and pages', () => {
   );
 });
 
-test('404 for unknown ids and for another account, without a difference', async () => {
+test('returns the same 404 for an unknown id and for an id of another account', async () => {
   const [mine] = await list();
   const foreign = await createKey(server.database, (await createAccount(server.database)).id);
   const answers = [
@@ -170,7 +170,7 @@ describe('the statement as a document', () => {
   test.each<[string, Record<string, string>]>([
     ['.csv', {}],
     ['', { accept: 'text/csv' }],
-  ])('CSV%s: every movement, oldest first, no formulas', async (suffix, headers) => {
+  ])('CSV%s: every entry, oldest first, no formulas', async (suffix, headers) => {
     const month = (await list())[1];
     const answer = await server.call('GET', `/api/v1/billing/invoices/${month?.id}${suffix}`, {
       key: owner.secret,
@@ -191,7 +191,7 @@ describe('the statement as a document', () => {
   test.each<[string, Record<string, string>]>([
     ['.pdf', {}],
     ['', { accept: 'application/pdf, application/json' }],
-  ])('PDF%s: totals, movements and a link to each generation', async (suffix, headers) => {
+  ])('PDF%s: totals, entries and a link to each generation', async (suffix, headers) => {
     const month = (await list())[2];
     const response = await fetch(`${server.url}/api/v1/billing/invoices/${month?.id}${suffix}`, {
       headers: { authorization: `Bearer ${owner.secret}`, ...headers },
@@ -221,9 +221,9 @@ describe('the statement as a document', () => {
     ['東京テスト株式会社 Acme', '東京テスト株式会社 Acme'],
     ['上海示例科技有限公司（浦东）', '上海示例科技有限公司（浦东）'],
     ['서울시험주식회사 & 龍國際', '서울시험주식회사 & 龍國際'],
-    // in no font here: shown to be missing
+    // in none of the fonts: shown as missing
     ['𒀀 Acme', '□ Acme'],
-  ])('PDF of the account %s names it as %s', async (name, shown) => {
+  ])('the PDF names the account %s as %s', async (name, shown) => {
     const account = await createAccount(server.database, { name, credits: '5.00' });
     const { secret } = await createKey(server.database, account.id);
     const [draft] = (await server.call('GET', '/api/v1/billing/invoices', { key: secret })).json.data;
@@ -251,7 +251,7 @@ describe('the statement as a document', () => {
   });
 });
 
-describe('what was issued', () => {
+describe('issued documents', () => {
   const seller = {
     name: 'Acme Gateways GmbH',
     address: ['Hauptstr. 1', '10115 Berlin'],
@@ -330,7 +330,7 @@ describe('what was issued', () => {
     }
   });
 
-  test('documents are numbered without gaps, in the order they were issued', async () => {
+  test('documents are numbered without gaps in the order they were issued', async () => {
     const path = `/admin/v1/accounts/${publicId('account', account)}/statements`;
     const { json } = await issuer.call('GET', path, { key: ADMIN_TOKEN });
     expect(json.data.map(({ number }: { number: string }) => number)).toEqual(['ST-000002', 'ST-000001']);
@@ -340,7 +340,7 @@ describe('what was issued', () => {
     });
   });
 
-  test('a document that was changed in the database is told', async () => {
+  test('reports a document that was changed in the database', async () => {
     const owner = new pg.Client({ connectionString: issuer.test.ownerUrl });
     await owner.connect();
     await owner.query('SET session_replication_role = replica');
@@ -380,7 +380,7 @@ describe('what was issued', () => {
   });
 });
 
-/** Text in embedded fonts, too. */
+/** Returns the text of a PDF, including text in embedded fonts. */
 function embeddedText(bytes: Buffer): string {
   const fonts = embeddedFonts(bytes);
   const lines = streamsOf(bytes).map((stream) =>
@@ -397,7 +397,7 @@ function embeddedText(bytes: Buffer): string {
   return `${pdfText(bytes)}\n${lines.join('\n')}`;
 }
 
-/** What the glyphs of each embedded font stand for, by the font's name on the pages. */
+/** Maps the glyphs of each embedded font to characters, by the font's name on the pages. */
 function embeddedFonts(bytes: Buffer): Map<string, Map<string, string>> {
   const text = bytes.toString('latin1');
   const objects = new Map(
@@ -427,7 +427,7 @@ function charactersOf(map: string): Map<string, string> {
   return characters;
 }
 
-/** Bytes of outlines in each embedded font: one whose glyphs are blank has next to none. */
+/** Returns the size in bytes of the outlines in each embedded font: blank glyphs take next to nothing. */
 function outlineBytes(bytes: Buffer): number[] {
   return streamsOf(bytes)
     .filter((stream) => stream.startsWith('true') || stream.startsWith('\0\x01\0\0'))
@@ -440,13 +440,13 @@ function outlineBytes(bytes: Buffer): number[] {
     });
 }
 
-/** First instant of the month `count` months ago. */
+/** Returns the first instant of the month `count` months ago. */
 function monthsBack(count: number): string {
   const now = new Date();
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - count, 1)).toISOString();
 }
 
-/** Offset from now to the tenth of the month `count` months ago. */
+/** Returns the offset from now to the tenth of the month `count` months ago. */
 function daysBack(count: number): string {
   const target = Date.parse(monthsBack(count)) + 9 * 86_400_000;
   return `-${Math.round((Date.now() - target) / 1000)} seconds`;

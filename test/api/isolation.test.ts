@@ -12,20 +12,20 @@ import { createTenants, type ObjectKind, type Tenant } from './support/tenant.ts
 import { startWholeApplication } from './support/whole-application.ts';
 
 const { operations: all, components } = describedApi();
-/** Workers are of no account: test/api/worker-api.test.ts tells what their tokens open. */
+/** Workers belong to no account. test/api/worker-api.test.ts tests what their tokens give access to. */
 const operations = all.filter(({ path }) => !path.startsWith('/worker/'));
 
-/** The payer holds no key: whoever has the link of a checkout session may pay it. */
+/** The payer has no key: anyone with the link of a checkout session may pay it. */
 const LINKS = ['getCheckoutResult.session_id', 'getPaymentPage.session_id', 'payTestCheckout.session_id'];
 
-/** Parameters that name nothing of an account. */
+/** Parameters that do not refer to an object of an account. */
 const PLAIN = [
   'canceled',
-  // of the catalog, for the models that the caller may use
+  // from the catalog, limited to the models that the caller may use
   'model',
   'limit',
   'cursor',
-  // places in the caller's own list of models
+  // positions in the caller's own list of models
   'after_id',
   'before_id',
   'beta',
@@ -64,13 +64,13 @@ const PLAIN = [
 ];
 
 /**
- * Members of bodies that name no object of ours: the secret of a key that a browser signs in with is the right itself, earlier
- * responses are never kept, and a cache key is the caller's own word to the provider. A browser goes on in an account of its person, and in no
- * other: test/api/members.test.ts.
+ * Body fields that do not refer to an object of an account. The secret of the key that a browser signs in with grants the access
+ * itself, earlier responses are never stored, and a cache key is the caller's own text for the provider. A browser switches only to
+ * accounts of its person: test/api/members.test.ts.
  */
 const NO_OBJECT = ['account_id', 'api_key', 'previous_response_id', 'prompt_cache_key'];
 
-/** Ids of the right form that nobody has. */
+/** Well-formed ids that do not exist. */
 const UNKNOWN: Readonly<Record<ObjectKind, string>> = {
   account: publicId('account', newUuid()),
   key: 'f'.repeat(64),
@@ -89,7 +89,7 @@ const UNKNOWN: Readonly<Record<ObjectKind, string>> = {
   invitation: publicId('invitation', newUuid()),
 };
 
-/** The one difference between two answers that says nothing: when, and what is left of the caller's own allowance. */
+/** Headers that may differ between two answers without telling anything: the time and what is left of the caller's own rate limit. */
 const VARYING = /^(date|x-ratelimit-(limit|remaining|reset)-(requests|tokens))$/;
 
 let server: OperatorServer;
@@ -114,11 +114,11 @@ interface Use {
   readonly operation: DescribedOperation;
   readonly parameter: DescribedParameter;
   readonly kind: ObjectKind;
-  /** `getTask.id` */
+  /** The operation and parameter, such as `getTask.id`. */
   readonly name: string;
 }
 
-/** Every use of an id, out of the document. */
+/** Every use of an id in the document. */
 const uses: readonly Use[] = operations.flatMap((operation) =>
   operation.parameters.flatMap((parameter) => {
     const kind = TAKES[operation.name]?.[parameter.name];
@@ -136,13 +136,13 @@ interface Seen {
 
 let addresses = 0;
 
-/** Another one for each request, so that failed authentications do not add up. */
+/** Returns a new address for each request, so that failed authentications do not add up. */
 function nextAddress(): string {
   addresses += 1;
   return `10.0.${addresses >> 8}.${addresses & 255}`;
 }
 
-/** The whole answer to a request that differs in one id alone; the request id is the same, so that all of it can be compared. */
+/** Returns the whole answer to a request that differs only in one id. The request id is fixed, so all of it can be compared. */
 async function ask({ operation, parameter }: Use, token: string, id: string, others: Tenant): Promise<Seen> {
   let { path } = operation;
   for (const { name, in: place } of operation.parameters) {
@@ -161,7 +161,7 @@ async function ask({ operation, parameter }: Use, token: string, id: string, oth
   return { status: answer.status, headers: JSON.stringify(headers), text: answer.text };
 }
 
-test('every parameter of every operation is an id that is covered, or names nothing of an account', () => {
+test('every parameter of every operation is a covered id or refers to no object of an account', () => {
   const unsaid = operations.flatMap(({ name, parameters }) =>
     parameters
       .filter(({ in: place }) => place !== 'header')
@@ -171,14 +171,14 @@ test('every parameter of every operation is an id that is covered, or names noth
   expect(unsaid).toEqual(LINKS);
 });
 
-test('what is covered is still there', () => {
+test('every covered id parameter still exists', () => {
   const told = Object.entries(TAKES).flatMap(([name, parameters]) =>
     Object.keys(parameters).map((parameter) => `${name}.${parameter}`),
   );
   expect(uses.map(({ name }) => name).sort()).toEqual(told.sort());
 });
 
-test('no body of a customer takes an id of an account’s object', () => {
+test('no customer request body takes the id of an account’s object', () => {
   const bodies = operations.filter(
     ({ path, body }) => body?.['application/json'] && !path.startsWith('/admin/'),
   );
@@ -192,17 +192,17 @@ test('no body of a customer takes an id of an account’s object', () => {
   expect(ids).toEqual([]);
 });
 
-/** No row, or a sum of none. */
+/** Returns whether there are no rows, or whether their sum is zero. */
 const isNothing = (data: unknown[] | { amount: { value: string } }) =>
   Array.isArray(data) ? data.length === 0 : data.amount.value === '0.00';
 
 test.each(forTenants.map((use) => [use.name, use] as const))(
-  '%s: the id of another account answers byte for byte as an unknown one does',
+  '%s: an id of another account is answered exactly like an unknown one',
   async (_, use) => {
     const foreign = await ask(use, ours.owner, theirs.ids[use.kind], ours);
     const unknown = await ask(use, ours.owner, UNKNOWN[use.kind], ours);
     expect(foreign).toEqual(unknown);
-    // a filter finds nothing, an unsigned URL is no URL, everything else does not exist
+    // a filter finds nothing, an unsigned URL is invalid, everything else does not exist
     const isFilter = use.parameter.in === 'query' && !use.parameter.required;
     const isLog = use.name === 'listWebhookDeliveries.task_id';
     const expected = isFilter || isLog ? 200 : use.kind === 'file' ? 403 : 404;
@@ -213,17 +213,20 @@ test.each(forTenants.map((use) => [use.name, use] as const))(
 
 test.each(
   forTenants.filter(({ kind }) => !['model', 'file'].includes(kind)).map((use) => [use.name, use] as const),
-)('%s: what another key of the account made is unknown to an inference key', async (_, use) => {
-  const foreign = await ask(use, ours.inference, ours.ids[use.kind], ours);
-  const unknown = await ask(use, ours.inference, UNKNOWN[use.kind], ours);
-  expect(foreign).toEqual(unknown);
-  expect([200, 403, 404]).toContain(foreign.status);
-});
+)(
+  '%s: an inference key cannot tell an object of another key of its account from an unknown one',
+  async (_, use) => {
+    const foreign = await ask(use, ours.inference, ours.ids[use.kind], ours);
+    const unknown = await ask(use, ours.inference, UNKNOWN[use.kind], ours);
+    expect(foreign).toEqual(unknown);
+    expect([200, 403, 404]).toContain(foreign.status);
+  },
+);
 
 test.each(forOperators.map((use) => [use.name, use] as const))(
-  '%s: no key of a customer tells its own id from an unknown one',
+  '%s: a customer key cannot tell its own id from an unknown one',
   async (_, use) => {
-    // three calls, not four: an address may be refused only so often
+    // three calls, not four: an address has a limit of failed authentications
     const unknown = await ask(use, theirs.owner, UNKNOWN[use.kind], theirs);
     for (const token of [theirs.owner, theirs.inference]) {
       const own = await ask(use, token, theirs.ids[use.kind], theirs);
@@ -233,7 +236,7 @@ test.each(forOperators.map((use) => [use.name, use] as const))(
   },
 );
 
-test('after all that, everything is as it was for its owner', async () => {
+test('leaves everything unchanged for its owner', async () => {
   const { owner: token, ids } = theirs;
   const key = await server.call('GET', `/api/v1/keys/${ids.key}`, { token });
   expect(key.json.data).toMatchObject({ name: 'test', disabled: false });
@@ -245,8 +248,8 @@ test('after all that, everything is as it was for its owner', async () => {
   );
   for (const use of order.filter(({ kind }) => kind !== 'file')) {
     const own = await ask(use, token, ids[use.kind], theirs);
-    // an ended task cannot be cancelled any more and a waiting one has no content and stays, but its owner is told so; a session
-    // without payment has no receipt
+    // An ended task cannot be canceled; a waiting one has no content and cannot be deleted. Their owner is told so. A session
+    // without a payment has no receipt.
     const others = {
       getTaskContent: 302,
       getVideoContent: 409,
@@ -263,7 +266,7 @@ test.each(
   operations
     .filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/') && !path.includes('{'))
     .filter(({ parameters }) => !parameters.some((parameter) => parameter.required))
-    // a stream without an end: test/api/events.test.ts hears whom it tells what
+    // an endless stream: test/api/events.test.ts tests who receives which events
     .filter(({ name }) => name !== 'followAccount')
     .map(({ name, path }) => [name, path]),
 )('%s shows nothing of another account', async (_, path) => {
@@ -271,7 +274,7 @@ test.each(
   const mine = await server.call('GET', grouped, { token: ours.owner });
   expect(mine.status).toBe(200);
   for (const [kind, id] of Object.entries(theirs.ids)) {
-    // one account of two used the model, and queues are no account's
+    // one account of the two used the model, and queues belong to no account
     if (!['model', 'queue'].includes(kind)) {
       expect(mine.text).not.toContain(id);
     }

@@ -5,7 +5,7 @@ import type { OperatorServer } from '../operators/support/operator-server.ts';
 import { type Replica, startReplica } from './support/replica.ts';
 import { startWholeApplication } from './support/whole-application.ts';
 
-/** A change of a key is made at one replica and has to hold at the other, which still remembers the key as it was. */
+/** A key change made at one replica must take effect at the other one, which still has the old key in its cache. */
 
 let first: OperatorServer;
 let second: Replica;
@@ -29,7 +29,7 @@ const CALLS: readonly [string, object][] = [
 
 const CHANGES: readonly [string, string, object | undefined, readonly string[]][] = [
   ['disabled', 'PATCH', { disabled: true }, ['401 key_disabled']],
-  ['a limit of nothing', 'PATCH', { limit: 0 }, ['402 key_limit_exceeded']],
+  ['a limit of zero', 'PATCH', { limit: 0 }, ['402 key_limit_exceeded']],
   ['deleted', 'DELETE', undefined, ['401 invalid_api_key']],
 ];
 
@@ -40,7 +40,7 @@ describe.each(CHANGES)('%s', (_, method, body, refusals) => {
       const { hash, secret: token } = await createKey(first.db.database, customer.accountId, {
         role: 'inference',
       });
-      // the other replica knows the key, and remembers it
+      // the other replica knows and caches the key
       expect((await second.call('POST', path, { token, body: call })).status).toBe(200);
       const changed = await first.call(method, `/api/v1/keys/${hash}`, {
         token: customer.secret,
@@ -53,7 +53,7 @@ describe.each(CHANGES)('%s', (_, method, body, refusals) => {
   );
 });
 
-test('reads of a disabled key end at every replica, and begin again when it is enabled', async () => {
+test('reads with a disabled key end at every replica and work again once it is enabled', async () => {
   const { hash, secret: token } = await createKey(first.db.database, customer.accountId, {
     role: 'inference',
   });
@@ -68,7 +68,7 @@ test('reads of a disabled key end at every replica, and begin again when it is e
   }
 });
 
-test('a key is changed while calls stream in: not one that began after the change is charged', async () => {
+test('charges no call that began after its key was changed while calls stream in', async () => {
   const {
     id,
     hash,

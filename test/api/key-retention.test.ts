@@ -40,8 +40,8 @@ async function lockWaiter(client: pg.Client): Promise<boolean> {
   return rows[0].waiting > 0;
 }
 
-describe('how many keys an account may have', () => {
-  test('200 unless the operator says otherwise; past it 409 too_many_keys, a deleted key makes room', async () => {
+describe('the number of keys of an account', () => {
+  test("is limited to 200 or to the operator's setting: beyond it 409 too_many_keys, and deleting a key frees its place", async () => {
     const { publicId, owner } = await newOwner();
     const shown = await server.call('GET', `/admin/v1/accounts/${publicId}`, { key: ADMIN_TOKEN });
     expect(shown.json.data.max_keys).toBe(200);
@@ -60,7 +60,7 @@ describe('how many keys an account may have', () => {
     expect((await create(owner)).status).toBe(201);
   });
 
-  test('a key that is being made counts before it is committed', async () => {
+  test('a key that is being created counts before it is committed', async () => {
     const { id, publicId, owner } = await newOwner();
     await changeAccount(publicId, { max_keys: 2 });
     const client = new pg.Client({ connectionString: server.test.ownerUrl });
@@ -78,7 +78,7 @@ describe('how many keys an account may have', () => {
     }
   });
 
-  test.each([0, 1.5, 100_001, null])('an account may not be given %p keys', async (maxKeys) => {
+  test.each([0, 1.5, 100_001, null])('rejects a limit of %p keys for an account', async (maxKeys) => {
     const { publicId } = await newOwner();
     const answer = await changeAccount(publicId, { max_keys: maxKeys });
     expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_parameter']);
@@ -86,7 +86,7 @@ describe('how many keys an account may have', () => {
 });
 
 describe('keys that were deleted or expired long ago', () => {
-  /** Deletes a key so many days ago. */
+  /** Deletes a key and dates the deletion back by this many days. */
   async function deleteAgo(key: TestKey, days: number): Promise<void> {
     await asOwner(
       `UPDATE api_keys SET deleted_at = clock_timestamp() - ${days} * interval '1 day' WHERE id = '${key.id}'`,
@@ -109,7 +109,7 @@ describe('keys that were deleted or expired long ago', () => {
 
   const forget = () => new KeysStore(oneCell(server.database)).forget(signal);
 
-  test('a row goes 90 days after its deletion unless a report names the key, which is looked at once', async () => {
+  test('removes a row 90 days after its deletion unless reports name the key, which is checked once', async () => {
     const { id, owner } = await newOwner();
     const makeKey = () => createKey(server.database, id, { role: 'inference' });
     const [unused, recent, charged, free] = [
@@ -140,7 +140,7 @@ describe('keys that were deleted or expired long ago', () => {
     expect(costs.json.data).toMatchObject([{ amount: { value: '1.25' }, api_key_hash: charged.hash }]);
   });
 
-  test('a key that expired 90 days ago is deleted first and goes 90 days later', async () => {
+  test('deletes a key 90 days after it expired and removes its row 90 days later', async () => {
     const { id } = await newOwner();
     const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000);
     const old = await createKey(server.database, id, { expiresAt: daysAgo(91) });

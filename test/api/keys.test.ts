@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => server?.close());
 
 describe('POST /api/v1/keys', () => {
-  test('201 gives the secret once beside the key, with every field present', async () => {
+  test('returns 201 with the secret, shown only once, and every field of the key', async () => {
     const answer = await server.call('POST', '/api/v1/keys', {
       key: owner.secret,
       body: { name: 'ci', limit: 2.5 },
@@ -49,7 +49,7 @@ describe('POST /api/v1/keys', () => {
     expect((await server.call('GET', '/api/v1/key', { key })).json.data.hash).toBe(data.hash);
   });
 
-  test('a key can be made disabled; members that keys do not have are told, in a replay, too', async () => {
+  test('can create a disabled key and reports unknown fields, in a replay, too', async () => {
     const body = { name: 'later', disabled: true, limt: 5, include_byok_in_limit: false };
     const headers = { 'idempotency-key': 'told-once' };
     for (const replayed of [null, 'true']) {
@@ -66,7 +66,7 @@ describe('POST /api/v1/keys', () => {
     }
   });
 
-  test('an expiry may be unix seconds; a label of null is none', async () => {
+  test('accepts an expiry in Unix seconds and treats a null label as absent', async () => {
     const seconds = Math.floor(Date.now() / 1_000) + 3_600;
     const body = { name: 'short', expires_at: seconds, label: null };
     const { json } = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
@@ -74,7 +74,7 @@ describe('POST /api/v1/keys', () => {
     expect(json.data.label).toMatch(/^sk-tg-v1/);
   });
 
-  test('a limit that renews is set, shown and lifted', async () => {
+  test('sets, shows and removes a limit that resets periodically', async () => {
     const body = { name: 'team', limit: 5, limit_reset: 'monthly' };
     const made = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
     expect(made.json.data).toMatchObject({ limit: 5, limit_remaining: 5, limit_reset: 'monthly' });
@@ -93,7 +93,7 @@ describe('POST /api/v1/keys', () => {
     expect(read.json.data).toMatchObject({ limit: 5, limit_remaining: 5, limit_reset: null });
   });
 
-  test('a key for some models sees and calls no other; the list can be changed and lifted', async () => {
+  test('a key restricted to some models sees and calls no others; the list can be changed and removed', async () => {
     const body = { name: 'some', models: ['acme/small'] };
     const { json } = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
     expect(json.data.models).toEqual(['acme/small']);
@@ -112,7 +112,7 @@ describe('POST /api/v1/keys', () => {
     expect((await change([])).status).toBe(400);
   });
 
-  test('a model that there is not is refused with the one that was meant, at create and at change', async () => {
+  test('rejects an unknown model with a suggestion, at creation and at update', async () => {
     const models = ['acme/large', 'acme/smal'];
     const message = 'models[1]: there is no model "acme/smal". Did you mean "acme/small"?';
     const created = await server.call('POST', '/api/v1/keys', {
@@ -137,14 +137,14 @@ describe('POST /api/v1/keys', () => {
     [{ name: 'x', expires_at: 'tomorrow' }, 'expires_at'],
     [{ name: 'x', expires_at: '2001-01-01T00:00:00Z' }, 'expires_at'],
     [{ name: 'x', role: 'admin' }, 'role'],
-  ])('400 names the wrong member of %j', async (body, field) => {
+  ])('returns 400 and names the invalid field of %j', async (body, field) => {
     const answer = await server.call('POST', '/api/v1/keys', { key: owner.secret, body });
     expect(answer.status).toBe(400);
     expect(answer.json.error.code).toBe('invalid_parameter');
     expect(answer.json.error.message).toMatch(new RegExp(`^${field}: `));
   });
 
-  test('members that only the service may set are ignored', async () => {
+  test('ignores fields that only the service may set', async () => {
     const body = {
       name: 'mass',
       usage: 99,
@@ -170,7 +170,7 @@ describe('PATCH /api/v1/keys/{hash}', () => {
     expect((await server.call('GET', '/api/v1/key', { key: key.secret })).status).toBe(200);
   });
 
-  test('absent is not null: a patch of one field leaves the others', async () => {
+  test('an absent field is not null: patching one field keeps the others', async () => {
     const key = await createKey(server.database, accountId, { limitNano: '5000000000', name: 'before' });
     expect((await patch(key.hash, { label: 'new' })).json.data).toMatchObject({
       name: 'before',
@@ -195,7 +195,7 @@ describe('PATCH /api/v1/keys/{hash}', () => {
     expect(data).toMatchObject({ usage: 0, hash: key.hash });
   });
 
-  test('409 key_in_use for disabling or deleting itself', async () => {
+  test('returns 409 key_in_use when a key disables or deletes itself', async () => {
     const disabled = await patch(owner.hash, { disabled: true });
     expect([disabled.status, disabled.json.error.code]).toEqual([409, 'key_in_use']);
     const deleted = await server.call('DELETE', `/api/v1/keys/${owner.hash}`, { key: owner.secret });
@@ -207,7 +207,7 @@ describe('PATCH /api/v1/keys/{hash}', () => {
   }
 });
 
-test('a deleted key is gone: 404 on reads, 401 for its secret, not in the list', async () => {
+test('a deleted key is gone: 404 on reads, 401 for its secret, absent from the list', async () => {
   const key = await createKey(server.database, accountId);
   const deleted = await server.call('DELETE', `/api/v1/keys/${key.hash}`, { key: owner.secret });
   expect([deleted.status, deleted.json.data.hash]).toEqual([200, key.hash]);
@@ -222,7 +222,7 @@ test('a deleted key is gone: 404 on reads, 401 for its secret, not in the list',
   expect(list.json.data.map((item: { hash: string }) => item.hash)).not.toContain(key.hash);
 });
 
-test('the list is paged by Link headers, newest first, without gaps or repeats', async () => {
+test('pages the list by Link headers, newest first, without gaps or repeats', async () => {
   const { id } = await createAccount(server.database);
   const keys: TestKey[] = [];
   for (let index = 0; index < 7; index += 1) {
@@ -239,7 +239,7 @@ test('the list is paged by Link headers, newest first, without gaps or repeats',
 });
 
 test.each(['garbage', Buffer.from('["x"]').toString('base64url'), Buffer.from('{}').toString('base64url')])(
-  '400 invalid_cursor for %s',
+  'returns 400 invalid_cursor for %s',
   async (cursor) => {
     const answer = await server.call('GET', `/api/v1/keys?cursor=${cursor}`, { key: owner.secret });
     expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_cursor']);
@@ -247,21 +247,21 @@ test.each(['garbage', Buffer.from('["x"]').toString('base64url'), Buffer.from('{
 );
 
 test.each(['limit=0', 'limit=1001', 'limit=abc', 'limit=1&limit=2', 'limt=5', '__proto__=1'])(
-  '400 for the query %s',
+  'returns 400 for the query %s',
   async (query) => {
     const answer = await server.call('GET', `/api/v1/keys?${query}`, { key: owner.secret });
     expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_parameter']);
   },
 );
 
-test('last_used_at is written in batches, not per request', async () => {
+test('writes last_used_at in batches, not per request', async () => {
   const key = await createKey(server.database, accountId);
   for (let index = 0; index < 5; index += 1) {
     await server.call('GET', '/api/v1/key', { key: key.secret });
   }
   const before = await server.call('GET', '/api/v1/key', { key: key.secret });
   expect(before.json.data.last_used_at).toBeNull();
-  // the first may join one of the timer's that began before the calls
+  // the first call may join a timer batch that began before the calls
   await server.lastUsed.flush();
   await server.lastUsed.flush();
   const after = await server.call('GET', '/api/v1/key', { key: key.secret });
@@ -276,7 +276,7 @@ describe('authentication', () => {
     ['junk', { authorization: "Bearer ' OR '1'='1" }, 401, 'invalid_api_key'],
     ['an unknown key', { authorization: `Bearer ${newSecret(newUuid())}` }, 401, 'invalid_api_key'],
     ['an unknown x-api-key', { 'x-api-key': newSecret(newUuid()) }, 401, 'invalid_api_key'],
-  ])('%s is refused', async (_, headers, status, code) => {
+  ])('rejects %s', async (_, headers, status, code) => {
     const answer = await server.call('GET', '/api/v1/key', { headers });
     expect([answer.status, answer.json.error.code]).toEqual([status, code]);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -286,7 +286,7 @@ describe('authentication', () => {
     expect((await server.call('GET', '/api/v1/key', { key: owner.hash })).status).toBe(401);
   });
 
-  test('x-api-key works alone and beside the same bearer, not beside another one', async () => {
+  test('x-api-key works alone and next to the same bearer key, but not next to a different one', async () => {
     const other = await createKey(server.database, accountId);
     const alone = await server.call('GET', '/api/v1/key', { headers: { 'x-api-key': owner.secret } });
     const same = await server.call('GET', '/api/v1/key', {
@@ -301,7 +301,7 @@ describe('authentication', () => {
     expect(mixed.json.error.code).toBe('invalid_api_key');
   });
 
-  test('an expired key is refused as such', async () => {
+  test('rejects an expired key with its own error code', async () => {
     const key = await createKey(server.database, accountId, { expiresAt: new Date(Date.now() - 1000) });
     const answer = await server.call('GET', '/api/v1/key', { key: key.secret });
     expect([answer.status, answer.json.error.code]).toEqual([401, 'key_expired']);

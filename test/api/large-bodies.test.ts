@@ -40,13 +40,13 @@ async function keyWith(credits: string): Promise<string> {
   return (await createKey(server.database, account.id)).secret;
 }
 
-test('who has credits may send megabytes', async () => {
+test('an account with credits may send megabytes', async () => {
   const key = await keyWith('1.00');
   const { status } = await server.call('POST', PATH, { key, body: { text: 'x'.repeat(2 ** 22) } });
   expect(status).toBe(200);
 });
 
-test('a body of megabytes arrives as it was sent, and its mistakes are named', async () => {
+test('a body of megabytes arrives unchanged, and its errors are named', async () => {
   const key = await keyWith('1.00');
   const text = 'a "quoted" word\n, 漢字 😀 '.repeat(1_000);
   const items = Array.from({ length: 300 }, (_, n) => ({ n, text: `${n} ${text}` }));
@@ -58,14 +58,14 @@ test('a body of megabytes arrives as it was sent, and its mistakes are named', a
   expect([refused.status, refused.json.error.message]).toEqual([400, 'items[300].n: must be a number']);
 });
 
-test('without credits a large body is refused before it is read, a small one is read', async () => {
+test('without credits a large body is rejected before it is read, while a small one is read', async () => {
   const key = await keyWith('0.00');
   expect((await server.call('POST', PATH, { key, body: { text: 'x' } })).status).toBe(200);
   const head = await answerToHead(key, 2 ** 25);
   expect(head).toContain('HTTP/1.1 402');
 });
 
-test('a body of a million empty lists is refused, whoever sends it', async () => {
+test('rejects a body of a million empty lists from any caller', async () => {
   const key = await keyWith('1.00');
   const many = Array(1_000).fill('[]').join(',');
   const raw = `{"x":[${Array(1_000).fill(`[${many}]`).join(',')}]}`;
@@ -77,7 +77,7 @@ function sha256(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
-/** What is answered to the head of a request alone, whose body never comes. */
+/** Returns the answer to a request head whose body is never sent. */
 function answerToHead(key: string, bytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(server.port, '127.0.0.1');

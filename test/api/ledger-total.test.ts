@@ -7,7 +7,7 @@ import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
-/** The ledger's own sum of a range, held against the sum of the costs, which are read from roll-ups. */
+/** Compares the ledger's own sum of a time range with the sum of the costs, which are read from roll-ups. */
 
 let server: TestServer;
 let superuser: pg.Client;
@@ -75,15 +75,15 @@ function inNano(text: string): bigint {
 test.each([
   ['everything', () => `start_time=${ago(60)}`, '1.780000008'],
   ['the last 30 days, where nothing is asked for', () => '', '0.770000007'],
-  ['a part', () => `start_time=${ago(3)}&end_time=${ago(0.5)}`, '0.270000007'],
+  ['a part of it', () => `start_time=${ago(3)}&end_time=${ago(0.5)}`, '0.270000007'],
   ['a time without a charge', () => `start_time=${ago(30)}&end_time=${ago(20)}`, '0.00'],
   ['one key', () => `start_time=${ago(60)}&api_key_hash=${worker.hash}`, '0.03'],
-])('%s: the same by the ledger and by the costs', async (_, query, wanted) => {
+])('%s: the ledger and the costs have the same total', async (_, query, wanted) => {
   expect(await ledgerTotal(query())).toBe(wanted);
   expect(await sumOfCosts(query())).toBe(wanted);
 });
 
-test('an inference key is told of its own charges, another account of nothing', async () => {
+test('an inference key gets only its own charges, another account gets none', async () => {
   const everything = `start_time=${ago(60)}`;
   expect(await ledgerTotal(everything, worker)).toBe('0.03');
   expect(await ledgerTotal(`${everything}&api_key_hash=${owner.hash}`, worker)).toBe('0.00');
@@ -92,7 +92,7 @@ test('an inference key is told of its own charges, another account of nothing', 
   expect(await ledgerTotal(`${everything}&api_key_hash=${worker.hash}`, foreign)).toBe('0.00');
 });
 
-/** A nano-dollar too much in one place, and how it is taken back. */
+/** Adds one nano-dollar too much in one place and takes it back. */
 const TAMPERED: readonly [string, string, (nano: number) => string][] = [
   [
     'roll-ups',
@@ -108,7 +108,7 @@ const TAMPERED: readonly [string, string, (nano: number) => string][] = [
   ],
 ];
 
-test.each(TAMPERED)('a nano-dollar too much in the %s is seen', async (_, ledger, change) => {
+test.each(TAMPERED)('detects one nano-dollar too much in the %s', async (_, ledger, change) => {
   const everything = `start_time=${ago(60)}`;
   expect((await superuser.query(change(1), [accountId])).rowCount).toBe(1);
   try {
@@ -120,7 +120,7 @@ test.each(TAMPERED)('a nano-dollar too much in the %s is seen', async (_, ledger
   expect(await sumOfCosts(everything)).toBe(await ledgerTotal(everything));
 });
 
-test('more charges than are added up one by one are told by the balance; those of one key are not', async () => {
+test('takes the total from the balance when there are too many charges to add up; a single key has no total then', async () => {
   const reads = new UsageReadModel(oneCell(server.database));
   const range = {
     start: new Date(ago(60)),
@@ -142,7 +142,7 @@ test.each([
   [`start_time=${ago(1)}&end_time=${ago(2)}`, /^start_time: must not be after/],
   [`start_time=${ago(400)}`, /366 days/],
   ['granularity=day', /^granularity: unknown/],
-])('400 for %s', async (query, message) => {
+])('returns 400 for %s', async (query, message) => {
   const answer = await server.call('GET', `/api/v1/costs/total?${query}`, { key: owner.secret });
   expect([answer.status, answer.json.error.message]).toEqual([400, expect.stringMatching(message)]);
 });

@@ -6,9 +6,9 @@ import { createAccount } from '../factories/account.ts';
 import { createMember, type TestMember } from '../factories/member.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
-/** Every operation with each role of a member: the server decides, whatever a page shows. */
+/** Every operation with each member role. The server decides, whatever a page shows. */
 
-/** What changes something, by the least role it needs; written down a second time, so that a change has to be made on purpose. */
+/** Operations that change something, by the least role they need. The list is duplicated on purpose, so that no change is accidental. */
 const CHANGES: Readonly<Record<MemberRole, readonly string[]>> = {
   viewer: [
     'estimateCall',
@@ -47,7 +47,7 @@ const CHANGES: Readonly<Record<MemberRole, readonly string[]>> = {
     'withdrawInvitation',
   ],
 };
-/** Reading that is no viewer's: a secret. */
+/** Reads that are not open to viewers because they return a secret. */
 const READ_BY_OWNERS = ['getWebhookSecret'];
 const UNRECORDED =
   /^(estimateCall|countMessageTokens|create(ChatCompletion|Message|Response|Embeddings|Image|Video)|rerank|submit\w+)$/;
@@ -56,7 +56,7 @@ const routes: Route[] = describedRoutes()
   .filter(({ access }) => access === 'inference' || access === 'owner')
   .map(({ body: _body, query: _query, ...route }) => ({
     ...route,
-    // what is asked is whether it begins: a body and an Idempotency-Key have tests of their own
+    // only access is tested here: bodies and Idempotency-Key have tests of their own
     handle: async () => ({ status: 299, body: { data: 'in' } }),
   }));
 const acts: MemberAction[] = [];
@@ -80,7 +80,7 @@ function leastRoleOf({ method, operationId }: Route): MemberRole | undefined {
   return MEMBER_ROLES.find((role) => CHANGES[role].includes(operationId));
 }
 
-test('every operation that changes something is given to a role', () => {
+test('every operation that changes something is assigned to a role', () => {
   const changing = routes.filter(({ method }) => method !== 'get').map(({ operationId }) => operationId);
   expect(changing.toSorted()).toEqual(Object.values(CHANGES).flat().toSorted());
 });

@@ -8,7 +8,7 @@ import { ADMIN_TOKEN, type Answer, type OperatorServer } from '../operators/supp
 import { startOpenIdProvider, type TestOpenIdProvider } from './support/openid-provider.ts';
 import { startWholeApplication } from './support/whole-application.ts';
 
-/** People sign in as themselves by a real OpenID provider, over HTTP. */
+/** People sign in as themselves through a real OpenID provider, over HTTP. */
 
 let provider: TestOpenIdProvider;
 let server: OperatorServer;
@@ -27,7 +27,7 @@ afterAll(async () => {
   await provider?.close();
 });
 
-/** Cookies by their name, as a browser keeps them for a host. */
+/** Cookies by name, as a browser keeps them for a host. */
 class Jar {
   readonly #cookies = new Map<string, string>();
 
@@ -56,7 +56,7 @@ async function visit(jar: Jar, url: string): Promise<Response> {
 
 const locationOf = (response: Response) => response.headers.get('location') ?? '';
 
-/** Follows the provider until it sends the browser back; the address it is sent back to. */
+/** Follows the provider until it redirects the browser back. Returns that address. */
 async function throughProvider(start: string): Promise<string> {
   const jar = new Jar();
   let url = start;
@@ -68,13 +68,13 @@ async function throughProvider(start: string): Promise<string> {
 
 interface Browser {
   readonly jar: Jar;
-  /** Where the service led in the end. */
+  /** Where the service redirected in the end. */
   readonly led: string;
   readonly csrf: string;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
 }
 
-/** Signs a person in, in a browser of their own. */
+/** Signs a person in with a browser of their own. */
 async function signIn(subject: string, query = ''): Promise<Browser> {
   provider.person = subject;
   const jar = new Jar();
@@ -100,7 +100,7 @@ async function invite(token: string, email: string, role: string): Promise<strin
   return new URL(answer.json.url).search;
 }
 
-/** A person who is a member of a new account. */
+/** Creates a new account with one person as its member. */
 async function member(role: string, subject: string) {
   const customer = await createCustomer(server);
   const email = `${subject}@example.com`;
@@ -112,14 +112,14 @@ async function member(role: string, subject: string) {
 
 const codeOf = ({ json }: Answer): string | undefined => json?.error?.code;
 
-test('an invited person signs in, comes back by their subject alone, and calls under a key of their own', async () => {
+test('an invited person signs in, is recognized later by subject alone, and calls with a key of their own', async () => {
   const { customer, email, browser } = await member('developer', 'ada');
   const session = await browser.call('GET', '/api/v1/session');
   expect(session.json.data).toMatchObject({
     account: { id: customer.account },
     member: { email, name: 'Name of ada', role: 'developer', accounts: [{ id: customer.account }] },
   });
-  // another address later, no invitation: it is the same person
+  // a different address later, no invitation: still the same person
   provider.people.ada = { email: 'new@example.com', email_verified: false };
   const again = await signIn('ada', '?next=keys');
   expect(again.led).toBe('/console/keys');
@@ -131,7 +131,7 @@ test('an invited person signs in, comes back by their subject alone, and calls u
   expect((await server.call('GET', path, { token: customer.secret })).json.data).toHaveLength(1);
 });
 
-test('an invitation is for one address, verified, for one use and for its time', async () => {
+test('an invitation is for one verified address, single use, and expires', async () => {
   const customer = await createCustomer(server);
   const link = await invite(customer.secret, 'grace@example.com', 'viewer');
   const tryAs = async (subject: string, person: object) => {
@@ -154,7 +154,7 @@ test('an invitation is for one address, verified, for one use and for its time',
   expect((await signIn('nobody')).led).toContain('problem=not_a_member');
 });
 
-test('a removed member is out at once, on every replica, and can be invited again', async () => {
+test('a removed member loses access at once on every replica and can be invited again', async () => {
   const { customer, email, browser } = await member('owner', 'rob');
   const token = customer.secret;
   const [row] = (await server.call('GET', '/api/v1/members', { token })).json.data;
@@ -170,7 +170,7 @@ test('a removed member is out at once, on every replica, and can be invited agai
   expect((await back.call('GET', '/api/v1/session')).json.data.member.role).toBe('viewer');
 });
 
-test('a smaller role holds within a second, and a developer reaches no owner’s and no member’s key', async () => {
+test('a reduced role takes effect within a second, and a developer can neither change an owner’s nor a member’s key', async () => {
   const { customer, browser } = await member('developer', 'dev');
   const token = customer.secret;
   const own = (await browser.call('GET', '/api/v1/session')).json.data.key.hash;
@@ -194,7 +194,7 @@ test('a smaller role holds within a second, and a developer reaches no owner’s
   expect((await browser.call('GET', '/api/v1/keys')).status).toBe(200);
 });
 
-test('a person in two accounts goes from one to the other, and to no third; the sign-in grows no younger', async () => {
+test('a person with two accounts can switch between them but not to a third, and switching keeps the time of sign-in', async () => {
   const { customer: first, email, browser } = await member('viewer', 'two');
   const second = await createCustomer(server);
   await signIn('two', await invite(second.secret, email, 'owner'));
@@ -217,7 +217,7 @@ test('a person in two accounts goes from one to the other, and to no third; the 
   );
 });
 
-test('what a member does is in the audit log under their name', async () => {
+test('the audit log records what a member does under their name', async () => {
   const { customer, email, browser } = await member('owner', 'log');
   await browser.call('POST', '/api/v1/invitations', { email: 'friend@example.com' });
   const audit = await server.call('GET', `/admin/v1/audit?actor=${encodeURIComponent(email)}`);
@@ -241,7 +241,7 @@ test('an answer that the browser did not ask for signs nobody in', async () => {
     ...{ nonce: expect.stringMatching(/.{32}/), state: expect.stringMatching(/.{32}/) },
   });
   const back = await throughProvider(address.href);
-  // the same answer in a browser that asked for none, in one that asked for another, and with another state
+  // the same answer in a browser that did not start a sign-in, in one that started another, and with another state
   const stranger = locationOf(await visit(new Jar(), back));
   const other = new Jar();
   await visit(other, `${server.url}/console/oidc/start`);
@@ -255,7 +255,7 @@ test('an answer that the browser did not ask for signs nobody in', async () => {
   expect(outside.led).toBe('/console/');
 });
 
-test('a provider that is away is said, and keys work as before', async () => {
+test('says that the provider is away while keys keep working', async () => {
   const { customer } = await member('viewer', 'way');
   const jar = new Jar();
   provider.person = 'way';
@@ -271,7 +271,7 @@ test('a provider that is away is said, and keys work as before', async () => {
   expect(byKey.json.data.member).toBeNull();
 });
 
-test('the claim makes operators, whose sessions can be ended', async () => {
+test('the claim makes people operators, whose sessions can be ended', async () => {
   provider.people.opa = {
     email: 'opa@example.com',
     email_verified: true,
@@ -284,7 +284,7 @@ test('the claim makes operators, whose sessions can be ended', async () => {
   };
   expect((await server.call('GET', '/admin/login', { token: null })).text).toContain('Sign in with Acme SSO');
   expect((await signIn('vis', '?as=operator')).led).toContain('problem=not_an_operator');
-  // nobody is one by signing in as a customer
+  // signing in as a customer makes nobody an operator
   expect((await signIn('opa')).led).toContain('problem=not_a_member');
   const browser = await signIn('opa', '?as=operator');
   expect(browser.led).toBe('/console/operator');
@@ -315,7 +315,7 @@ test('the claim makes operators, whose sessions can be ended', async () => {
   expect((await browser.call('GET', '/admin/queues')).status).toBe(401);
 });
 
-test('without the settings nothing of it exists, and who was a member is out', async () => {
+test('without the settings the sign-in does not exist, and former members have no access', async () => {
   const { browser } = await member('owner', 'off');
   const plain = await startWholeApplication({
     redisDatabase: 9,

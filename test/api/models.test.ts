@@ -18,7 +18,7 @@ const ids = async (query: string, secret = key.secret): Promise<string[]> => {
   return answer.json.data.map((model: { id: string }) => model.id);
 };
 
-test('a model has all eight prices as strings and the shapes that OpenRouter clients read', async () => {
+test('a model has all eight prices as strings and the form that OpenRouter clients read', async () => {
   const { data } = (await server.call('GET', '/api/v1/models/acme/small', { key: key.secret })).json;
   expect(Object.keys(data.pricing)).toEqual([...PRICE_NAMES]);
   expect(data.pricing).toMatchObject({ prompt: '0.000001', completion: '0.000002', web_search: '0' });
@@ -32,7 +32,7 @@ test('a model has all eight prices as strings and the shapes that OpenRouter cli
   });
 });
 
-test('the list and a single model have what OpenAI clients read', async () => {
+test('the list and a single model have the fields that OpenAI clients read', async () => {
   const list = (await server.call('GET', '/api/v1/models', { key: key.secret })).json;
   expect(list).toMatchObject({ object: 'list', total_count: 3, links: { next: null } });
   expect(list.data[0]).toMatchObject({ id: 'acme/small', object: 'model', created: 0, owned_by: 'acme' });
@@ -45,7 +45,7 @@ describe('/v1/models', () => {
   const get = async (path: string, headers: Record<string, string> = {}) =>
     (await server.call('GET', path, { key: key.secret, headers })).json;
 
-  test("answers in Anthropic's shape to its clients, a page at a time", async () => {
+  test("answers Anthropic's clients in their form, one page at a time", async () => {
     const first = await get('/vendorx/v1/models?limit=1&beta=true', anthropic);
     expect(first).toEqual({
       data: [
@@ -63,7 +63,7 @@ describe('/v1/models', () => {
     expect(await get('/vendorx/v1/models/acme/small', anthropic)).toEqual(first.data[0]);
   });
 
-  test("answers in OpenAI's shape to all others", async () => {
+  test("answers all other clients in OpenAI's form", async () => {
     const page = await get('/vendorx/v1/models?limit=2');
     expect([page.object, page.has_more, page.last_id]).toEqual(['list', true, 'acme/large']);
     const rest = await get('/vendorx/v1/models?after_id=acme%2Flarge');
@@ -74,7 +74,7 @@ describe('/v1/models', () => {
   });
 
   test.each(['/v1/models', '/v1/models/acme/small', '/v1/credits', '/v3/openai/models/acme%2Fsmall'])(
-    '%s is reached by its other name',
+    '%s is reachable under its other name',
     async (path) => {
       const response = await fetch(server.url + path, { headers: { authorization: `Bearer ${key.secret}` } });
       expect(response.status).toBe(200);
@@ -95,17 +95,17 @@ test.each<[string, string[]]>([
   expect(await ids(query)).toEqual(expected);
 });
 
-test.each(['endpoint=audio', 'search=x', 'q='])('400 for %s', async (query) => {
+test.each(['endpoint=audio', 'search=x', 'q='])('returns 400 for %s', async (query) => {
   expect((await server.call('GET', `/api/v1/models?${query}`, { key: key.secret })).status).toBe(400);
 });
 
-test.each(['acme/small', 'acme%2Fsmall'])('the id works as %s', async (id) => {
+test.each(['acme/small', 'acme%2Fsmall'])('accepts the id as %s', async (id) => {
   expect((await server.call('GET', `/api/v1/models/${id}`, { key: key.secret })).json.data.id).toBe(
     'acme/small',
   );
 });
 
-test.each(['acme', 'acme/small/', 'nothing/here', 'acme%2Fsmall%20'])('404 for %s', async (id) => {
+test.each(['acme', 'acme/small/', 'nothing/here', 'acme%2Fsmall%20'])('returns 404 for %s', async (id) => {
   const answer = await server.call('GET', `/api/v1/models/${id}`, { key: key.secret });
   expect([answer.status, answer.json.error.code]).toEqual([
     404,
@@ -114,7 +114,7 @@ test.each(['acme', 'acme/small/', 'nothing/here', 'acme%2Fsmall%20'])('404 for %
 });
 
 describe('visibility', () => {
-  test('a confined key sees its models only, and no trace of the others', async () => {
+  test('a restricted key sees only its models and no trace of the others', async () => {
     const { id } = await createAccount(server.database);
     const confined = await createKey(server.database, id, { allowedModels: ['acme/large'] });
     expect(await ids('', confined.secret)).toEqual(['acme/large']);
@@ -124,7 +124,7 @@ describe('visibility', () => {
     expect({ ...hidden.json, request_id: '' }).toEqual({ ...unknown.json, request_id: '' });
   });
 
-  test('account and key are both obeyed', async () => {
+  test('the restrictions of account and key both apply', async () => {
     const { id } = await createAccount(server.database);
     const limited = await createKey(server.database, id, { allowedModels: ['acme/large', 'video-fast'] });
     await server.database.money.query(

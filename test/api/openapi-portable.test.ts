@@ -1,8 +1,8 @@
 import { documentOf } from '../../ops/openapi-routes.ts';
 
 /**
- * What generators of clients make no code of that compiles. `npm run test:openapi` runs the generators themselves, which takes minutes and
- * the tools of five languages; each rule here is a fault that one of them had.
+ * Forms for which client generators produce code that does not compile. `npm run test:openapi` runs the generators themselves, which
+ * takes minutes and the tools of five languages. Each rule here is a fault that one of them had.
  */
 
 interface Media {
@@ -36,7 +36,7 @@ const places = (of: Readonly<Record<string, Readonly<Record<string, Operation>>>
 const calls = places(document.paths);
 const events = places(document['x-webhooks']);
 
-test('no type is a choice of plain ones: Java and TypeScript get classes for it that do not compile', () => {
+test('no type is a union of plain types: Java and TypeScript get classes for it that do not compile', () => {
   const found: string[] = [];
   let unions = 0;
   walk(document, '', (value, path) => {
@@ -52,7 +52,7 @@ test('no type is a choice of plain ones: Java and TypeScript get classes for it 
   expect(unions).toBeGreaterThan(10);
 });
 
-test('events stand beside what generators read, their bodies have names: Python gets arguments without a type otherwise', () => {
+test('events are outside the paths that generators read and their bodies have names: otherwise Python gets arguments without a type', () => {
   expect(document).not.toHaveProperty('webhooks');
   expect(events.length).toBeGreaterThan(2);
   for (const [place, { requestBody }] of events) {
@@ -62,7 +62,7 @@ test('events stand beside what generators read, their bodies have names: Python 
   }
 });
 
-test('no member has a default: openapi-typescript wants every one of those sent', () => {
+test('no field has a default: openapi-typescript makes every field with one required', () => {
   const found: string[] = [];
   walk(document, '', (value, path) => {
     if ('default' in value && !/\/(responses|properties)$/.test(path)) {
@@ -72,7 +72,7 @@ test('no member has a default: openapi-typescript wants every one of those sent'
   expect(found).toEqual([]);
 });
 
-test('an answer has one type, whatever its form: openapi-typescript makes it "an object or a text" otherwise', () => {
+test('an answer has one schema for all media types: otherwise openapi-typescript makes it "an object or a text"', () => {
   const found = calls.flatMap(([place, { responses }]) =>
     Object.entries(responses)
       .map(([status, { content = {} }]) => [place, status, Object.values(content)] as const)
@@ -81,7 +81,7 @@ test('an answer has one type, whatever its form: openapi-typescript makes it "an
   expect(found).toEqual([]);
 });
 
-test('bodies and answers of JSON that are objects have names', () => {
+test('JSON objects in bodies and answers have names', () => {
   const found = [...calls, ...events].flatMap(([place, { requestBody, responses }]) =>
     [requestBody, ...Object.values(responses)]
       .map((one) => one?.content?.['application/json']?.schema)
@@ -91,7 +91,7 @@ test('bodies and answers of JSON that are objects have names', () => {
   expect(found).toEqual([]);
 });
 
-test('names of schemas differ by more than their case: a file each, some of them on disks that do not tell', () => {
+test('schema names differ by more than case: each becomes a file, and some file systems ignore case', () => {
   const names = Object.keys(document.components.schemas).map((name) => name.toLowerCase());
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });
@@ -100,7 +100,7 @@ function isPlain({ type }: Schema): boolean {
   return typeof type === 'string' && /^(string|integer|number|boolean)$/.test(type);
 }
 
-/** Calls `see` with each object of the document but those of examples, which may show anything. */
+/** Calls `see` for each object of the document except those in examples, which may contain anything. */
 function walk(value: unknown, path: string, see: (value: object, path: string) => void): void {
   if (typeof value !== 'object' || value === null) {
     return;

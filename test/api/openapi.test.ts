@@ -13,12 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-test('openapi.json is the description of the routes; npm run generate writes it anew', () => {
+test('openapi.json describes the routes (npm run generate rewrites it)', () => {
   const committed = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
   expect(committed).toEqual(JSON.parse(JSON.stringify(documentOf())));
 });
 
-test('the paths that aliases may lead to are those of the routes (npm run generate writes them)', () => {
+test('the allowed targets of alias paths are those of the routes (npm run generate writes them)', () => {
   const file = new URL('../../src/catalog/route-paths.gen.ts', import.meta.url);
   expect(readFileSync(file, 'utf8')).toBe(routePathsModule());
 });
@@ -28,7 +28,7 @@ test('the types of the console are those of the API (npm run generate writes the
   expect(readFileSync(file, 'utf8')).toBe(consoleTypes(documentOf()));
 });
 
-test('what is mounted is what is served as the description, both ways', async () => {
+test('the mounted routes and the served description are the same', async () => {
   const { json } = await server.call('GET', '/openapi.json');
   const described = Object.entries(json.paths as Record<string, object>).map(
     ([path, operations]) => [path, Object.keys(operations).sort().join()] as const,
@@ -54,7 +54,7 @@ test('what is mounted is what is served as the description, both ways', async ()
   }
 });
 
-/** Named so that generated clients have a type for them: the events of a stream and those sent to customers stand where no rule looks. */
+/** Named so that generated clients have a type for them: no other rule covers the events of a stream and those sent to customers. */
 const EVENT_SCHEMAS = [
   'ChatCompletionChunk',
   'MessageStreamEvent',
@@ -64,7 +64,7 @@ const EVENT_SCHEMAS = [
   'KeyLimitNearEvent',
 ];
 
-test('the document passes the public linter: all of its recommended rules and more, nothing switched off', async () => {
+test('the document passes all recommended rules of the public linter and more, with none disabled', async () => {
   const config = await createConfig({
     extends: ['recommended-strict'],
     rules: {
@@ -83,14 +83,14 @@ test('the document passes the public linter: all of its recommended rules and mo
   const source = JSON.stringify(documentOf());
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
   const found = problems
-    // a path of Anthropic's, which its clients call
+    // a path from Anthropic's API that its clients call
     .filter(({ message }) => !message.includes('/messages/count_tokens'))
     .filter(({ message }) => !EVENT_SCHEMAS.some((name) => message.includes(`Component: "${name}"`)))
     .map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]);
   expect(found).toEqual([]);
 });
 
-test('every member, parameter and header says what it means', () => {
+test('every field, parameter and header has a description', () => {
   const { found, count } = undescribed(documentOf());
   expect(found).toEqual([]);
   expect(count).toBeGreaterThan(1_000);
@@ -101,7 +101,7 @@ describe('examples', () => {
   const { operations } = describedApi();
 
   test.each(operations.map((operation) => [operation.name, operation] as const))(
-    '%s: what is sent and what is answered, each as its schema lets through',
+    '%s: the examples of request and response match their schemas',
     (name, { parameters, body, responses }) => {
       const route = routes.find(({ operationId }) => operationId === name);
       for (const parameter of parameters.filter(({ required }) => required)) {
@@ -134,7 +134,7 @@ describe('examples', () => {
 describe('every operation', () => {
   const routes = describedRoutes();
 
-  test('has a name of its own, a summary and a success', () => {
+  test('has a unique name, a summary and a success response', () => {
     const ids = routes.map((route) => route.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const route of routes) {
@@ -147,18 +147,18 @@ describe('every operation', () => {
     routes
       .filter((route) => route.query && route.access !== 'public')
       .map((route) => [route.path, route] as const),
-  )('GET %s refuses unknown query names', (_, route) => {
+  )('GET %s rejects unknown query parameters', (_, route) => {
     const result = (route.query as z.ZodType).safeParse({ no_such_name: '1' });
     const unknown = result.error?.issues.some((issue) => issue.code === 'unrecognized_keys');
     expect(unknown).toBe(true);
   });
 
-  test('of a POST says what an Idempotency-Key does, but for the sign-in of browsers and claims of tasks, where the header is refused', () => {
+  test('of method POST documents its Idempotency-Key, except browser sign-in and task claims, which reject the header', () => {
     const refusing = routes.filter((route) => route.method === 'post' && route.idempotency === undefined);
     expect(refusing.map((route) => route.operationId)).toEqual(['createSession', 'moveSession', 'claimTask']);
   });
 
-  test('of the interface is there', () => {
+  test('of the public interface exists', () => {
     const have = new Set(routes.map((route) => `${route.method.toUpperCase()} ${route.path}`));
     for (const operation of INTERFACE) {
       expect(have).toContain(operation);
@@ -191,7 +191,7 @@ test('health, readiness and metrics', async () => {
   expect((await server.call('GET', '/metrics', { headers: forwarded, key: ADMIN_TOKEN })).status).toBe(200);
 });
 
-/** Where the document has a member of an object, a parameter or a header without a description; how many it has at all. */
+/** Returns where an object field, a parameter or a header lacks a description, and how many there are in total. */
 function undescribed(document: object): { found: string[]; count: number } {
   const found: string[] = [];
   let count = 0;
@@ -215,7 +215,7 @@ function undescribed(document: object): { found: string[]; count: number } {
           judge(`${path}/${name}/${key}`, one);
         }
       }
-      // an example may show a schema of somebody's own
+      // an example may contain a schema of its own
       if (name !== 'example' && name !== 'examples') {
         walk(member, `${path}/${name}`);
       }

@@ -29,12 +29,12 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-/** Members that OpenRouter has and the interface does not: daily sums, bring-your-own-key, another `usage`. */
+/** Operations with fields that OpenRouter has and this interface lacks: daily sums, bring-your-own-key, a different `usage`. */
 const UNLIKE = new Set(['keys.list', 'keys.get', 'keys.create', 'keys.update', 'keys.current', 'generation']);
 
 type Call = [string, () => Promise<unknown>, (body: string) => void];
 
-test('every request of the SDK is understood; where its shapes agree with the interface, so is every answer', async () => {
+test('understands every request of the SDK, and the SDK parses every answer whose form is the same', async () => {
   const calls: Call[] = [
     ['credits', () => sdk.credits.getCredits(), () => undefined],
     ['keys.list', () => sdk.apiKeys.list(), (body) => expect(body).toContain(owner.hash)],
@@ -81,7 +81,7 @@ test('every request of the SDK is understood; where its shapes agree with the in
   }
 });
 
-test('refusals arrive with their status', async () => {
+test('errors reach the SDK with their status', async () => {
   const stranger = new OpenRouter({
     apiKey: 'sk-nothing',
     serverURL: `${server.url}/api/v1`,

@@ -15,7 +15,7 @@ const admin = (method: string, path: string, options: CallOptions = {}) =>
   server.call(method, `/admin/v1${path}`, { key: ADMIN_TOKEN, ...options });
 
 describe('accounts', () => {
-  test('created with credits and a working owner key', async () => {
+  test('are created with credits and a working owner key', async () => {
     const created = await admin('POST', '/accounts', { body: { name: 'Acme', credits: '12.5' } });
     expect(created.status).toBe(201);
     expect(created.json.data).toMatchObject({
@@ -36,7 +36,7 @@ describe('accounts', () => {
     expect((await admin('GET', '/accounts?limit=1')).json.data[0].id).toBe(created.json.data.id);
   });
 
-  test('found by a part of the name, whatever its case, and by whether they are suspended', async () => {
+  test('are found by a part of the name, ignoring case, and by whether they are suspended', async () => {
     const ids: string[] = [];
     for (const name of ['Nordlicht 100%', 'the nordlicht', 'Südwind']) {
       ids.push((await admin('POST', '/accounts', { body: { name } })).json.data.id);
@@ -47,11 +47,11 @@ describe('accounts', () => {
     expect(await found('q=NORDLICHT')).toEqual([ids[1], ids[0]]);
     expect(await found('q=nordlicht&suspended=true')).toEqual([ids[1]]);
     expect(await found('q=nordlicht&suspended=false')).toEqual([ids[0]]);
-    // no pattern: what is typed is what is meant
+    // not a pattern: the search text is taken literally
     expect(await found(`q=${encodeURIComponent('0%')}`)).toEqual([ids[0]]);
   });
 
-  test('by balance, use and last call, in pages without gap; what each was charged lately', async () => {
+  test('are sorted by balance, usage and last call, in pages without gaps, with their recent charges', async () => {
     const accounts = [];
     for (const [index, charge] of ['0.5', '2', '0.25'].entries()) {
       const name = `ranked ${index}`;
@@ -89,7 +89,7 @@ describe('accounts', () => {
     expect(foreign.json.error.code).toBe('invalid_cursor');
   });
 
-  test('suspended: paid and changing calls are refused, reading goes on', async () => {
+  test('a suspended account cannot make paid or changing calls but can still read', async () => {
     const { id } = await createAccount(server.database);
     const key = await createKey(server.database, id);
     const account = publicId('account', id);
@@ -107,11 +107,11 @@ describe('accounts', () => {
     { name: 'x', credits: 5 },
     { name: 'x', credits: '-1' },
     { name: 'x', credits: '1e3' },
-  ])('400 for %j', async (body) => {
+  ])('returns 400 for %j', async (body) => {
     expect((await admin('POST', '/accounts', { body })).status).toBe(400);
   });
 
-  test.each(['acc_unknown', publicId('account', newUuid()), 'x'])('404 for %s', async (id) => {
+  test.each(['acc_unknown', publicId('account', newUuid()), 'x'])('returns 404 for %s', async (id) => {
     for (const [method, body] of [
       ['GET', undefined],
       ['PATCH', { suspended: true }],
@@ -134,7 +134,7 @@ describe('corrections', () => {
     expect([other.status, other.json.error.code]).toEqual([422, 'idempotency_key_reused']);
   });
 
-  test('no more can be taken than there is', async () => {
+  test('no more than the balance can be deducted', async () => {
     const { id } = await createAccount(server.database, { credits: '1.00' });
     const answer = await admin('POST', `/accounts/${publicId('account', id)}/adjustments`, {
       body: { amount: '-1.000000001', description: 'x' },
@@ -142,7 +142,7 @@ describe('corrections', () => {
     expect([answer.status, answer.json.error.code]).toEqual([402, 'insufficient_credits']);
   });
 
-  test('a charge is refunded up to its amount', async () => {
+  test('a charge can be refunded up to its amount', async () => {
     const { id } = await createAccount(server.database);
     const key = await createKey(server.database, id);
     const generation = await createGeneration(server.database, {
@@ -162,7 +162,7 @@ describe('corrections', () => {
     expect(credits.json.data).toMatchObject({ total_usage: '0.00', remaining_credits: '10.00' });
   });
 
-  test('both or neither of the ids is 400, an unknown one 404', async () => {
+  test('returns 400 for both or neither of the ids and 404 for an unknown one', async () => {
     const { id } = await createAccount(server.database);
     const path = `/accounts/${publicId('account', id)}/refunds`;
     expect((await admin('POST', path, { body: { description: 'x' } })).status).toBe(400);
@@ -173,13 +173,13 @@ describe('corrections', () => {
   });
 });
 
-test('verify reports clean books', async () => {
+test('verify reports correct books', async () => {
   const { json } = await admin('GET', '/ledger/verify');
   expect(json.data).toMatchObject({ ok: true, violations: [] });
   expect(json.data.checked).toBeGreaterThan(8);
 });
 
-test('every action stands in the audit log', async () => {
+test('the audit log contains every action', async () => {
   const { json } = await admin('POST', '/accounts', {
     body: { name: 'audited' },
     headers: { 'x-request-id': 'audit-1' },
@@ -196,11 +196,11 @@ describe('access', () => {
     ['no token', {}],
     ['a wrong token', { key: `${ADMIN_TOKEN}x` }],
     ['a part of the token', { key: ADMIN_TOKEN.slice(0, -1) }],
-  ])('%s is 401', async (_, options) => {
+  ])('returns 401 for %s', async (_, options) => {
     expect((await server.call('GET', '/admin/v1/accounts', options)).status).toBe(401);
   });
 
-  test('an owner key is no operator, and the operator token is no key', async () => {
+  test('an owner key is not an operator token, and the operator token is not a key', async () => {
     const key = await createKey(server.database, (await createAccount(server.database)).id);
     expect((await server.call('GET', '/admin/v1/accounts', { key: key.secret })).status).toBe(401);
     expect((await server.call('GET', '/api/v1/key', { key: ADMIN_TOKEN })).status).toBe(401);

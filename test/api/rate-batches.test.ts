@@ -28,7 +28,7 @@ afterEach(() => {
 
 afterAll(() => redis.disconnect());
 
-/** Three seconds a request and a token: the time that a test takes pays nothing off. */
+/** Three seconds per request and per token: a limit does not recover within a test. */
 const SLOW: RateLimits = { requestsPerMinute: 20, tokensPerMinute: 20, concurrency: 6 };
 const WIDE: RateLimits = { requestsPerMinute: 1e6, tokensPerMinute: 1e9, concurrency: 1_000 };
 
@@ -45,7 +45,7 @@ function newCaller(): Caller {
   return { keyId: newUuid(), accountId: newUuid() };
 }
 
-/** How often the connection was asked to run the script. */
+/** Spies on how often the connection runs the script. */
 function commands() {
   return jest.spyOn(redis as unknown as { tollgateRateBatch(): Promise<number[]> }, 'tollgateRateBatch');
 }
@@ -62,7 +62,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('end' as const), used: fc.nat(6) }),
 );
 
-/** Rounds of calls that begin and end at once; between rounds every answer is there. */
+/** Plays rounds of calls that begin and end at once. Between rounds every answer has arrived. */
 async function play(store: RateStore, rounds: readonly (readonly Step[])[]): Promise<unknown[]> {
   const caller = newCaller();
   const running: RateQuestion[] = [];
@@ -86,12 +86,12 @@ async function play(store: RateStore, rounds: readonly (readonly Step[])[]): Pro
   return told;
 }
 
-test('batches decide as the policy decides one call after the other', async () => {
+test('batches decide like the policy decides one call after the other', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(step, { maxLength: 12 }), { minLength: 1, maxLength: 6 }),
       async (rounds) => {
-        // the clock stands still: what the model pays off is what three seconds a unit leave out
+        // the model's clock stands still: at three seconds per unit nothing recovers during a test
         const model = new MemoryRateStore({ now: () => 0 });
         expect(await play(shared, rounds)).toEqual(await play(model, rounds));
       },
@@ -100,7 +100,7 @@ test('batches decide as the policy decides one call after the other', async () =
   );
 });
 
-test('a lone call is one command at once; a crowd of one key shares a few', async () => {
+test('a single call is one immediate command, and many calls of one key share a few', async () => {
   const asked = commands();
   const caller = newCaller();
   const cost = { tokens: 1, concurrent: true };
@@ -117,7 +117,7 @@ test('a lone call is one command at once; a crowd of one key shares a few', asyn
   expect(asked.mock.calls.length).toBeLessThanOrEqual(12);
 });
 
-test('the end of a call goes along with the next of its key, or soon alone', async () => {
+test('the end of a call is sent together with the next call of its key, or soon on its own', async () => {
   const asked = commands();
   const [first, second] = callsOf(newCaller(), WIDE);
   await shared.take(first);
@@ -132,7 +132,7 @@ test('the end of a call goes along with the next of its key, or soon alone', asy
 test.each<[string, Partial<RateLimits>, number]>([
   ['its places', { concurrency: 2 }, 0],
   ['its tokens', { tokensPerMinute: 2 }, -1],
-])('where more than half of %s is used, an end is told at once', async (_name, limits, delta) => {
+])('sends the end of a call at once where more than half of %s is used', async (_name, limits, delta) => {
   const asked = commands();
   const [first, second] = callsOf(newCaller(), { ...WIDE, ...limits });
   await Promise.all([shared.take(first), shared.take(second)]);
@@ -142,7 +142,7 @@ test.each<[string, Partial<RateLimits>, number]>([
   await ended;
 });
 
-test('what others of the account do hides no key that is near its limit', async () => {
+test('other keys of the account do not hide a key that is near its limit', async () => {
   const caller = newCaller();
   const [first] = callsOf(caller, { ...WIDE, concurrency: 1 });
   const { limits } = first;
@@ -158,7 +158,7 @@ test('what others of the account do hides no key that is near its limit', async 
   await ended;
 });
 
-test('ends that wait are told before the store closes', async () => {
+test('reports waiting ends of calls before the store closes', async () => {
   const asked = commands();
   const [call] = callsOf(newCaller(), WIDE);
   await shared.take(call);
@@ -174,7 +174,7 @@ function callsOf(caller: Caller, limits: RateLimits): [RateQuestion, RateQuestio
   return [call(), call()];
 }
 
-test('an answer that comes too late gives back what was admitted, and only that', async () => {
+test('an answer that arrives too late gives back what was admitted, and only that', async () => {
   const caller = newCaller();
   const cost = { tokens: 5, concurrent: true };
   const limits: RateLimits = { requestsPerMinute: 1e6, tokensPerMinute: 20, concurrency: 100 };
@@ -193,7 +193,7 @@ test('an answer that comes too late gives back what was admitted, and only that'
     await held;
     return numbers;
   });
-  // the first is admitted, too late for it; the second has never asked
+  // the first is admitted, but too late; the second was never asked
   const outcomes = await Promise.allSettled([call(), call()].map((one) => shared.take(one)));
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   answerNow();

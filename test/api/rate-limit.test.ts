@@ -84,7 +84,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
   const pay = (): Promise<Answer> =>
     server.call('POST', '/api/v1/paid', { key: secret, body: { text: 'a' } });
 
-  test('requests: exactly as many as allowed pass at once, and the headers count down', async () => {
+  test('requests: exactly the allowed number passes at once, and the headers count down', async () => {
     await start({ requestsPerMinute: 10, tokensPerMinute: 1e6, concurrency: 100 });
     const answers = await Promise.all(
       Array.from({ length: 25 }, () => server.call('GET', '/api/v1/key', { key: secret })),
@@ -104,8 +104,8 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect(refused?.headers.get('x-ratelimit-reset-requests')).toMatch(/^(\d+ms|\d+s|\d+m\d+s)$/);
   });
 
-  test('tokens: what was really used counts, and a refused call consumes nothing', async () => {
-    // few a minute, so that a slow machine does not earn a call's worth between two of them
+  test('tokens: counts actual use, and a rejected call consumes nothing', async () => {
+    // few per minute, so that a slow machine does not earn a call's worth between two calls
     await start({ requestsPerMinute: 100, tokensPerMinute: 30, concurrency: 100 });
     used = 30;
     expect((await pay()).status).toBe(200);
@@ -122,7 +122,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect(Number(again.headers.get('x-ratelimit-remaining-requests'))).toBeGreaterThanOrEqual(before);
   });
 
-  test('concurrency: who waits gets a place when a response ends, in the order of coming', async () => {
+  test('concurrency: a waiting call gets a place when a response ends, first come, first served', async () => {
     await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 3 });
     const endings: (() => void)[] = [];
     onEnter = () => new Promise((resolve) => void endings.push(resolve));
@@ -144,7 +144,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect(ended).toEqual([200, 200, 200, 200, 200, 200]);
   });
 
-  test('concurrency: who waits in vain is told how long calls take here, and one who leaves holds up nobody', async () => {
+  test('concurrency: a call that waited in vain learns how long calls take, and one that disconnects blocks nobody', async () => {
     await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 1 }, 150);
     gate = new Promise((resolve) => {
       release = resolve;
@@ -169,7 +169,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect(entered).toBe(2);
   });
 
-  test('many keys of an account get no more than the account; the headers tell the tighter limit', async () => {
+  test('many keys of an account together get no more than the account, and the headers show the tighter limit', async () => {
     await start({ requestsPerMinute: 10, tokensPerMinute: 1e6, concurrency: 100 });
     const accountId = (await createAccount(server.database)).id;
     const keys: string[] = [];
@@ -178,7 +178,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     }
     const startedAt = performance.now();
     const answers = await Promise.all(keys.map((key) => server.call('GET', '/api/v1/key', { key })));
-    // ten at once, and one more for each six seconds that this machine takes
+    // ten at once, plus one for each six seconds that the test takes
     const served = answers.filter(({ status }) => status === 200).length;
     expect(served).toBeGreaterThanOrEqual(10);
     expect(served).toBeLessThanOrEqual(11 + (performance.now() - startedAt) / 6_000);
@@ -188,7 +188,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect((await server.call('GET', '/api/v1/key', { key: secret })).status).toBe(200);
   });
 
-  test("a key's own limits are below its account's, and an account's own replace the configured ones", async () => {
+  test("a key's own limits apply below its account's, and an account's own replace the configured ones", async () => {
     await start({ requestsPerMinute: 2, tokensPerMinute: 1e6, concurrency: 100 });
     const accountId = (await createAccount(server.database)).id;
     const free = await createKey(server.database, accountId);
@@ -215,7 +215,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect(told.headers.get('x-ratelimit-limit-requests')).toBe('3');
   });
 
-  test('reads of the account do not take a place', async () => {
+  test('account reads do not take a place', async () => {
     await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 1 });
     gate = new Promise((resolve) => {
       release = resolve;
@@ -228,7 +228,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
   });
 });
 
-test('while Redis is away the same limits hold in the process and no request fails', async () => {
+test('without Redis the same limits apply in the process and no request fails', async () => {
   const away = new Redis('redis://127.0.0.1:1', {
     enableOfflineQueue: false,
     lazyConnect: true,
@@ -253,7 +253,7 @@ test('while Redis is away the same limits hold in the process and no request fai
   await server.close();
 });
 
-test('an answer that came while this process was busy counts, and a moment without one pauses nothing', async () => {
+test('accepts an answer delayed by this busy process, and one missed answer does not pause the use of Redis', async () => {
   if (redis.status !== 'ready') {
     await redis.connect();
   }
@@ -289,7 +289,7 @@ function blockFor(milliseconds: number): void {
   while (performance.now() < until) {}
 }
 
-test('a Redis that answers nothing delays two requests by its patience and the next ones not at all', async () => {
+test('an unresponsive Redis delays two requests by its timeout and the next ones not at all', async () => {
   const silent = { status: 'ready', defineCommand: () => undefined } as unknown as Redis;
   Object.assign(silent, {
     tollgateRateBatch: () => new Promise(() => undefined),

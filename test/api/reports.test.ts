@@ -86,7 +86,7 @@ const spent = (filter: (item: Call) => boolean): bigint =>
     .reduce((sum, { lines }) => sum + Object.values(lines).reduce((part, line) => part + line, 0n), 0n);
 const wide = `start_time=${ago(60)}`;
 
-/** Days summed ahead by maintenance must not be seen in any answer: none, those of the oldest calls, all that are over. */
+/** Days that maintenance summed in advance must not change any answer: none, the oldest ones, all finished ones. */
 const FILLED = [
   ['no day', 0],
   ['the older days', 30],
@@ -115,7 +115,7 @@ const someReports = fc.sample(
 );
 let answersBefore: Row[][] | undefined;
 
-describe.each(FILLED)('with %s filled, costs equal the ledger to the nano-dollar', (_, days) => {
+describe.each(FILLED)('with %s summed in advance, costs equal the ledger to the nano-dollar', (_, days) => {
   beforeAll(async () => {
     if (days > 0) {
       await server.database.money.query('SELECT finish_usage_days($1)', [accountId]);
@@ -168,7 +168,7 @@ describe.each(FILLED)('with %s filled, costs equal the ledger to the nano-dollar
     }
   });
 
-  test('the credits tell the same sum', async () => {
+  test('the credits show the same total', async () => {
     const { json } = await server.call('GET', '/api/v1/credits', { key: owner.secret });
     expect(usd(json.data.total_usage)).toBe(spent(() => true));
   });
@@ -181,7 +181,7 @@ describe.each(FILLED)('with %s filled, costs equal the ledger to the nano-dollar
     );
   });
 
-  test('ungrouped members are null, grouped ones are filled', async () => {
+  test('fields that are not grouped are null, grouped ones are set', async () => {
     const [plain] = await all(`costs?${wide}`);
     expect(plain).toMatchObject({ model: null, api_key_hash: null, endpoint: null });
     for (const row of await all(`costs?${wide}&group_by=model,api_key`)) {
@@ -234,7 +234,7 @@ describe('usage', () => {
     expect(await all(`usage?${wide}&api_key_hash=${'0'.repeat(64)}`)).toEqual([]);
   });
 
-  test('the running bucket is included', async () => {
+  test('includes the current bucket', async () => {
     const before = (await all('usage?granularity=5m')).reduce(
       (count, row) => count + Number(row.request_count),
       0,
@@ -248,7 +248,7 @@ describe('usage', () => {
     ).toBe(before);
   });
 
-  test('start is inclusive and end exclusive, in seconds or RFC 3339', async () => {
+  test('the start is inclusive and the end exclusive, in seconds or RFC 3339', async () => {
     const [first] = await all(`usage?granularity=hour&start_time=${ago(30)}&limit=1`);
     const start = Math.floor(Date.parse(first?.period_start ?? '') / 1000);
     const from = await all(`usage?granularity=hour&start_time=${start}&end_time=${start + 3600}`);
@@ -259,7 +259,7 @@ describe('usage', () => {
   });
 });
 
-describe('an inference key sees its own rows only', () => {
+describe('an inference key sees only its own rows', () => {
   test.each(['usage', 'activity', 'costs?group_by=api_key'])('%s', async (path) => {
     const joint = path.includes('?') ? '&' : '?';
     const rows = await all(`${path}${joint}${wide}`, worker);
@@ -269,14 +269,14 @@ describe('an inference key sees its own rows only', () => {
   });
 });
 
-test('another account sees nothing of it, not even by the hash', async () => {
+test('another account sees none of it, not even by the hash', async () => {
   const foreign = await createKey(server.database, (await createAccount(server.database)).id);
   for (const path of ['usage', 'activity', 'costs']) {
     expect(await all(`${path}?${wide}&api_key_hash=${worker.hash}`, foreign)).toEqual([]);
   }
 });
 
-test('a time is a day of UTC, too, and its offset need not be percent-encoded', async () => {
+test('accepts a UTC date as a time, and an offset without percent-encoding', async () => {
   const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const [named, offset] = [`${day}T00:00:00Z`, `${day}T02:00:00+02:00`];
   const expected = await all(`usage?granularity=day&start_time=${named}`);
@@ -299,7 +299,7 @@ test.each([
   ['costs?granularity=5m', /^granularity: /],
   ['costs?group_by=day', /^group_by: /],
   ['activity?model=x', /^model: unknown/],
-])('400 for %s', async (path, message) => {
+])('returns 400 for %s', async (path, message) => {
   const answer = await server.call('GET', `/api/v1/${path}`, { key: owner.secret });
   expect(answer.status).toBe(400);
   expect(answer.json.error.message).toMatch(message);
@@ -310,7 +310,7 @@ function ago(days: number): string {
   return new Date(Math.floor((Date.now() - days * 86_400_000) / FIVE_MINUTES) * FIVE_MINUTES).toISOString();
 }
 
-test('speed: percentiles of what ended well, by model; an inference key sees its own', async () => {
+test('speed: percentiles of completed calls, by model; an inference key sees its own', async () => {
   const { id } = await createAccount(server.database);
   const [all, own] = [
     await createKey(server.database, id),

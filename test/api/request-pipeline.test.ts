@@ -48,7 +48,7 @@ function expectEnvelope(answer: { json: unknown; headers: Headers }): void {
   });
 }
 
-describe('every refusal has the envelope', () => {
+describe('every error has the envelope', () => {
   const json = { 'content-type': 'application/json' };
   test.each<
     [string, string, string, { headers?: Record<string, string>; raw?: string | Buffer }, number, string]
@@ -151,20 +151,20 @@ describe('every refusal has the envelope', () => {
     expectEnvelope(answer);
   });
 
-  test('a limit-sized body passes', async () => {
+  test('accepts a body of exactly the maximum size', async () => {
     const raw = `{"text":"${'x'.repeat(1_989)}"}`;
     expect(raw).toHaveLength(2_000);
     expect((await server.call('POST', '/api/v1/echo', { key: owner.secret, raw })).status).toBe(200);
   });
 
-  test('an unexpected failure is a 500 that tells nothing', async () => {
+  test('an unexpected failure is a 500 that reveals nothing', async () => {
     const answer = await server.call('POST', '/api/v1/echo', { key: owner.secret, body: { text: 'throw' } });
     expect([answer.status, answer.json.error.code]).toEqual([500, 'internal_error']);
     expectEnvelope(answer);
     expect(answer.text).not.toContain('secret detail');
   });
 
-  test('the message names the path of the wrong member', async () => {
+  test('the message names the path of the invalid field', async () => {
     const body = { text: 'x', parts: [{ kind: 'a' }, { kind: 'b' }] };
     const answer = await server.call('POST', '/api/v1/echo', { key: owner.secret, body });
     expect(answer.json.error.message).toMatch(/^parts\[1\]\.kind: /);
@@ -205,7 +205,7 @@ describe('below HTTP', () => {
     expect(answer.head).toContain(`x-request-id: ${body.request_id}`);
   });
 
-  test('a chunked body without a length is limited too', async () => {
+  test('limits a chunked body without a length, too', async () => {
     const chunk = `${(1000).toString(16)}\r\n${'x'.repeat(1000)}\r\n`;
     const answer = await rawHttp(
       server.port,
@@ -222,7 +222,7 @@ describe('asynchronous paths', () => {
     ['POST', '/v3/async/nothing', { body: {} }, 404, 'API_NOT_FOUND'],
     ['GET', '/v3/async/echo', {}, 405, 'METHOD_NOT_ALLOWED'],
     ['POST', '/v3/async/echo', { body: {}, key: 'wrong' }, 401, 'INVALID_API_KEY'],
-  ])('%s %s answers both shapes', async (method, path, options, status, reason) => {
+  ])('%s %s answers in both forms', async (method, path, options, status, reason) => {
     const answer = await server.call(method, path, { key: owner.secret, ...options });
     expect(answer.status).toBe(status);
     expect(answer.json).toEqual({
@@ -235,14 +235,14 @@ describe('asynchronous paths', () => {
     });
   });
 
-  test('metadata names the wrong field', async () => {
+  test('metadata names the invalid field', async () => {
     const answer = await server.call('POST', '/v3/async/echo', { key: owner.secret, body: { text: 5 } });
     expect(Object.keys(answer.json.metadata)).toEqual(['text']);
   });
 });
 
 describe('request ids', () => {
-  test.each(['abc', '!', '~'.repeat(128), 'a/b"c'])('%s is kept', async (id) => {
+  test.each(['abc', '!', '~'.repeat(128), 'a/b"c'])('keeps %s', async (id) => {
     const answer = await server.call('GET', '/api/v1/key', {
       key: owner.secret,
       headers: { 'x-request-id': id },
@@ -251,7 +251,7 @@ describe('request ids', () => {
     expect(answer.json.request_id).toBe(id);
   });
 
-  test.each(['', 'has space', 'x'.repeat(129), 'ü'])('%j is replaced', async (id) => {
+  test.each(['', 'has space', 'x'.repeat(129), 'ü'])('replaces %j', async (id) => {
     const answer = await server.call('GET', '/api/v1/key', {
       key: owner.secret,
       headers: { 'x-request-id': id },
@@ -262,7 +262,7 @@ describe('request ids', () => {
 });
 
 describe('methods', () => {
-  test('405 says what is allowed', async () => {
+  test('405 lists the allowed methods', async () => {
     const answer = await server.call('PUT', '/api/v1/keys/abc');
     expect(answer.headers.get('allow')).toBe('GET, PATCH, DELETE, HEAD, OPTIONS');
   });
@@ -284,7 +284,7 @@ describe('methods', () => {
 });
 
 describe('aliases', () => {
-  test("a client's wrong base URL is answered with the right one", async () => {
+  test("answers a client's wrong base URL with the right one", async () => {
     const { status, json } = await server.call('POST', '/v1/v1/messages?beta=true', { body: {} });
     expect([status, json.error.message]).toEqual([
       404,
@@ -292,13 +292,13 @@ describe('aliases', () => {
     ]);
   });
 
-  test('an alias path and header reach the route', async () => {
+  test('an alias path and an alias header reach the route', async () => {
     const headers = { 'anthropic-version': '2023-06-01' };
     const answer = await server.call('POST', '/v1/echo', { key: owner.secret, body: { text: 'a' }, headers });
     expect(answer.json.data).toMatchObject({ text: 'a', version: '2023-06-01' });
   });
 
-  test('the canonical header wins over its alias', async () => {
+  test('the canonical header takes precedence over its alias', async () => {
     const headers = { 'anthropic-version': 'a', 'vendorx-version': 'b' };
     const answer = await server.call('POST', '/api/v1/echo', {
       key: owner.secret,
@@ -316,7 +316,7 @@ test('__proto__ in a body changes no prototype', async () => {
   expect(({} as Record<string, unknown>).polluted).toBeUndefined();
 });
 
-test('helmet headers are set and Express does not name itself', async () => {
+test('sets helmet headers and does not reveal Express', async () => {
   const { headers } = await server.call('GET', '/healthz');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('content-security-policy')).toContain("default-src 'self'");

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-se
 
 type Caller = 'nobody' | 'inference' | 'owner' | 'operator' | 'worker';
 
-/** What each caller gets on a route of each access class; `in`: past the door, whatever comes then. */
+/** What each caller gets on a route of each access class. `in` means that access was granted, whatever follows. */
 const MATRIX: Record<Access, Record<Caller, string>> = {
   public: { nobody: 'in', inference: 'in', owner: 'in', operator: 'in', worker: 'in' },
   inference: {
@@ -42,7 +42,7 @@ const MATRIX: Record<Access, Record<Caller, string>> = {
   },
 };
 
-/** The access class of every operation, written down a second time: a change has to be made on purpose. */
+/** The operations of each access class. The list is duplicated on purpose, so that no change is accidental. */
 const OWNER_ONLY = [
   'createKey',
   'listKeys',
@@ -109,7 +109,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-test('a route without an entry does not compile', () => {
+test('a route without an access class does not compile', () => {
   const everythingElse = {
     method: 'get',
     path: '/nobody/thought/about/it',
@@ -121,7 +121,7 @@ test('a route without an entry does not compile', () => {
     errors: [],
     handle: async () => ({ body: {} }),
   } as const;
-  // @ts-expect-error: the access class is missing; the build fails here as soon as it is no error any more
+  // @ts-expect-error: the access class is missing; the build fails here as soon as that is no longer an error
   expect(defineRoute(everythingElse)).not.toHaveProperty('access');
 });
 
@@ -151,7 +151,7 @@ describe.each(routes.map((route) => [route.operationId, route] as const))('%s', 
     const body = (await response.json()) as { error?: { code: string } };
     const isRefused = response.status === 401 || response.status === 403;
     expect(isRefused ? `${response.status} ${body.error?.code}` : 'in').toBe(MATRIX[route.access][caller]);
-    // a refusal is decided before anything of the request is looked at
+    // access is denied before anything of the request is looked at
     if (!isRefused && !route.body && !route.query) {
       expect(response.status).toBe(299);
     }

@@ -5,7 +5,7 @@ import { eventually } from '../factories/eventually.ts';
 import type { Answer } from './support/answer.types.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
-/** Browsers sign in with a key and then show a cookie. */
+/** Browsers sign in with a key and then send a cookie. */
 
 let server: TestServer;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ async function account(role: 'owner' | 'inference' = 'owner') {
 
 const codeOf = ({ json }: Answer): string | undefined => json?.error?.code;
 
-test('a key is exchanged for a cookie that no script can read, and is in nothing that comes back', async () => {
+test('exchanges a key for a cookie that scripts cannot read and that no response body contains', async () => {
   const { key, browser } = await account();
   const [header = ''] = browser.answer.headers.getSetCookie();
   expect(header).toMatch(/^tollgate=[\w-]{43}; Path=\/; Max-Age=4\d{4}; HttpOnly; SameSite=Strict$/);
@@ -63,7 +63,7 @@ test('a key is exchanged for a cookie that no script can read, and is in nothing
   expect(JSON.stringify(rows.rows)).not.toContain(browser.cookie.split('=')[1]);
 });
 
-test('nobody signed in is an answer, not an error; a wrong key is one', async () => {
+test('being signed out is a normal answer, a wrong key is an error', async () => {
   expect((await server.call('GET', '/api/v1/session')).json.data).toBeNull();
   expect(
     (await server.call('GET', '/api/v1/session', { headers: { cookie: 'tollgate=x' } })).json.data,
@@ -73,13 +73,13 @@ test('nobody signed in is an answer, not an error; a wrong key is one', async ()
   expect(wrong.headers.getSetCookie()).toEqual([]);
 });
 
-test('the session is the key: its role decides', async () => {
+test('the session has the role of its key', async () => {
   const { browser } = await account('inference');
   expect((await browser.call('GET', '/api/v1/credits')).status).toBe(200);
   expect(codeOf(await browser.call('GET', '/api/v1/keys'))).toBe('insufficient_scope');
 });
 
-test('every route that changes something refuses a cookie without its proof, and a page of another site', async () => {
+test('every route that changes something rejects a cookie without its proof, and requests from another site', async () => {
   const { browser } = await account();
   const { cookie, csrf } = browser;
   const unsafe = server.routes.filter(
@@ -104,7 +104,7 @@ test('every route that changes something refuses a cookie without its proof, and
   expect(codeOf(foreign)).toBe('csrf_rejected');
 });
 
-test('a key that is sent counts, the cookie beside it does not', async () => {
+test('a key in the request takes precedence over the cookie next to it', async () => {
   const { browser } = await account();
   const other = await account('inference');
   const answer = await server.call('GET', '/api/v1/key', {
@@ -114,7 +114,7 @@ test('a key that is sent counts, the cookie beside it does not', async () => {
   expect(answer.json.data.hash).toBe(other.key.hash);
 });
 
-test('signed out, elsewhere too, or the key disabled: the cookie is refused within a second', async () => {
+test('rejects the cookie within a second after signing out, here or elsewhere, or disabling the key', async () => {
   const { id, key, browser } = await account();
   const second = await signIn(key.secret);
   expect((await browser.call('DELETE', '/api/v1/session')).json.data).toEqual({ ended: 1 });
@@ -129,7 +129,7 @@ test('signed out, elsewhere too, or the key disabled: the cookie is refused with
   expect(codeOf(await third.call('GET', '/api/v1/credits'))).toBe('key_disabled');
 });
 
-test('the list names the browsers of the account; another account cannot end them; everywhere ends all', async () => {
+test('lists the browsers of the account, which another account cannot end; signing out everywhere ends all', async () => {
   const { id, key, browser } = await account();
   const inference = await signIn((await createKey(server.database, id, { role: 'inference' })).secret);
   await signIn(key.secret);
@@ -147,7 +147,7 @@ test('the list names the browsers of the account; another account cannot end the
   expect(codeOf(await browser.call('GET', '/api/v1/credits'))).toBe('missing_api_key');
 });
 
-test('an old sign-in reads and calls, but makes no key and destroys none', async () => {
+test('an old sign-in can read and call, but can neither create nor destroy a key', async () => {
   const { id, browser } = await account();
   const sql = `UPDATE console_sessions SET created_at = created_at - interval '16 min' WHERE account_id = $1`;
   await server.database.money.query(sql, [id]);
@@ -156,7 +156,7 @@ test('an old sign-in reads and calls, but makes no key and destroys none', async
   expect((await browser.call('GET', '/api/v1/keys')).status).toBe(200);
 });
 
-test('two idle hours end a session', async () => {
+test('a session ends after two idle hours', async () => {
   const { id, browser } = await account();
   const sql = `UPDATE console_sessions SET seen_at = seen_at - interval '121 min' WHERE account_id = $1`;
   await server.database.money.query(sql, [id]);
@@ -164,7 +164,7 @@ test('two idle hours end a session', async () => {
   await eventually(refused, 1_500, 'the end of an idle session');
 });
 
-test('looking takes nothing from what the key may ask', async () => {
+test('reads by a session do not count against the rate limit of the key', async () => {
   const { key, browser } = await account();
   const statuses = await Promise.all(
     Array.from({ length: 45 }, () => browser.call('GET', '/api/v1/credits')),

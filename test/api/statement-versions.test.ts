@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-/** Runs work while the ledger's clock stands at that time. */
+/** Runs work while the ledger's clock shows that time. */
 function at<T>(time: string, work: (database: TestServer['database']) => Promise<T>): Promise<T> {
   const offset = `${Date.parse(time) - Date.now()} ms`;
   return atTime(server.test.url, server.database, offset, work);
@@ -45,7 +45,7 @@ const own = async ({ key }: Customer, path: string) =>
 const admin = (method: string, path: string, body?: object) =>
   server.call(method, `/admin/v1/${path}`, { key: ADMIN_TOKEN, ...(body && { body: body as never }) });
 
-test('a clock that steps back behind a close dates entries into the running month, as its draft says', async () => {
+test('a clock that steps back past a close dates entries into the current month, as its draft shows', async () => {
   const customer = await customerSince('2028-05-10T00:00:00Z');
   await close(customer, '2028-06-01T00:00:05Z');
   await charge(customer, '2028-05-31T23:59:43Z', '0.10');
@@ -58,7 +58,7 @@ test('a clock that steps back behind a close dates entries into the running mont
 });
 
 test.each(['leap day', 'end of a year', 'after a close far ahead of time'])(
-  'nothing is dated before its predecessor: %s',
+  'no entry is dated before its predecessor: %s',
   async (when) => {
     const month = { 'leap day': '2028-02', 'end of a year': '2027-12' }[when] ?? '2027-06';
     const customer = await customerSince(`${month}-05T00:00:00Z`);
@@ -72,7 +72,7 @@ test.each(['leap day', 'end of a year', 'after a close far ahead of time'])(
   },
 );
 
-describe('a month that an earlier release let an entry into', () => {
+describe('a month that an earlier release added an entry to after its close', () => {
   let customer: Customer;
   let idsBefore: string[];
 
@@ -80,7 +80,7 @@ describe('a month that an earlier release let an entry into', () => {
     customer = await customerSince('2027-04-10T00:00:00Z');
     await charge(customer, '2027-04-11T00:00:00Z', '0.20');
     await close(customer, '2027-05-01T00:00:05Z');
-    // as before the close fenced the account's time
+    // as before, when closing a month did not yet advance the time of the account
     const owner = new pg.Client({ connectionString: server.test.ownerUrl });
     await owner.connect();
     await owner.query(`UPDATE balances SET last_at = '2027-04-11' WHERE account_id = $1`, [
@@ -93,7 +93,7 @@ describe('a month that an earlier release let an entry into', () => {
     idsBefore = (await own(customer, 'invoices?limit=10')).data.map((row: { id: string }) => row.id);
   });
 
-  test('is found, and stays open', async () => {
+  test('is detected and stays open', async () => {
     const { json } = await admin(
       'GET',
       `ledger/verify?account_id=${publicId('account', customer.accountId)}`,
@@ -102,7 +102,7 @@ describe('a month that an earlier release let an entry into', () => {
     expect(json.data.violations[0].claim).toMatch(/^I11/);
   });
 
-  test('is stated again: the old versions are void, the new ones final, the chain is whole', async () => {
+  test('is reissued: the old versions are void, the new ones final, and the chain is complete', async () => {
     const path = `accounts/${publicId('account', customer.accountId)}/statements`;
     const refused = await admin('POST', `${path}/2031-01/reissue`, { reason: 'x' });
     expect([refused.status, refused.json.error.code]).toEqual([404, 'invoice_not_found']);
@@ -118,7 +118,7 @@ describe('a month that an earlier release let an entry into', () => {
       row.closing_balance,
     ]);
     expect(short).toEqual([
-      // it closes on the ledger's own balance: it follows the new May as it is
+      // closes on the ledger's own balance, so it already matches the new May
       ['2027-06', 1, 'paid', '4.30'],
       ['2027-05', 2, 'paid', '4.30'],
       ['2027-05', 1, 'void', '4.30'],
@@ -133,7 +133,7 @@ describe('a month that an earlier release let an entry into', () => {
     expect(verified.json.data.ok).toBe(true);
   });
 
-  test('lists, ids and lines follow: the void statement keeps its own', async () => {
+  test('lists, ids and lines show the new version, while the void statement keeps its own', async () => {
     const paid = (await own(customer, 'invoices?status=paid')).data;
     expect(paid).toHaveLength(3);
     const voided = (await own(customer, 'invoices?status=void')).data.map((row: { id: string }) => row.id);
@@ -147,14 +147,14 @@ describe('a month that an earlier release let an entry into', () => {
     }
   });
 
-  test('is in the audit log, in the transaction that did it', async () => {
+  test('is in the audit log, written in the same transaction', async () => {
     const { json } = await admin('GET', 'audit?action=statement.reissue');
     expect(json.data).toHaveLength(1);
     expect(json.data[0].detail).toEqual({ month: '2027-04', reason: 'entry of 23:59:43', statements: 2 });
   });
 });
 
-test('a reissue stops where nothing changes; a refund after it is not dated before it', async () => {
+test('a reissue stops where nothing changes, and a later refund is not dated before it', async () => {
   const customer = await customerSince('2026-03-10T00:00:00Z');
   const generation = await charge(customer, '2026-03-11T00:00:00Z', '0.20');
   await close(customer, '2026-06-01T00:00:05Z');

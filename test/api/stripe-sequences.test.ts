@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 import { StripeContractServer } from './support/stripe-contract-server.ts';
 import { type PaymentCommand, paymentStory, StripePaymentModel } from './support/stripe-payment-model.ts';
 
-/** A few hundred with `npm test`; STRIPE_SEQUENCES=10000 npm test -- test/api/stripe-sequences.test.ts for the proof. */
+/** `npm test` runs a few hundred. For the full proof: STRIPE_SEQUENCES=10000 npm test -- test/api/stripe-sequences.test.ts. */
 const SEQUENCES = Number(process.env.STRIPE_SEQUENCES ?? 200);
 const SHARDS = 4;
 const NANO_PER_CENT = 10_000_000n;
@@ -23,7 +23,7 @@ const NANO_PER_CENT = 10_000_000n;
 interface Shard {
   readonly db: TestDatabase;
   readonly stripe: StripeContractServer;
-  /** Answers of the provider that are under way: what was read first need not arrive first. */
+  /** Provider answers in flight: the first one read need not be the first to arrive. */
   readonly answers: (() => void)[];
   readonly movements: Movements;
   readonly inbox: PaymentInboxService;
@@ -77,7 +77,7 @@ async function openShard(): Promise<Shard> {
   return { db, stripe, answers, movements, inbox };
 }
 
-/** A payment of `cents`, of which `spent` cents are used up already. */
+/** Creates a payment of `cents`, of which `spent` cents are already used up. */
 async function paidSession(
   shard: Shard,
   cents: number,
@@ -107,7 +107,7 @@ async function paidSession(
   return { accountId, purchase, payment };
 }
 
-/** Lets a story happen. Events are followed while the next things happen, several at once, some twice, some only in the end. */
+/** Plays a story. Its events are processed while later things happen: several at once, some twice, some only at the end. */
 async function happen(
   shard: Shard,
   model: StripePaymentModel,
@@ -116,7 +116,7 @@ async function happen(
   const running: Promise<unknown>[] = [];
   const tell = async (objectId: string) => {
     const event = { id: newUuid(), type: 'refund.updated', subject: 'payment', objectId } as const;
-    // what was not taken is delivered again, and what was taken is followed by the next sweep
+    // an event that was not accepted is delivered again, and an accepted one is processed by the next sweep
     await untilTaken(() => shard.inbox.receive(event));
     await shard.inbox.process(10).catch(() => undefined);
   };
@@ -136,7 +136,7 @@ async function happen(
       shard.answers.splice(command.which % Math.max(1, shard.answers.length), 1)[0]?.();
     }
   }
-  // Stripe tells everything at least once, however late
+  // Stripe delivers every event at least once, however late
   running.push(tell(model.payment));
   await arriveInAnyOrder(shard, Promise.all(running));
   const { money } = shard.db.database;
@@ -153,7 +153,7 @@ async function happen(
   }
 }
 
-/** As Stripe does: again, until it is answered. */
+/** Repeats a delivery until it is acknowledged, as Stripe does. */
 async function untilTaken(deliver: () => Promise<void>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -167,7 +167,7 @@ async function untilTaken(deliver: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Lets answers arrive in any order, so that the oldest view of a payment is now and then the last that somebody tries to book. */
+/** Lets answers arrive in any order, so that sometimes the oldest view of a payment is the last one to be booked. */
 async function arriveInAnyOrder(shard: Shard, work: Promise<unknown>): Promise<void> {
   let isDone = false;
   const ended = work.finally(() => {
@@ -181,10 +181,10 @@ async function arriveInAnyOrder(shard: Shard, work: Promise<unknown>): Promise<v
 }
 
 interface Books {
-  /** Nano-USD that the account could spend or owes. */
+  /** Nano-USD that the account can spend, or owes when negative. */
   readonly worth: bigint;
   readonly unbooked: bigint;
-  /** What the audit log says was taken and given back, in nano-USD. */
+  /** Nano-USD that were taken and given back according to the audit log. */
   readonly audited: bigint;
 }
 
@@ -230,7 +230,7 @@ async function tellStories(shard: Shard, seed: number): Promise<void> {
 }
 
 test(
-  `${SEQUENCES} payments whose refunds and disputes go any way: credits equal the money`,
+  `${SEQUENCES} payments with any order of refunds and disputes: the credits equal the money`,
   async () => {
     const seed = Number(process.env.STRIPE_SEED ?? Math.floor(Math.random() * 2 ** 31));
     await Promise.all(shards.map((shard, index) => tellStories(shard, seed + index)));

@@ -50,7 +50,7 @@ const credits = async ({ secret }: Buyer): Promise<string> =>
 const post = ({ body, signature }: { body: string; signature: string }) =>
   server.call('POST', '/webhooks/stripe', { raw: body, headers: { 'stripe-signature': signature } });
 
-/** Waiting events become due again, as they would with time, until none waits. */
+/** Makes waiting events due again, as time would, until none are left. */
 async function retry(): Promise<void> {
   const { money } = server.database;
   await eventuallyHolds(async () => {
@@ -62,7 +62,7 @@ async function retry(): Promise<void> {
   }, 15_000);
 }
 
-test('the session is told to Stripe with our id, our amount and an idempotency key', async () => {
+test('creates the session at Stripe with our id, our amount and an idempotency key', async () => {
   const buyer = await buy('12.34');
   expect(stripe.sessions.get(buyer.id)).toMatchObject({
     client_reference_id: buyer.sessionId,
@@ -76,7 +76,7 @@ test.each<[string, string]>([
   ['before Stripe was asked', `provider_session_id = NULL, url = ''`],
   ['after Stripe was asked', 'url = url'],
 ])(
-  'a request that died %s and is sent again under its Idempotency-Key opens no second session',
+  'a request that died %s and is repeated with its Idempotency-Key opens no second session',
   async (_, change) => {
     const { secret, id: accountKey } = await createKey(
       server.database,
@@ -107,7 +107,7 @@ test.each<[string, string]>([
   },
 );
 
-test('paid: the event credits our amount once', async () => {
+test('the event of a paid session credits our amount once', async () => {
   const buyer = await buy();
   const event = stripe.event('checkout.session.completed', stripe.pay(buyer.id));
   expect((await post(event)).status).toBe(200);
@@ -118,7 +118,7 @@ test('paid: the event credits our amount once', async () => {
   expect(read.json.data).toMatchObject({ status: 'complete', payment_status: 'paid' });
 });
 
-test('what the event says is not believed: an unpaid session is not credited', async () => {
+test('does not trust the content of an event: an unpaid session is not credited', async () => {
   const buyer = await buy();
   const lie = {
     ...stripe.sessions.get(buyer.id),
@@ -135,14 +135,14 @@ test.each<[string, object]>([
   ['another amount', { amount_total: 2001 }],
   ['another currency', { currency: 'eur' }],
   ['another session of ours', { client_reference_id: 'cs_00000000000000000000000000' }],
-])('paid with %s: not credited', async (_, changes) => {
+])('a payment with %s is not credited', async (_, changes) => {
   const buyer = await buy();
   await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id, changes)));
   await retry();
   expect(await credits(buyer)).toBe('0.00');
 });
 
-test('a delayed payment is complete and unpaid first, then paid', async () => {
+test('a delayed payment is first complete but unpaid, then paid', async () => {
   const buyer = await buy();
   await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id, { payment_status: 'unpaid' })));
   await retry();
@@ -157,7 +157,7 @@ test('a delayed payment is complete and unpaid first, then paid', async () => {
   expect(await status()).toMatchObject({ status: 'complete', payment_status: 'paid' });
 });
 
-test('an expired session says so', async () => {
+test('an expired session is shown as expired', async () => {
   const buyer = await buy();
   const session = stripe.sessions.get(buyer.id);
   Object.assign(session ?? {}, { status: 'expired' });
@@ -182,7 +182,7 @@ describe('signatures', () => {
     ],
     ['of another body', (event) => ({ ...event, body: `${event.body} ` })],
     ['that is missing', (event) => ({ ...event, signature: '' })],
-  ])('%s is refused and nothing is stored', async (_, change) => {
+  ])('rejects a signature %s and stores nothing', async (_, change) => {
     const before = await inboxSize();
     const answer = await post(change(stripe.event('checkout.session.completed', {})));
     expect([answer.status, answer.json.error.code]).toEqual([400, 'signature_invalid']);
@@ -195,7 +195,7 @@ describe('signatures', () => {
   });
 });
 
-test('an event that comes while Stripe is away is followed later', async () => {
+test('processes an event later that arrived while Stripe was down', async () => {
   const buyer = await buy();
   stripe.isDown = true;
   const event = stripe.event('checkout.session.completed', stripe.pay(buyer.id), { id: 'evt_while_away' });
@@ -211,7 +211,7 @@ test('an event that comes while Stripe is away is followed later', async () => {
   expect(await credits(buyer)).toBe('20.00');
 }, 30_000);
 
-test('an event before our session is known is kept', async () => {
+test('keeps an event whose session is not known yet', async () => {
   await post(stripe.event('checkout.session.completed', { id: 'cs_test_unknown' }, { id: 'evt_unknown' }));
   await server.sweep(10);
   const { rows } = await server.database.money.query(
@@ -222,7 +222,7 @@ test('an event before our session is known is kept', async () => {
   await server.database.money.query("DELETE FROM webhook_inbox WHERE event_id = 'evt_unknown'");
 });
 
-test('a session whose event never came is found by the sweep', async () => {
+test('the sweep finds a session whose event never arrived', async () => {
   const buyer = await buy();
   stripe.pay(buyer.id);
   await server.database.money.query(
@@ -242,7 +242,7 @@ describe('money that goes back', () => {
     return { ...buyer, payment: payment ?? '' };
   }
 
-  test('refunds are booked once each', async () => {
+  test('books each refund once', async () => {
     const buyer = await paid();
     stripe.refunds.push({
       id: `re_1_${buyer.id}`,
@@ -274,7 +274,7 @@ describe('money that goes back', () => {
     expect(json.data[0].related_checkout_session_id).toBe(buyer.sessionId);
   });
 
-  test('a refund that is pending first and then fails gives the credits back, and the next refund is booked whole', async () => {
+  test('a refund that is first pending and then fails returns the credits, and the next refund is booked in full', async () => {
     const buyer = await paid();
     const refund = { id: `re_1_${buyer.id}`, amount: 700, status: 'pending', payment_intent: buyer.payment };
     stripe.refunds.push(refund);
@@ -304,7 +304,7 @@ describe('money that goes back', () => {
     );
   });
 
-  test('more refunds than fit on a page of Stripe are all booked', async () => {
+  test("books all refunds of a payment, beyond one page of Stripe's list", async () => {
     const buyer = await paid();
     for (let index = 0; index < 130; index += 1) {
       const id = `re_${index}_${buyer.id}`;
@@ -315,7 +315,7 @@ describe('money that goes back', () => {
     expect(await credits(buyer)).toBe('7.00');
   });
 
-  test('a list of refunds that was read before another one was booked is not booked', async () => {
+  test('does not book a list of refunds that was read before a newer one was booked', async () => {
     const buyer = await paid();
     const refund = { id: `re_1_${buyer.id}`, amount: 700, status: 'pending', payment_intent: buyer.payment };
     stripe.refunds.push(refund);
@@ -346,7 +346,7 @@ describe('money that goes back', () => {
     expect(await credits(buyer)).toBe('20.00');
   });
 
-  test('a dispute takes the money, winning it gives it back', async () => {
+  test('a dispute takes the money, and winning it gives the money back', async () => {
     const buyer = await paid();
     const dispute = {
       id: `dp_${buyer.id}`,
@@ -366,7 +366,7 @@ describe('money that goes back', () => {
     expect(await credits(buyer)).toBe('20.00');
   });
 
-  test('winning a dispute repays the debt that it left before it credits anything', async () => {
+  test('winning a dispute first repays the debt that it left, then credits the rest', async () => {
     const buyer = await paid();
     const { money } = server.database;
     const session = await money.query(
@@ -393,7 +393,7 @@ describe('money that goes back', () => {
   });
 });
 
-test("a receipt links to Stripe's own invoice, or its receipt; it waits while Stripe cannot be asked", async () => {
+test("a receipt links to Stripe's own invoice or receipt and waits while Stripe is unreachable", async () => {
   const receiptOf = async (changes: Parameters<typeof stripe.pay>[1], isDown = false) => {
     const buyer = await buy();
     await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id, changes)));
@@ -421,7 +421,7 @@ test("a receipt links to Stripe's own invoice, or its receipt; it waits while St
   expect(await receiptOf({})).toEqual({ status: 200, links: null });
 });
 
-test('payments are joined with their fees, dates and payouts, by the id of the payment', async () => {
+test('payments are joined with their fees, dates and payouts by payment id', async () => {
   const buyer = await buy('20.00');
   const { payment_intent } = stripe.pay(buyer.id);
   await post(stripe.event('checkout.session.completed', stripe.sessions.get(buyer.id) ?? {}));
@@ -486,7 +486,7 @@ test('payments are joined with their fees, dates and payouts, by the id of the p
   expect((await moves()).moves).toEqual([{ ...charge, payout_id: 'po_1', arrives_at }]);
 });
 
-test('a checkout pays the debt that a refunded payment left, and credits the rest', async () => {
+test('a checkout first pays the debt that a refunded payment left and credits the rest', async () => {
   const buyer = await buy();
   const { payment_intent: payment } = stripe.pay(buyer.id);
   await post(stripe.event('checkout.session.completed', stripe.sessions.get(buyer.id) ?? {}));

@@ -31,7 +31,7 @@ afterAll(() => server?.close());
 const list = (query = '', key = owner): Promise<Answer> =>
   server.call('GET', `/api/v1/billing/balance-transactions${query}`, { key: key.secret });
 
-test('newest first, signed, each with the balance after it', async () => {
+test('lists newest first, signed, each with the balance after it', async () => {
   const { data } = (await list()).json;
   expect(data).toHaveLength(13);
   expect(data[0]).toEqual({
@@ -65,7 +65,7 @@ test('newest first, signed, each with the balance after it', async () => {
   }
 });
 
-test('one by its id, with the same content', async () => {
+test('returns one by its id with the same content', async () => {
   const { data } = (await list()).json;
   for (const row of data) {
     const answer = await server.call('GET', `/api/v1/billing/balance-transactions/${row.id}`, {
@@ -75,7 +75,7 @@ test('one by its id, with the same content', async () => {
   }
 });
 
-test.each(['', '&type=usage_charge', '&type=refund'])('pages without gap or repeat%s', async (filter) => {
+test.each(['', '&type=usage_charge', '&type=refund'])('pages without gaps or repeats%s', async (filter) => {
   const whole = (await list(`?limit=1000${filter}`)).json.data;
   const seen: unknown[] = [];
   let path: string | undefined = `/api/v1/billing/balance-transactions?limit=4${filter}`;
@@ -101,13 +101,13 @@ describe('filters', () => {
     expect((await list(`?${query}`)).json.data).toHaveLength(count);
   });
 
-  test('by key, deleted or not, and together with a type', async () => {
+  test('by key, deleted or not, also combined with a type', async () => {
     expect((await list(`?api_key_hash=${owner.hash}`)).json.data).toHaveLength(7);
     expect((await list(`?api_key_hash=${owner.hash}&type=refund`)).json.data).toHaveLength(1);
     expect((await list(`?api_key_hash=${worker.hash}`)).json.data).toHaveLength(5);
   });
 
-  test('start inclusive, end exclusive', async () => {
+  test('with an inclusive start and an exclusive end', async () => {
     const { data } = (await list('?type=refund')).json;
     const at = Math.floor(Date.parse(data[0].created_at) / 1000);
     expect((await list(`?type=refund&start_time=${at}&end_time=${at + 1}`)).json.data).toHaveLength(1);
@@ -116,14 +116,14 @@ describe('filters', () => {
 });
 
 test.each(['type=charge', 'start_time=x', 'start_time=2&end_time=1', 'key=1', 'limit=0'])(
-  '400 for %s',
+  'returns 400 for %s',
   async (query) => {
     expect((await list(`?${query}`)).status).toBe(400);
   },
 );
 
 test.each(['x', 'txn_', `txn_U${'0'.repeat(26)}`, `txn_X${'0'.repeat(26)}`, `txn_U${'Z'.repeat(26)}`])(
-  '404 for %s',
+  'returns 404 for %s',
   async (id) => {
     const answer = await server.call('GET', `/api/v1/billing/balance-transactions/${id}`, {
       key: owner.secret,
@@ -132,7 +132,7 @@ test.each(['x', 'txn_', `txn_U${'0'.repeat(26)}`, `txn_X${'0'.repeat(26)}`, `txn
   },
 );
 
-test('403 for an inference key', async () => {
+test('returns 403 for an inference key', async () => {
   const answer = await list('', worker);
   expect([answer.status, answer.json.error.code]).toEqual([403, 'insufficient_scope']);
 });

@@ -15,7 +15,7 @@ let now: number;
 let registry: Registry;
 let close: () => Promise<void>;
 let port: number;
-/** A request to /wait is answered when this is called. */
+/** Sends the answer to a request to /wait. */
 let answerWaiting: () => void;
 
 beforeEach(async () => {
@@ -46,12 +46,12 @@ afterEach(() => close());
 async function open(): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   await once(socket, 'connect');
-  // one that the server drops may be reset: that it is closed is what tests ask for
+  // a connection that the server drops may be reset; tests only check that it is closed
   socket.on('error', () => undefined);
   return socket;
 }
 
-/** Asks on a connection of its own that stays open. Resolves with the head of the answer. */
+/** Sends a request on a connection of its own that stays open. Resolves with the head of the answer. */
 async function ask(path: string, socket?: Socket): Promise<{ socket: Socket; head: string }> {
   const connection = socket ?? (await open());
   connection.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -69,7 +69,7 @@ const closed = () => metric('tollgate_http_stranger_connections_closed_total');
 const idleAre = (count: number) =>
   eventually(async () => (await idle()) === count, 2_000, `${count} idle connections`);
 
-test('as many as are allowed stay, an answer beyond them says that the connection closes', async () => {
+test('keeps as many connections as allowed and announces the close of any further one', async () => {
   for (let count = 1; count <= PER_ADDRESS; count += 1) {
     expect((await ask('/')).head).toContain('Connection: keep-alive');
     await idleAre(count);
@@ -80,14 +80,14 @@ test('as many as are allowed stay, an answer beyond them says that the connectio
   expect([await idle(), await closed()]).toEqual([PER_ADDRESS, 1]);
 });
 
-test('who has shown a right key is not counted, and takes no place from others', async () => {
+test('a connection that has shown a valid key is not counted and takes no place from others', async () => {
   for (let count = 0; count < 3 * PER_ADDRESS; count += 1) {
     expect((await ask('/key')).head).toContain('Connection: keep-alive');
   }
   expect([await idle(), await closed()]).toEqual([0, 0]);
 });
 
-test('a key shown while the address has too many idle ones keeps its connection open', async () => {
+test('a key shown while the address has too many idle connections keeps its connection open', async () => {
   for (let count = 1; count <= PER_ADDRESS; count += 1) {
     await ask('/');
     await idleAre(count);
@@ -98,7 +98,7 @@ test('a key shown while the address has too many idle ones keeps its connection 
   expect(await closed()).toBe(0);
 });
 
-test('a burst of new ones stays until its requests had time to come, then the silent ones go', async () => {
+test('a burst of new connections stays until their requests had time to arrive, then the silent ones are closed', async () => {
   const burst = await Promise.all(Array.from({ length: 2 * PER_ADDRESS }, open));
   await idleAre(2 * PER_ADDRESS);
   now = GRACE_MS;
@@ -108,13 +108,13 @@ test('a burst of new ones stays until its requests had time to come, then the si
   expect(await closed()).toBe(PER_ADDRESS + 1);
 });
 
-test('a burst without end gets no time', async () => {
+test('an endless burst gets no grace time', async () => {
   await Promise.all(Array.from({ length: 22 * PER_ADDRESS }, open));
   await eventually(async () => (await closed()) > 0, 2_000, 'connections closed');
   expect(await idle()).toBeLessThanOrEqual(20 * PER_ADDRESS);
 });
 
-test('a connection whose answer is still to come is not idle', async () => {
+test('a connection that waits for its answer is not idle', async () => {
   const waiting = ask('/wait');
   await eventually(async () => answerWaiting !== undefined, 2_000, 'the request');
   const others = Array.from({ length: 2 * PER_ADDRESS }, open);

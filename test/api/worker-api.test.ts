@@ -58,12 +58,12 @@ async function stateOf(taskId: string): Promise<Record<string, unknown>> {
 }
 
 beforeEach(async () => {
-  // what an earlier test left waiting is not handed out in this one
+  // keeps tasks that an earlier test left waiting from being handed out in this one
   await server.db.database.money.query("UPDATE tasks SET not_before = 'infinity' WHERE completed_at IS NULL");
 });
 
 describe('tokens', () => {
-  test('are shown once, kept as hashes, listed with their use, and refused once revoked', async () => {
+  test('are shown once, stored as hashes, listed with their use, and rejected once revoked', async () => {
     const mine = await createToken();
     expect((await ask('claims', { pool: 'local' }, mine.token)).json.data).toEqual({ task: null });
     const { rows } = await server.db.database.money.query('SELECT hash FROM worker_tokens WHERE name = $1', [
@@ -81,7 +81,7 @@ describe('tokens', () => {
     const revoked = await server.call('DELETE', `/admin/v1/worker-tokens/${mine.name}`);
     expect(revoked.json.data.revoked_at).not.toBeNull();
     expect((await ask('claims', { pool: 'local' }, mine.token)).status).toBe(401);
-    // one who has asked before gets nothing either, and the task stays for others
+    // a worker that was already waiting gets nothing either, and the task stays for others
     const task = await orderImage(server, customer);
     expect((await waiting).status).toBe(401);
     expect(await stateOf(task)).toMatchObject({ state: 'queued', failures: 0 });
@@ -90,7 +90,7 @@ describe('tokens', () => {
     expect(again.json.error.code).toBe('key_not_found');
   });
 
-  test('open their pools only, and no other door', async () => {
+  test('give access to their pools only, and to no other route', async () => {
     const other = await server.call('POST', '/admin/v1/worker-tokens', {
       body: { name: 'elsewhere', pools: ['nowhere'] },
     });
@@ -109,7 +109,7 @@ describe('tokens', () => {
 });
 
 describe('a claim', () => {
-  test('tells what to make, and neither whose it is nor what it costs', async () => {
+  test('says what to make, but neither whose it is nor what it costs', async () => {
     const waiting = ask('claims', { pool: 'local', wait_seconds: 20 });
     const task = await orderImage(server, customer);
     const { json, text } = await waiting;
@@ -126,7 +126,7 @@ describe('a claim', () => {
     expect(await stateOf(task)).toMatchObject({ worker: 'rented-1:host-1.77' });
   });
 
-  test('is given back when its worker leaves while it waits', async () => {
+  test('is released when its worker disconnects while waiting', async () => {
     const leaving = new AbortController();
     const left = fetch(`${server.url}/worker/v1/claims`, {
       method: 'POST',
@@ -141,10 +141,10 @@ describe('a claim', () => {
     expect(await claim()).toMatchObject({ task_id: task });
   });
 
-  test('is rather of a model that the worker has loaded, and the one passed over comes next', async () => {
+  test('prefers a model that the worker has loaded, and the skipped task comes next', async () => {
     const image = await orderImage(server, customer);
     const video = await orderVideo(server, customer);
-    // both are routed to the same engine by the same name
+    // both are routed to the same engine under the same model name
     await server.db.database.money.query(
       `UPDATE tasks SET parameters = parameters || '{"upstream_model":"film-xl"}' WHERE id = $1`,
       [parsePublicId('generation', video)],
@@ -156,14 +156,14 @@ describe('a claim', () => {
     expect((await ask('claims', { ...asked, loaded: [''] })).status).toBe(400);
   });
 
-  test('is one per task, however many ask', async () => {
+  test('goes to one worker per task, however many ask', async () => {
     const asking = Array.from({ length: 8 }, () => claim());
     const ordered = await Promise.all(Array.from({ length: 8 }, () => orderImage(server, customer)));
     const got = await Promise.all(asking);
     expect(got.map(({ task_id }) => task_id).sort()).toEqual(ordered.sort());
   });
 
-  test('waits for a bounded number of workers', async () => {
+  test('keeps only a limited number of workers waiting', async () => {
     const mine = await createToken();
     const leaving = new AbortController();
     const waiting = Array.from({ length: 101 }, () =>
@@ -183,7 +183,7 @@ describe('a claim', () => {
 });
 
 describe('a claimed task', () => {
-  test('is written only by the worker and under the token that hold it', async () => {
+  test('can be written only by the worker and with the token that hold it', async () => {
     const task = await orderImage(server, customer);
     const claimed = await claim();
     const other = await createToken();
@@ -203,7 +203,7 @@ describe('a claimed task', () => {
     expect(await claim()).toMatchObject({ task_id: task, attempt: 2, failures: 1, reference: 'run-1' });
   });
 
-  test('that is canceled says so with the next renewal, and ends uncharged', async () => {
+  test('reports a cancellation with the next lease renewal and ends uncharged', async () => {
     const task = await orderImage(server, customer);
     const claimed = await claim();
     const canceled = await server.call('POST', `/api/v1/tasks/${task}/cancel`, { token: customer.secret });
@@ -214,7 +214,7 @@ describe('a claimed task', () => {
     expect(await stateOf(task)).toMatchObject({ state: 'canceled' });
   });
 
-  test('that fails ends with what its worker said, and uncharged', async () => {
+  test("that fails ends with the worker's message and uncharged", async () => {
     const task = await orderImage(server, customer);
     const claimed = await claim();
     const run = { outcome: 'content_refused', latency_ms: 12, said: 'no lighthouses' };
@@ -226,7 +226,7 @@ describe('a claimed task', () => {
   });
 });
 
-describe('a file', () => {
+describe('an uploaded file', () => {
   const content = randomBytes(2 * UPLOAD_PART_BYTES + 1_000);
   const sha256 = createHash('sha256').update(content).digest('hex');
 
@@ -256,12 +256,12 @@ describe('a file', () => {
     return (await server.call('GET', `/worker/v1/files?${query}`, { token })).json.data;
   }
 
-  test('goes on where it was cut, is checked, and is there once', async () => {
+  test('resumes where it was cut, is verified, and is stored once', async () => {
     await orderVideo(server, customer);
     const task = await claim();
     expect(await uploaded(task)).toEqual({ held: true, offset: 0, complete: false });
     expect((await put(task, 0)).json.data).toMatchObject({ offset: UPLOAD_PART_BYTES, complete: false });
-    // a part whose answer was lost is sent again, one that is ahead is left
+    // a part whose answer was lost is sent again, and a part that is ahead is ignored
     expect((await put(task, 0)).json.data).toMatchObject({ offset: UPLOAD_PART_BYTES });
     expect((await put(task, 2 * UPLOAD_PART_BYTES)).json.data).toMatchObject({ offset: UPLOAD_PART_BYTES });
     const cut = new AbortController();
@@ -309,7 +309,7 @@ describe('a file', () => {
     expect((await put(task, 0)).json.data).toEqual({ held: false, offset: 0, complete: false });
   });
 
-  test('that is another one, too large or another worker’s is refused', async () => {
+  test('is rejected when it is a different one, too large or another worker’s', async () => {
     await orderVideo(server, customer);
     const task = await claim();
     const wrong = await put(task, 0, { bytes: content.subarray(0, 10), query: { bytes: '10' } });
@@ -319,7 +319,7 @@ describe('a file', () => {
     expect((await put(task, 7)).status).toBe(400);
     const { token: other } = await createToken();
     expect((await put(task, 0, { as: other })).json.data).toMatchObject({ held: false });
-    // all parts are there, and their sum is wrong: the upload begins anew
+    // all parts are there but their checksum is wrong: the upload starts over
     const query = { sha256: '0'.repeat(64) };
     await put(task, 0, { query });
     await put(task, UPLOAD_PART_BYTES, { query });
@@ -328,7 +328,7 @@ describe('a file', () => {
   });
 });
 
-test('a worker is listed under its token, told to drain, and gets nothing while it is drained', async () => {
+test('a worker is listed under its token, can be drained, and gets nothing while drained', async () => {
   const report = { slots: { local: 2 }, away: [], running: 0, draining: null };
   expect((await ask('reports', report)).json.data).toEqual({ drained: false });
   const { json } = await server.call('POST', '/admin/v1/workers/rented-1:host-1/drain');

@@ -2,7 +2,7 @@ export interface CallOptions {
   readonly key?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it stands, whatever it is. */
+  /** Raw body, sent unchanged. */
   readonly raw?: string | Buffer;
 }
 

@@ -1,14 +1,14 @@
 import type { Route } from '../../../src/http/route.ts';
 import type { Answer } from './answer.types.ts';
 
-/** The route that a request reached; undefined for none. */
+/** Returns the route that a request reached, or undefined for none. */
 export function routeOf(routes: readonly Route[], method: string, path: string): Route | undefined {
   const [bare = ''] = path.split('?', 1);
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   return routes.find((route) => route.method === verb && patternOf(route.path).test(bare));
 }
 
-/** Holds every answer of every test against its route: the declared body on success, the exact envelope otherwise. */
+/** Checks every answer of every test against its route: the declared body on success, the exact envelope otherwise. */
 export function checkAnswer(route: Route | undefined, answer: Answer): void {
   expect(answer.headers.get('x-request-id')).toMatch(/^[\x21-\x7e]{1,128}$/);
   if (answer.json === undefined) {

@@ -18,9 +18,9 @@ export interface DescribedOperation {
   readonly method: string;
   readonly path: string;
   readonly parameters: readonly DescribedParameter[];
-  /** Ways to authenticate; none: open to everybody. */
+  /** Ways to authenticate. An empty list means that the operation is public. */
   readonly security: readonly object[];
-  /** By media type. */
+  /** Schemas by media type. */
   readonly body:
     | Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
     | undefined;
@@ -28,7 +28,7 @@ export interface DescribedOperation {
   readonly streams: boolean;
   /** Media types that a success may have instead of JSON. */
   readonly otherMediaTypes: readonly string[];
-  /** By status. */
+  /** Responses by status. */
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 
@@ -47,7 +47,7 @@ interface RawOperation {
   readonly responses: DescribedOperation['responses'];
 }
 
-/** The operations of openapi.json, which another test holds equal to the routes. */
+/** Returns the operations of openapi.json, which another test keeps equal to the routes. */
 export function describedApi(): DescribedApi {
   const file = new URL('../../../openapi.json', import.meta.url);
   const { paths, components } = JSON.parse(readFileSync(file, 'utf8')) as {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Schema } from './schema-arbitrary.ts';
 
-/** Tells what is wrong with a value; an empty list when it is as a schema of the document says. */
+/** Returns what is wrong with a value, or an empty list when it matches a schema of the document. */
 export type Validator = (schema: Schema, value: unknown) => readonly string[];
 
-/** Validates by the schemas of an OpenAPI document, read from the document alone. */
+/** Creates a validator from the schemas of an OpenAPI document alone. */
 export function documentValidator(components: Readonly<Record<string, Schema>>): Validator {
   const definitions = localised(components) as Record<string, Schema>;
   const known = new Map<Schema, z.ZodType>();
@@ -19,7 +19,7 @@ export function documentValidator(components: Readonly<Record<string, Schema>>):
   };
 }
 
-/** References to the document's components point to definitions beside the schema instead. */
+/** Points references to the document's components at definitions next to the schema instead. */
 function localised(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(localised);

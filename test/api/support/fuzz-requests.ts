@@ -3,22 +3,22 @@ import type { DescribedApi, DescribedOperation } from './described-operations.ts
 import { type FuzzRequest, isPublic } from './mutations.ts';
 import { type Schema, valuesOf } from './schema-arbitrary.ts';
 
-/** What a fuzzed installation has, so that requests reach more than "not found". */
+/** What exists in a fuzzed installation, so that requests get beyond "not found". */
 export interface FuzzWorld {
   readonly keySecret: string;
   readonly operatorToken: string;
   readonly workerToken: string;
-  /** Ids that exist, by operation and parameter (`getTask.id`), else by parameter. */
+  /** Existing ids, by operation and parameter (`getTask.id`), otherwise by parameter. */
   readonly ids: Readonly<Record<string, readonly string[]>>;
-  /** Bodies that make sense here, by operation; merged with what the schema allows. */
+  /** Bodies that make sense here, by operation, merged with what the schema allows. */
   readonly bodies: Readonly<Record<string, readonly unknown[]>>;
-  /** Whole addresses that a signature fits, by operation. */
+  /** Complete addresses with a valid signature, by operation. */
   readonly addresses: Readonly<Record<string, readonly string[]>>;
   /** Headers by operation. */
   readonly headers: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** A request as the description allows it: one time in three the example, else what the schema lets through. */
+/** Generates a request that the description allows: one time in three the example, otherwise any value of the schema. */
 export function requestOf(
   operation: DescribedOperation,
   api: DescribedApi,
@@ -73,7 +73,7 @@ function addressOf(operation: DescribedOperation, api: DescribedApi, world: Fuzz
   return whole ? fc.oneof(made, fc.constantFrom(...whole)) : made;
 }
 
-/** An id that is percent-encoded already stays as it is. */
+/** Leaves an id unchanged that is already percent-encoded. */
 function encoding(text: string): string {
   return /^(?:[\w.-]|%[0-9A-F]{2})+$/.test(text) ? text : encodeURIComponent(text);
 }
@@ -102,7 +102,7 @@ function bodyOf(
     .map((body) => JSON.stringify(body));
 }
 
-/** A body with one member of another. */
+/** Merges a body with one field of another. */
 function withOne(body: unknown, other: unknown, index: number): unknown {
   const members = Object.entries(other as object);
   const [name, value] = members[index % Math.max(1, members.length)] ?? [];

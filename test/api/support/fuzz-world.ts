@@ -11,9 +11,9 @@ import { createTenants } from './tenant.ts';
 
 const OF_EACH = 6;
 
-/** Fills an installation with everything that an operation can be about. No worker is left running. */
+/** Fills an installation with every kind of object that an operation can refer to. No worker is left running. */
 export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld> {
-  // the operators' requests go against another account: the fuzzer must not suspend its own
+  // operator requests use another account: the fuzzer must not suspend its own
   const [own, other] = await createTenants(server);
   const { database } = server.db;
   const { customer } = own;
@@ -57,7 +57,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
   const media = new URL(content.headers.get('location') ?? '');
   const ended = [own.ids.task, ...(await orders())];
   const account = [publicId('account', (await createAccount(database)).id), other.ids.account];
-  // a worker that is heard of for as long as the calls go on
+  // a worker that counts as alive for as long as the calls go on
   await database.money.query(
     `INSERT INTO workers (worker, host, version, queues, resting, running, seen_at)
      VALUES ('gpu-3.77', 'gpu-3', '1', '{generate-local}', '{}', 0, now() + interval '1 h')`,
@@ -127,10 +127,10 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
       'createRefund.id': [other.ids.account],
     },
     bodies: {
-      // one of its own pool would be waited for
+      // with an existing pool the call would wait for a task
       claimTask: [{ worker: 'host-1.77', pool: 'nowhere', wait_seconds: 0 }],
       createWorkerToken: [{ name: 'another', pools: ['local'] }],
-      // it would be waited for, and nobody draws
+      // the call would wait for an image that nobody makes
       createImage: [{ model: 'acme/small', prompt: 'a gate' }],
       clearDebt: [{ kind: 'paid', amount: '0.01', description: 'Transfer' }],
       createSession: [{ api_key: own.owner }],
@@ -146,7 +146,7 @@ export async function createFuzzWorld(server: OperatorServer): Promise<FuzzWorld
   };
 }
 
-/** An account whose reversed payment took more than was left: its public id. */
+/** Creates an account with a debt from a reversed payment. Returns its public id. */
 async function createDebtor(server: OperatorServer): Promise<string> {
   const { database } = server.db;
   const { id } = await createAccount(database, { credits: '0.00' });

@@ -1,8 +1,7 @@
 import type { ObjectKind } from './tenant.ts';
 
 /**
- * Every parameter that takes an id, by operation, and what the id names. A new one has to be written down here:
- * the isolation test fails otherwise.
+ * Every parameter that takes an id, by operation, and what the id refers to. A new one must be added here, or the isolation test fails.
  */
 export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>>> = {
   getTaskResult: { task_id: 'task' },

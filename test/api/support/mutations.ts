@@ -10,7 +10,7 @@ export interface FuzzRequest {
 
 export interface Mutation {
   readonly request: FuzzRequest;
-  /** Statuses it must be answered with; undefined: strange, and whether it is refused is the route's business. */
+  /** Statuses that the answer must have one of. Undefined when the request is merely unusual and the route may accept or reject it. */
   readonly expected: readonly number[] | undefined;
 }
 
@@ -76,7 +76,7 @@ const HOSTILE_TEXT = fc.oneof(
   fc.string({ maxLength: 30 }),
 );
 
-/** A request with one thing wrong, or at least strange, about it. `methods` are those that its path has. */
+/** Generates a request with one thing wrong or at least unusual. `methods` are the methods of its path. */
 export function mutated(
   operation: DescribedOperation,
   request: FuzzRequest,
@@ -92,7 +92,7 @@ export function mutated(
 function addressMutations(operation: DescribedOperation, request: FuzzRequest): fc.Arbitrary<Mutation>[] {
   const takesQuery = operation.parameters.some(({ in: place }) => place === 'query');
   const isPage = operation.parameters.some(({ name }) => name === 'cursor');
-  // a page of files is open to whoever has a link, so it takes what links are decorated with
+  // a file is open to anyone with its link, so it accepts the extra query parameters that links get decorated with
   const isStrict = takesQuery && !isPublic(operation);
   const unknownObject = operation.path.includes('{') ? [404] : [];
   const found: fc.Arbitrary<Mutation>[] = [
@@ -186,7 +186,7 @@ function withMember(body: string, index: number, value: unknown): string {
   return JSON.stringify({ ...parsed, [names[index % names.length] ?? 'x']: value });
 }
 
-/** Lone surrogates cannot be percent-encoded. */
+/** Replaces lone surrogates, which cannot be percent-encoded. */
 function safe(text: string): string {
   return text.replace(/[\ud800-\udfff]/g, '');
 }

@@ -11,13 +11,13 @@ export interface Person {
   readonly groups?: readonly string[];
 }
 
-/** A real OpenID provider. Whoever comes is signed in as `person`, without being asked. */
+/** A real OpenID provider. It signs every visitor in as `person` without asking. */
 export interface TestOpenIdProvider {
   readonly issuer: string;
-  /** Subject of the person at the keyboard. */
+  /** Subject of the person who signs in next. */
   person: string;
   readonly people: Record<string, Person>;
-  /** It answers with 503 to everything. */
+  /** Whether it answers every request with 503. */
   isAway: boolean;
   /** Settings of an installation that trusts it. */
   readonly settings: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface TestOpenIdProvider {
 
 const CLIENT = { client_id: 'tollgate', client_secret: 'a secret between the two, 32 characters' };
 
-/** `publicUrl`: of the installation that people are sent back to. */
+/** Starts the provider. `publicUrl` is the address of the installation that people are sent back to. */
 export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenIdProvider> {
   const port = await choosePort();
   const issuer = `http://127.0.0.1:${port}`;
@@ -82,7 +82,9 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
   return found;
 }
 
-/** Without its warnings, that it keeps everything in memory and wants another Node: both are right for a test. */
+/**
+ * Creates the provider without its warnings that it keeps everything in memory and wants another Node version. Both are fine in a test.
+ */
 async function quietProvider(issuer: string, configuration: Configuration): Promise<Provider> {
   const warning = jest.spyOn(console, 'warn').mockReturnValue();
   try {
@@ -93,7 +95,7 @@ async function quietProvider(issuer: string, configuration: Configuration): Prom
   }
 }
 
-/** Nobody is asked whether Tollgate may know their address. */
+/** Skips the question whether Tollgate may know a person's address. */
 async function consent(provider: Provider, { oidc }: KoaContextWithOIDC) {
   const [clientId, accountId] = [oidc.client?.clientId, oidc.session?.accountId];
   if (clientId === undefined || accountId === undefined) {

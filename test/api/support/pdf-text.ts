@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib';
 
-/** Compressed streams of a PDF, cut by the length they tell: the last byte may be a carriage return. */
+/** Returns the inflated streams of a PDF, cut by their stated length because the last byte may be a carriage return. */
 export function streamsOf(bytes: Buffer): string[] {
   return [
     ...bytes
@@ -12,7 +12,7 @@ export function streamsOf(bytes: Buffer): string[] {
   });
 }
 
-/** The text that is drawn in a PDF of ours: hex strings inside compressed content streams. */
+/** Returns the text drawn in one of our PDFs: hex strings inside compressed content streams. */
 export function pdfText(bytes: Buffer): string {
   const found: string[] = [];
   for (const content of streamsOf(bytes)) {

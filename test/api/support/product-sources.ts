@@ -6,12 +6,12 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FOLDERS = ['src', 'queues', 'workers'];
 
 export interface ProductSource {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
 
-/** The source files that run in production. */
+/** Returns the source files that run in production. */
 export function productSources(): ProductSource[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })

@@ -6,7 +6,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends bytes as they stand and reads until the server closes or is silent for 500 ms. */
+/** Sends bytes unchanged and reads until the server closes the connection or is silent for 500 ms. */
 export function rawHttp(port: number, request: string): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request));

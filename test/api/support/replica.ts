@@ -17,7 +17,7 @@ export interface Replica {
   close(): Promise<void>;
 }
 
-/** A second API on the database and the Redis of a first one, as another process is. */
+/** Starts a second API on the database and the Redis of a first one, like another process. */
 export async function startReplica({ environment }: Pick<OperatorServer, 'environment'>): Promise<Replica> {
   const foundation = await composeFoundation(
     loadConfig(environment),

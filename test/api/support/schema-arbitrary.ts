@@ -15,7 +15,7 @@ const WORDS = fc.constantFrom(
   '日本',
 );
 
-/** Values that a JSON schema of our document allows, near enough: semantics beyond the schema may still refuse them. */
+/** Generates values that a JSON schema of our document allows, approximately: rules beyond the schema may still reject them. */
 export function valuesOf(
   schema: Schema,
   components: Readonly<Record<string, Schema>>,

@@ -1,5 +1,5 @@
 interface Group {
-  /** Whether something in it repeats without an end. */
+  /** Whether a part of it repeats without a limit. */
   repeats: boolean;
 }
 
@@ -7,7 +7,7 @@ const ENDLESS = /^(?:[*+]|\{\d+,\})/;
 const QUANTIFIER = /^(?:[*+?]|\{\d+(?:,\d*)?\})\??/;
 
 /**
- * Whether a pattern repeats, without an end, a group that itself repeats something without an end, like `(a+)*`: the form that
+ * Returns whether a pattern repeats a group without a limit that itself repeats something without a limit, like `(a+)*`. Such a pattern
  * can make a backtracking engine take exponential time.
  */
 export function hasNestedRepetition(pattern: string): boolean {
@@ -34,7 +34,7 @@ export function hasNestedRepetition(pattern: string): boolean {
   return false;
 }
 
-/** Characters of an escape, a class, the head of a group, or one character. */
+/** Matches the characters of an escape, a class, the head of a group, or one character. */
 function atomLength(pattern: string, at: number): number {
   const rest = pattern.slice(at);
   const atom =

@@ -12,22 +12,22 @@ export interface FakeSession {
   payment_status: 'unpaid' | 'paid' | 'no_payment_required';
   payment_intent: string | null;
   url: string;
-  /** As where it is expanded. */
+  /** Expanded, as in responses that request it. */
   invoice?: { hosted_invoice_url: string | null } | null;
   receipt_url?: string;
 }
 
 export interface FakeReversal {
   id: string;
-  /** Cents. */
+  /** Amount in cents. */
   amount: number;
   status: string;
   payment_intent: string;
-  /** What a dispute moved on the seller's balance, in cents. */
+  /** Balance movements of a dispute on the seller's account, in cents. */
   balance_transactions?: { amount: number }[];
 }
 
-/** A balance transaction; `payout`: what it is listed by, not told. */
+/** A balance transaction. `payout` is the payout it is listed under and is not part of the response. */
 export interface FakeMove {
   id: string;
   type: string;
@@ -61,11 +61,11 @@ export class StripeContractServer {
   readonly payouts: FakePayout[] = [];
   readonly idempotencyKeys: string[] = [];
   readonly secret = `whsec_${randomBytes(16).toString('hex')}`;
-  /** Answers 500 while it is true. */
+  /** Whether every request is answered with 500. */
   isDown = false;
-  /** Waits before it acts on a request, and before it answers. */
+  /** Awaited before a request takes effect and again before it is answered. */
   gate: (step: 'asked' | 'done') => Promise<void> = async () => undefined;
-  /** What was answered to an Idempotency-Key, and for which request. */
+  /** The answer to each Idempotency-Key and the request it belongs to. */
   readonly #answered = new Map<string, { readonly form: string; readonly session: FakeSession }>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
@@ -91,7 +91,7 @@ export class StripeContractServer {
     );
   }
 
-  /** An event as Stripe would send it: body and signature header. */
+  /** Returns an event as Stripe would send it: body and signature header. */
   event(
     type: string,
     object: object,
@@ -155,7 +155,7 @@ export class StripeContractServer {
     return { ...rest, payment_intent: payment === null ? null : { id: payment, latest_charge } };
   }
 
-  /** The same request under the same key is answered alike, another one is refused. */
+  /** Gives the same answer to the same request under the same key and rejects a different request. */
   #create(idempotencyKey: string, form: URLSearchParams): object {
     this.idempotencyKeys.push(idempotencyKey);
     const before = this.#answered.get(idempotencyKey);
@@ -181,7 +181,7 @@ export class StripeContractServer {
   }
 }
 
-/** What was created in the range that is asked for, two at a time however many are asked for: pages are followed. */
+/** Lists what was created in the requested range, always two per page whatever the limit, so that clients must follow pages. */
 function rangePage(items: readonly (FakeMove | FakePayout)[], query: URLSearchParams): object {
   const [from, to] = [query.get('created[gte]'), query.get('created[lte]')];
   const own = items.filter(
@@ -191,7 +191,7 @@ function rangePage(items: readonly (FakeMove | FakePayout)[], query: URLSearchPa
   return { object: 'list', url: '/v1', has_more: start + 2 < own.length, data: own.slice(start, start + 2) };
 }
 
-/** Newest first, as many as asked for, the rest behind `starting_after`. */
+/** Lists newest first, up to the requested limit. The rest follows after `starting_after`. */
 function page(list: readonly FakeReversal[], query: URLSearchParams): object {
   const own = list.filter((item) => item.payment_intent === query.get('payment_intent')).reverse();
   const start = own.findIndex((item) => item.id === query.get('starting_after')) + 1;

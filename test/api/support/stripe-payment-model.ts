@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { FakeReversal } from './stripe-contract-server.ts';
 
-/** One thing that happens to a payment, or to the news of it. Indexes pick among what exists then. */
+/** One thing that happens to a payment or to the news of it. Indexes select among what exists at that time. */
 export type PaymentCommand =
   | { readonly do: 'refund'; readonly cents: number; readonly status: string }
   | { readonly do: 'dispute'; readonly cents: number; readonly status: string; readonly withdrawn: boolean }
@@ -12,7 +12,7 @@ export type PaymentCommand =
 const index = fc.nat({ max: 40 });
 const cents = fc.integer({ min: 1, max: 2_500 });
 
-/** What may become of a refund or a dispute (docs.stripe.com/refunds, docs.stripe.com/disputes/how-disputes-work). */
+/** Allowed next states of a refund or a dispute (docs.stripe.com/refunds, docs.stripe.com/disputes/how-disputes-work). */
 const NEXT: Record<string, readonly string[]> = {
   pending: ['succeeded', 'failed', 'canceled', 'requires_action'],
   requires_action: ['succeeded', 'failed', 'canceled'],
@@ -62,30 +62,30 @@ export const paymentStory: fc.Arbitrary<PaymentCommand[]> = fc.array(
 
 interface Standing extends FakeReversal {
   readonly kind: 'refund' | 'dispute';
-  /** The model's own account of the money, in cents; negative never. */
+  /** Cents that the model counts as gone. Never negative. */
   gone: number;
 }
 
-/** Stripe's side of one payment: what it lets happen, and where the money is. */
+/** Stripe's side of one payment: which changes it allows, and where the money is. */
 export class StripePaymentModel {
   readonly reversals: Standing[] = [];
   readonly payment: string;
   readonly paid: number;
   readonly #show: (kind: Standing['kind'], reversal: Standing) => void;
 
-  /** `show` puts a new refund or dispute where the contract server lists it. */
+  /** `show` adds a new refund or dispute to what the contract server lists. */
   constructor(payment: string, paid: number, show: (kind: Standing['kind'], reversal: Standing) => void) {
     this.payment = payment;
     this.paid = paid;
     this.#show = show;
   }
 
-  /** Cents that have left, whatever for. */
+  /** Total of the cents that have left, for any reason. */
   get gone(): number {
     return this.reversals.reduce((sum, reversal) => sum + reversal.gone, 0);
   }
 
-  /** Refused, as Stripe does, when more would be refunded than was paid. */
+  /** Rejects a refund that exceeds the payment, as Stripe does. */
   refund(amount: number, status: string): Standing | undefined {
     const refunded = this.reversals
       .filter(({ kind }) => kind === 'refund')
@@ -93,7 +93,7 @@ export class StripePaymentModel {
     return refunded + amount > this.paid ? undefined : this.#add('refund', 're', amount, status, amount);
   }
 
-  /** A dispute may come on top of refunds: then more is gone than was paid. */
+  /** A dispute may follow refunds. Then more has left than was paid. */
   dispute(amount: number, status: string, withdrawn: boolean): Standing | undefined {
     const taken = status === 'prevented' ? withdrawn : !status.startsWith('warning_');
     const dispute = this.#add('dispute', 'dp', Math.min(amount, this.paid), status, 0);

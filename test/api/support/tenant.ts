@@ -7,7 +7,7 @@ import { type Customer, createCustomer, orderImage, orderVideo } from '../../ope
 import type { OperatorServer } from '../../operators/support/operator-server.ts';
 import { startOperatorWorker } from '../../operators/support/operator-worker.ts';
 
-/** What an id can name. */
+/** Kinds of objects that an id can refer to. */
 export const OBJECT_KINDS = [
   'account',
   'key',
@@ -38,13 +38,16 @@ export interface Tenant {
   readonly ids: Readonly<Record<ObjectKind, string>>;
 }
 
-/** Two accounts that have one of everything; the first has called `acme/small`, the second `model`. No worker is left running. */
+/**
+ * Creates two accounts that have one object of every kind. The first one has called `acme/small`, the second one `model`. No worker is
+ * left running.
+ */
 export async function createTenants(server: OperatorServer, model = 'acme/small'): Promise<[Tenant, Tenant]> {
   const worker = await startOperatorWorker(server.environment);
   const made = await Promise.all([createEnded(server, 'acme/small'), createEnded(server, model)]).finally(
     () => worker.close(),
   );
-  // nobody makes these: a video takes long
+  // nobody runs these: a video takes long
   const withVideo = async (tenant: EndedTenant): Promise<Tenant> => ({
     ...tenant,
     ids: { ...tenant.ids, video: await orderVideo(server, tenant.customer) },
@@ -54,7 +57,7 @@ export async function createTenants(server: OperatorServer, model = 'acme/small'
 
 type EndedTenant = Omit<Tenant, 'ids'> & { readonly ids: Omit<Tenant['ids'], 'video'> };
 
-/** Ends when its picture is made. */
+/** Resolves when its picture is made. */
 async function createEnded(server: OperatorServer, model: string): Promise<EndedTenant> {
   const customer = await createCustomer(server);
   const token = customer.secret;

@@ -66,7 +66,7 @@ export interface TestServer {
 }
 
 export interface ServerOptions {
-  /** Routes mounted in front of the service's own. */
+  /** Routes mounted before the service's own. */
   readonly extraRoutes?: readonly Route[];
   readonly rateStore?: RateStore;
   readonly limits?: Catalog['limits'];
@@ -79,16 +79,16 @@ export interface ServerOptions {
   readonly recordMemberAction?: RequestPipeline['recordMemberAction'];
   readonly clock?: Clock;
   readonly payment?: PaymentChoice;
-  /** Who documents are from. */
+  /** Seller named in documents. */
   readonly seller?: Seller;
-  /** Instead of the service's own routes. */
+  /** Replaces the service's own routes. */
   readonly routes?: readonly Route[];
   readonly idempotencyTimes?: IdempotencyTimes;
-  /** How long a call beyond its concurrency waits for a place. */
+  /** How long a call beyond its concurrency limit waits for a place, in ms. */
   readonly placeWaitMs?: number;
-  /** Pages that may follow their account. */
+  /** Maximum number of pages that follow their account. */
   readonly followersMax?: number;
-  /** Where the viewer of `/docs` was built; without it the page is the plain one. */
+  /** Folder of the built viewer of `/docs`. Without it the plain page is served. */
   readonly viewerFolder?: string;
 }
 
@@ -148,7 +148,7 @@ export async function startTestServer(options: ServerOptions = {}): Promise<Test
       metrics: registry,
       authenticator: pipeline.authenticator,
       about: API_DESCRIPTION,
-      // /docs must not depend on what happens to be built here
+      // /docs must not depend on whether a viewer is built here
       viewerFolder: options.viewerFolder ?? join(mediaFolder, 'no-viewer'),
     },
     surroundings: {

@@ -83,7 +83,7 @@ export function createAccountServices(parts: {
   };
 }
 
-/** The operator API without queues: those need Redis and are tested in test/operators. */
+/** The operator API without queues, which need Redis and are tested in test/operators. */
 export function createOperatorServices(
   database: Database,
   identity: { keys: KeysService; keysStore: KeysStore; keyCache: KeyCache },

@@ -6,7 +6,7 @@ import { type OperatorServer, startOperatorServer } from '../../operators/suppor
 const LIMITS =
   'limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 100000 }\n';
 
-/** Two text models, so that one can be hidden from an account; limits that no test reaches. */
+/** Two text models, so that one can be hidden from an account, with limits that no test reaches. */
 const CATALOG = `
 providers: [{ id: builtin, protocol: builtin }]
 models:
@@ -34,7 +34,7 @@ ${['acme/small', 'acme/hidden']
   - { id: image-turbo, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local }] }
 `;
 
-/** The engines; with an OpenAI images server the model acme/picture, too, which costs this machine nothing to make. */
+/** The engines. With an OpenAI images server there is also the model acme/picture, whose images take no work on this machine. */
 function enginesWith(picturesUrl: string | undefined): string {
   if (picturesUrl === undefined) {
     return 'engines: [{ id: local, kind: builtin }]\n';
@@ -47,17 +47,17 @@ engines:
 }
 
 /**
- * The API with every route, put together as in production, over a catalog of its own. `trustedProxies: 1` lets a request name
- * the address it comes from.
+ * Starts the API with every route, put together as in production, on a catalog of its own. `trustedProxies: 1` lets a request state the
+ * address it comes from.
  */
 export async function startWholeApplication(options: {
   readonly redisDatabase: number;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where the built web console is. */
+  /** Folder of the built web console. */
   readonly consoleFolder?: string;
-  /** Where an OpenAI images server is. */
+  /** Address of an OpenAI images server. */
   readonly picturesUrl?: string;
-  /** 0: any. */
+  /** Port to listen on. 0 selects any free port. */
   readonly port?: number;
 }): Promise<OperatorServer> {
   const folder = ownTemporaryFolder('catalog');
