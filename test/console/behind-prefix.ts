@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { consolePages } from '../../src/console/static.pages.ts';
 
-/** A proxy that puts a path in front of the service, and a console that knows of it. */
+/** A proxy that serves the service under a path prefix, and a console built for that prefix. */
 export interface Prefixed {
   readonly url: string;
-  /** From now on the files of the console are others, until a page is loaded anew. */
+  /** Replaces the files of the console until a page is loaded again. */
   upgrade(): void;
-  /** Whether a page was loaded since the upgrade. */
+  /** Returns whether a page was loaded since the upgrade. */
   isNew(): boolean;
   close(): Promise<void>;
 }

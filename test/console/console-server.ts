@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-// @ts-expect-error: a script of Node's own modules, without types
+// @ts-expect-error: a plain Node script without types
 import { buildConsole } from '../../ops/build-console.mjs';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { startOpenIdProvider, type TestOpenIdProvider } from '../api/support/openid-provider.ts';
@@ -14,26 +14,26 @@ import { type OperatorWorker, startOperatorWorker } from '../operators/support/o
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The whole service with its console, a worker and a browser: as a person meets it. */
+/** The whole service with its console, a worker and a browser, as a person uses it. */
 export interface ConsoleServer {
   readonly server: OperatorServer;
   readonly browser: Browser;
-  /** Where people sign in as themselves. */
+  /** The OpenID provider where people sign in as themselves. */
   readonly provider: TestOpenIdProvider;
-  /** Where the built console is. */
+  /** Folder of the built console. */
   readonly folder: string;
-  /** A browser profile of a customer, by default a new one, signed in. */
+  /** Opens a browser profile of a signed-in customer, by default a new one. */
   signIn(options?: BrowserContextOptions, customer?: Customer): Promise<Visit>;
-  /** A browser profile of an operator, signed in. */
+  /** Opens a browser profile of a signed-in operator. */
   signInOperator(options?: BrowserContextOptions): Promise<Visit>;
-  /** Ends the worker as an operator does. */
+  /** Stops the worker as an operator does. */
   stopWorker(): Promise<void>;
-  /** A page nobody is signed in on. */
+  /** Opens a page on which nobody is signed in. */
   visit(options?: BrowserContextOptions): Promise<Visit & { readonly customer: Customer }>;
   close(): Promise<void>;
 }
 
-/** A page, and everything that went wrong on it: messages, errors, reports of the policy, requests to other hosts. */
+/** A page and everything that went wrong on it: messages, errors, policy violations, requests to other hosts. */
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -43,14 +43,14 @@ export interface Visit {
   open(path: string): Promise<void>;
 }
 
-/** Builds the console anew into a folder of its own. */
+/** Builds the console into a new folder of its own. */
 async function builtConsole(): Promise<{ folder: string; remove(): Promise<void> }> {
   const folder = ownTemporaryFolder('console');
   await buildConsole(ROOT, folder);
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** With an OpenAI images server there is the model acme/picture. */
+/** Starts the whole service. With an OpenAI images server there is also the model acme/picture. */
 export async function startConsole(redisDatabase: number, picturesUrl?: string): Promise<ConsoleServer> {
   const [built, browser] = await Promise.all([builtConsole(), startBrowser()]);
   const port = await choosePort();

@@ -1,7 +1,10 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import type { ConsoleServer } from './console-server.ts';
 
-/** What the first visit transfers, and when its largest part is painted, on a slow phone: a fourth of this CPU, 1.6 Mbit/s, 150 ms there and back. */
+/**
+ * Measures what the first visit transfers and when its largest part is painted on a slow phone: a quarter of this CPU, 1.6 Mbit/s, 150
+ * ms round trip.
+ */
 
 const SLOW_NETWORK = {
   offline: false,
@@ -11,9 +14,9 @@ const SLOW_NETWORK = {
 };
 const CPU_SLOWDOWN = 4;
 const BYTES_MAX = 150_000;
-/** With TEST_FIRST_LOAD=1, on a machine that does nothing else, what was promised; beside other tests twice as much. */
+/** The promised limit applies with TEST_FIRST_LOAD=1 on an otherwise idle machine. Next to other tests it is doubled. */
 const PAINT_MAX_MS = process.env.TEST_FIRST_LOAD ? 1_500 : 3_000;
-/** What is wrong with the page is wrong each time. */
+/** Repeats a slow load this often: a real problem of the page shows every time. */
 const LOADS_MAX = 5;
 
 const LARGEST_PAINT = `new Promise((resolve) => new PerformanceObserver((list) => resolve(list.getEntries().at(-1).startTime))
@@ -24,7 +27,7 @@ interface Load {
   readonly paintMs: number;
 }
 
-/** Loads a page as a browser does that was never there. */
+/** Loads a page like a browser that has never visited it. */
 async function load(
   context: BrowserContext,
   url: string,
@@ -48,7 +51,7 @@ async function load(
   return { bytes, paintMs };
 }
 
-/** The login, for who comes for the first time, and the overview, for who is signed in and has an empty cache. */
+/** Loads the login for a first-time visitor, and the overview for a signed-in visitor with an empty cache. */
 export async function firstLoad(console: ConsoleServer): Promise<void> {
   const [stranger, customer] = [await console.visit(), await console.signIn()];
   await customer.page.close();

@@ -1,6 +1,9 @@
 import type { ConsoleServer } from './console-server.ts';
 
-/** Forty texts that have broken pages: markup, addresses that run, templates, names of objects' own members, scripts that turn lines round. */
+/**
+ * Forty texts that have broken pages: markup, addresses that execute, templates, names of built-in object properties, bidirectional
+ * scripts.
+ */
 export const HOSTILE: readonly string[] = [
   '<script>globalThis.hostile = 1</script>',
   '<img src=x onerror="globalThis.hostile = 2">',
@@ -44,11 +47,11 @@ export const HOSTILE: readonly string[] = [
   'word '.repeat(38).trim(),
 ];
 
-/** What none of the texts may have become. */
+/** Counts the ways in which a text was interpreted as code or markup. */
 const INJECTED = `[typeof globalThis.hostile, document.querySelectorAll('iframe, object, base[href*=evil], meta[http-equiv], form[action*=evil]' +
   ', #content script, #content style, #content [onerror], #content [onload], [href^="javascript:"], [src*=evil], [href*=evil]').length]`;
 
-/** They are text on every page that shows what people write. */
+/** Expects the texts to be plain text on every page that shows what people write. */
 export async function areText(console: ConsoleServer): Promise<void> {
   const { page, context, open, wrongs, customer } = await console.signIn();
   const { call } = console.server;

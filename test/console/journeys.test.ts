@@ -33,16 +33,16 @@ describe('operators', () => {
   });
   afterAll(() => visit?.context.close());
 
-  test('whoever is not signed in is led to the operators’ login and back', () => ledToLogin(console));
-  test('home: the worker that runs is seen, nothing is wrong; the books are proven when asked', () =>
+  test('redirects anyone who is not signed in to the operators’ login and back', () => ledToLogin(console));
+  test('home shows the running worker and no problems, and proves the books on request', () =>
     homeAndProof(visit));
-  test('an account is found, credited once, its charge given back, suspended and let in again', () =>
+  test('finds an account, credits it once, refunds its charge, suspends it and lifts the suspension', () =>
     accountServed(console, visit));
-  test('the margin of a model is told with the share of its charges whose cost is known, the proof of the books with its age', () =>
+  test("shows a model's margin with the share of its charges whose cost is known, and the age of the last proof of the books", () =>
     marginAndProof(console, visit));
-  test('an operator by the OpenID provider is listed with their browser, and signed out by another one', () =>
+  test('lists an operator who signed in through the OpenID provider with their browser, and another operator signs them out', () =>
     signedOutByAnother(console, visit));
-  test('a queue is paused and resumed; a key is disabled', () => queueAndKey(console, visit));
+  test('pauses and resumes a queue, and disables a key', () => queueAndKey(console, visit));
 });
 
 interface Ordered {
@@ -51,7 +51,7 @@ interface Ordered {
   readonly outputs: readonly { readonly sha256: string }[];
 }
 
-test('signing in leaves the key nowhere, and signing out ends the session', async () => {
+test('signing in stores the key nowhere, and signing out ends the session', async () => {
   const { page, context, customer, wrongs } = await console.signIn();
   const kept = await page.evaluate(
     'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie + location.href',
@@ -69,7 +69,7 @@ test('signing in leaves the key nowhere, and signing out ends the session', asyn
   await context.close();
 });
 
-test('a key is made, its secret shown once, and it calls', async () => {
+test('a new key shows its secret once and can make calls', async () => {
   const { page, context, open, wrongs } = await console.signIn();
   await open('keys');
   await page.getByRole('button', { name: 'Create key' }).click();
@@ -89,7 +89,7 @@ test('a key is made, its secret shown once, and it calls', async () => {
   await context.close();
 });
 
-test('paid with test money: back on Billing with the new balance, without a reload', async () => {
+test('a payment with test money returns to Billing with the new balance, without a reload', async () => {
   const { page, context, open, wrongs } = await console.signIn();
   await open('billing');
   await page.getByRole('button', { name: 'Pay $25.00' }).click();
@@ -103,7 +103,7 @@ test('paid with test money: back on Billing with the new balance, without a relo
   await context.close();
 });
 
-test('a chat streams, costs at most what was shown, and a hostile answer is text', async () => {
+test('a chat streams, costs at most what was shown, and shows a hostile answer as text', async () => {
   const { page, context, open, wrongs, customer } = await console.signIn();
   await open('playground');
   await page.getByLabel('Message').fill('Say <img src=x onerror=alert(1)> back to me');
@@ -123,7 +123,7 @@ test('a chat streams, costs at most what was shown, and a hostile answer is text
   await context.close();
 });
 
-test('an image is ordered, made and shown, and made again; what it cost is what the books say', async () => {
+test('an image is ordered, made, shown and made again, and its cost matches the books', async () => {
   const { page, context, open, wrongs, customer, requests } = await console.signIn();
   await open('playground?kind=image');
   await page.getByLabel('Prompt').fill('a toll gate at dawn');
@@ -149,7 +149,7 @@ test('an image is ordered, made and shown, and made again; what it cost is what 
     ...{ seed, parameters, picture: outputs[0]?.sha256 },
   }));
   expect(again).toEqual(first);
-  // a gallery costs one request and the pictures: no address leads to another one, and what is kept is not asked for again
+  // a gallery costs one request plus the pictures: no address redirects, and what is cached is not requested again
   requests.length = 0;
   await open('tasks');
   await page.locator('.card img').nth(1).waitFor();
@@ -163,7 +163,7 @@ test('an image is ordered, made and shown, and made again; what it cost is what 
   await context.close();
 });
 
-test('what the account is told of is set on its page, and stands there again', async () => {
+test('saves the notification settings of the account and shows them again', async () => {
   const { page, context, open, wrongs, customer } = await console.signIn();
   await open('account');
   await page.getByLabel('Webhook URL').fill('https://hooks.example/tollgate');
@@ -185,7 +185,7 @@ test('what the account is told of is set on its page, and stands there again', a
   await context.close();
 });
 
-test('a key that is disabled elsewhere asks for another one, over the page', async () => {
+test('a key that is disabled elsewhere asks for another one on top of the page', async () => {
   const { page, context, open, customer } = await console.signIn();
   await open('keys');
   const path = `/admin/v1/accounts/${customer.account}/keys/${customer.hash}`;
@@ -194,7 +194,7 @@ test('a key that is disabled elsewhere asks for another one, over the page', asy
   await context.close();
 });
 
-test('somebody invited signs in as themselves, does what their role may, and is out when removed', async () => {
+test('an invited person signs in as themselves, can do what their role allows, and is signed out when removed', async () => {
   const owner = await console.signIn();
   await owner.open('members');
   await owner.page.getByRole('button', { name: 'Invite a member' }).click();
@@ -234,7 +234,7 @@ test('somebody invited signs in as themselves, does what their role may, and is 
   await Promise.all([context.close(), owner.context.close()]);
 });
 
-test('a browser that asks for Chinese gets it; the menu brings English', async () => {
+test('a browser that prefers Chinese gets it, and the menu switches to English', async () => {
   const { page, context, open, wrongs, customer } = await console.visit({ locale: 'zh-CN' });
   await open('');
   expect(await page.getAttribute('html', 'lang')).toBe('zh-Hans');
@@ -249,22 +249,22 @@ test('a browser that asks for Chinese gets it; the menu brings English', async (
   await context.close();
 });
 
-/** What the page reads next is refused; it may have read by itself already, and ask over the link. */
+/** The next read is refused. The click is dispatched because the dialog may already cover the link. */
 async function isAskedToSignInAgain(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Billing' }).first().dispatchEvent('click');
   await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
 }
 
-/** Many journeys in a row, on a machine that has other things to do, too. */
+/** Enough for many journeys in a row, also on a busy machine. */
 const LONG_MS = 120_000;
 
 test(
-  'a key, a chat, its charge, a cancelled video and a payment by keyboard alone',
+  'a key, a chat, its charge, a canceled video and a payment work by keyboard alone',
   () => byKeyboard(console),
   LONG_MS,
 );
 
-describe('while the last worker of a pool is away', () => {
+describe('while the last worker of a pool is dead', () => {
   let alarm: Promise<number>;
   beforeAll(() => {
     alarm = killLastWorker(console);
@@ -272,29 +272,29 @@ describe('while the last worker of a pool is away', () => {
   });
 
   test(
-    'forty hostile texts are text on every page that shows what people write',
+    'forty hostile texts are plain text on every page that shows what people write',
     () => areText(console),
     LONG_MS,
   );
 
-  test('a refused call says how much is missing, and one that came too soon when to try again', () =>
+  test('a refused call says how much is missing, and one that came too soon says when to retry', () =>
     refusals(console));
 
   test(
-    'from the login to the first streamed answer: a paste and few clicks',
+    'the path from the login to the first streamed answer takes one paste and few clicks',
     () => firstAnswer(console),
     LONG_MS,
   );
 
-  test('what was chosen is there again by a link, by reload and by Back', () => byAddress(console), LONG_MS);
+  test('a link, a reload and Back restore what was chosen', () => byAddress(console), LONG_MS);
 
   test(
-    'behind a path prefix, and in an old tab after an upgrade, nothing is blank',
+    'no page is blank behind a path prefix or in an old tab after an upgrade',
     () => elsewhere(console),
     LONG_MS,
   );
 
-  test('that is an alarm on the page of operators 25 seconds after its death', async () => {
+  test("its death raises an alarm on the operators' page within 25 seconds", async () => {
     expect(await alarm).toBeLessThan(ALARM_MS_MAX);
   }, 60_000);
 });

@@ -5,7 +5,7 @@ import type { ConsoleServer } from './console-server.ts';
 
 export const ALARM_MS_MAX = 25_000;
 
-/** Kills the only worker of a pool. → ms until an operator's page, which nobody touches, tells of it */
+/** Kills the only worker of a pool. Resolves with the ms until an untouched operator page shows it. */
 export async function killLastWorker(console: ConsoleServer): Promise<number> {
   const { page, context, open, customer } = await console.signInOperator();
   await console.stopWorker();

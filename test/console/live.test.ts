@@ -12,10 +12,10 @@ import { manyCalls } from './many-calls.ts';
 import { differenceIsTold, longLog, totalsAddUp } from './records.ts';
 import { chosenOnChart, filtersOnPhone } from './usage-page.ts';
 
-/** What pages ask for, how soon they show it, and that it adds up. */
+/** What pages request, how soon they show changes, and that the numbers add up. */
 
 const PICTURES = 60;
-/** Cards that are read at once. */
+/** Cards that are read in one request. */
 const PAGE = 50;
 const TABS = 10;
 const MADE_TIMEOUT_MS = 90_000;
@@ -43,7 +43,7 @@ interface Shown {
 }
 
 const RUNNING = ['generating', 'generated', 'processing'];
-/** Percent that the first card shows; 100 once it has its picture. */
+/** Percentage that the first card shows, or 100 once it has its picture. */
 const PERCENT = `document.querySelector('.card img') ? 100 : document.querySelector('.card progress')?.value ?? -1`;
 
 async function tasksOf({ secret }: Customer): Promise<Shown[]> {
@@ -56,26 +56,26 @@ async function allMade(customer: Customer): Promise<void> {
   await eventually(isMade, MADE_TIMEOUT_MS, 'the pictures');
 }
 
-/** A picture that another server makes. */
+/** Orders a picture that another server makes. */
 async function orderPicture({ secret }: Customer): Promise<void> {
   const body = { prompt: 'a canary in a coal mine', size: '256*256' };
   const answer = await console.server.call('POST', '/v3/async/acme/picture', { token: secret, body });
   expect(answer.status).toBe(200);
 }
 
-/** A key that may make few requests: what its session reads is not among them. */
+/** Limits the requests of a key. What its session reads does not count. */
 async function limitRequests({ secret, hash }: Customer): Promise<void> {
   const body = { rate_limits: { requests_per_minute: 5 } };
   const answer = await console.server.call('PATCH', `/api/v1/keys/${hash}`, { token: secret, body });
   expect(answer.status).toBe(200);
 }
 
-test(`a gallery of ${PICTURES} pictures costs them, two requests, and nothing of the key's rate limit`, async () => {
+test(`a gallery of ${PICTURES} pictures costs one request each, two more, and nothing of the key's rate limit`, async () => {
   const { page, context, open, customer, requests, wrongs } = await console.signIn();
   await Promise.all(Array.from({ length: PICTURES }, () => orderPicture(customer)));
   await allMade(customer);
   await limitRequests(customer);
-  // the overview asks for tasks, too
+  // the overview requests tasks, too
   await page.goto('about:blank');
   requests.length = 0;
   await open('tasks');
@@ -88,7 +88,7 @@ test(`a gallery of ${PICTURES} pictures costs them, two requests, and nothing of
   }
   const isShown = `[...document.querySelectorAll('.card img')].filter((image) => image.naturalWidth > 0).length`;
   await eventually(async () => (await page.evaluate(isShown)) === PICTURES, 20_000, 'all pictures');
-  // the list is read again every 15 s: that is of the time, not of the pictures
+  // the list is read again every 15 s, which depends on time and not on the number of pictures
   const asked = new Set(requests.filter((line) => / \/(?:media|api\/v1\/tasks|v3)\b/.test(line)));
   expect(asked.size).toBeLessThanOrEqual(PICTURES + 2);
   expect((await console.server.call('GET', '/api/v1/key', { token: customer.secret })).status).toBe(200);
@@ -96,7 +96,7 @@ test(`a gallery of ${PICTURES} pictures costs them, two requests, and nothing of
   await context.close();
 }, 120_000);
 
-/** Until pages that were opened have asked for all they show. The network itself never rests: the stream stays open. */
+/** Waits until open pages have requested everything they show. The network itself is never idle because the stream stays open. */
 async function untilNothingIsAsked(requests: readonly string[]): Promise<void> {
   let asked: number;
   do {
@@ -109,7 +109,7 @@ const HIDDEN = `Object.defineProperty(document, 'hidden', { get: () => true });
   Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' });
   document.dispatchEvent(new Event('visibilitychange'))`;
 
-test(`${TABS} tabs follow one stream, and hidden ones ask nothing for five minutes`, async () => {
+test(`${TABS} tabs share one stream, and hidden tabs request nothing for five minutes`, async () => {
   const { page, context, requests, customer } = await console.signIn();
   const isStream = (line: string) => line.includes('/api/v1/events');
   await eventually(async () => requests.some(isStream));
@@ -123,7 +123,7 @@ test(`${TABS} tabs follow one stream, and hidden ones ask nothing for five minut
     others.push(other);
   }
   expect(asked.filter(isStream)).toEqual([]);
-  // told through the first tab: a picture is on all pages at once
+  // reported through the first tab: a picture appears on all pages at once
   await orderImage(console.server, customer);
   await Promise.all(others.map((other) => other.locator('.card').first().waitFor()));
   await allMade(customer);
@@ -144,9 +144,9 @@ test(`${TABS} tabs follow one stream, and hidden ones ask nothing for five minut
   await context.close();
 }, 120_000);
 
-/** How late a page shows the steps of a task that is being made. */
+/** Measures how late a page shows the steps of a running task. */
 class ProgressWatch {
-  /** In ms, of each step that was shown. */
+  /** Delays of the steps that were shown, in ms. */
   readonly late: number[] = [];
   readonly #page: Page;
   readonly #toldAt = new Map<number, number>();
@@ -163,7 +163,7 @@ class ProgressWatch {
     this.#areShown(Number(await this.#page.evaluate(PERCENT)));
   }
 
-  /** A step that the end of the task has overtaken was at least not due yet. */
+  /** Counts the remaining steps as shown: a step that the end of the task overtook was not late. */
   end(): void {
     this.#areShown(100);
   }
@@ -178,7 +178,7 @@ class ProgressWatch {
   }
 }
 
-test('the progress of a task is on the page within 1,500 ms in the middle, without the stream within 4,000', async () => {
+test('the progress of a task is on the page within 1,500 ms at the median, and within 4,000 without the stream', async () => {
   const told = await console.signIn();
   const { customer } = told;
   const asking = await console.signIn({}, customer);
@@ -199,7 +199,7 @@ test('the progress of a task is on the page within 1,500 ms in the middle, witho
       }
     }
     await Promise.all(watches.map((watch) => watch.look()));
-    // who looks without a pause takes the processor from what is being made
+    // polling without a pause would take CPU time from the task
     await sleep(LOOK_EVERY_MS);
   }
   for (const watch of watches) {
@@ -209,42 +209,42 @@ test('the progress of a task is on the page within 1,500 ms in the middle, witho
   await told.page.locator('.card').first().getByRole('img').waitFor({ timeout: TOLD_MS_MAX });
   await asking.page.locator('.card').first().getByRole('img').waitFor({ timeout: ASKED_MS_MAX });
   expect(Math.min(toldLate!.length, askedLate!.length)).toBeGreaterThan(3);
-  // of a machine that is busy with other tests, one step may be later
+  // on a machine that is busy with other tests a single step may be later
   expect(median(toldLate!)).toBeLessThan(TOLD_MS_MAX);
   expect(median(askedLate!)).toBeLessThan(ASKED_MS_MAX);
   await Promise.all(visits.map(({ context }) => context.close()));
 }, 90_000);
 
-/** For as many cases and rows as one asks for. */
+/** Enough for any number of cases and rows. */
 const RECORDS_MS = 3_600_000;
 
 test(
-  'what a page says was spent is the sum of its rows, the file, the costs and the ledger, in four zones',
+  'the total that a page shows equals the sum of its rows, the file, the costs and the ledger, in four time zones',
   () => totalsAddUp(console),
   RECORDS_MS,
 );
 
-test('costs that differ from the ledger say by how much', () => differenceIsTold(console), 60_000);
+test('shows by how much costs differ from the ledger', () => differenceIsTold(console), 60_000);
 
 test(
-  'a time is chosen on a chart by keyboard or a drag, and left again',
+  'a time range can be chosen on a chart by keyboard or by dragging, and cleared again',
   () => chosenOnChart(console),
   60_000,
 );
 
-test('on a phone the filters are behind a button that says how many are chosen', () =>
+test('on a phone the filters are behind a button that shows how many are active', () =>
   filtersOnPhone(console));
 
-test('the first load is small and soon painted, on a slow phone', () => firstLoad(console), 120_000);
+test('the first load is small and quickly painted on a slow phone', () => firstLoad(console), 120_000);
 
 test(
-  'many calls of the playground cost at most what was shown, and leave nothing behind',
+  'many playground calls each cost at most what was shown and leave nothing behind',
   () => manyCalls(console),
   RECORDS_MS,
 );
 
 test(
-  'a log of many calls is read in time, and stands still for who reads it',
+  'a log of many calls loads in time and does not move while someone reads it',
   () => longLog(console),
   RECORDS_MS,
 );

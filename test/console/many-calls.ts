@@ -2,12 +2,12 @@ import type { CDPSession, Page } from 'playwright-core';
 import { nanoUsd, parseUsd } from '../../src/lib/money.ts';
 import type { ConsoleServer } from './console-server.ts';
 
-/** Many calls from one page of the playground: none costs more than was shown, and the page keeps nothing of those that are over. */
+/** Makes many calls from one playground page. Each costs at most what was shown, and the page keeps nothing of finished calls. */
 
 const CALLS = Number(process.env.TEST_PLAYGROUND_CALLS ?? 8);
-/** Until then the browser fills its caches. */
+/** Calls during which the browser fills its caches. */
 const WARM_UP = Math.min(20, Math.ceil(CALLS / 3));
-/** What two readings of an idle page differ by, about. */
+/** Approximate difference between two measurements of an idle page. */
 const NODES_SLACK = 60;
 const HEAP_SLACK_BYTES = 1_500_000;
 
@@ -17,7 +17,7 @@ interface Kept {
   readonly heapBytes: number;
 }
 
-/** What the page keeps after what it can let go of was collected. */
+/** Measures what the page retains after garbage collection. */
 async function keptBy(devtools: CDPSession): Promise<Kept> {
   await devtools.send('HeapProfiler.collectGarbage');
   const { metrics } = await devtools.send('Performance.getMetrics');
@@ -25,7 +25,7 @@ async function keptBy(devtools: CDPSession): Promise<Kept> {
   return { nodes: of('Nodes'), listeners: of('JSEventListeners'), heapBytes: of('JSHeapUsedSize') };
 }
 
-/** Writes without the editor: what is typed stays in the browser's own list of what can be undone, two nodes for each text. */
+/** Sets the text without typing: the browser's undo history keeps typed text, two nodes for each text. */
 async function write(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message').evaluate((box, value) => {
     (box as unknown as { value: string }).value = value;

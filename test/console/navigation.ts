@@ -4,7 +4,9 @@ import { type Customer, orderImage, orderVideo } from '../operators/support/cust
 import { behindPrefix } from './behind-prefix.ts';
 import type { ConsoleServer, Visit } from './console-server.ts';
 
-/** The first answer; the main journeys without a mouse; pages as their addresses say; behind a path prefix and after an upgrade. */
+/**
+ * The first answer, the main journeys without a mouse, pages that follow their address, a path prefix, and an old tab after an upgrade.
+ */
 
 const FOCUSED = `(() => {
   const at = document.activeElement === document.body ? null : document.activeElement;
@@ -13,7 +15,7 @@ const FOCUSED = `(() => {
 })()`;
 const STOPS_MAX = 60;
 
-/** Tabs on until what has the focus is called so. */
+/** Presses Tab until the focused element has this name. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = [];
   while (passed.length < STOPS_MAX) {
@@ -37,7 +39,7 @@ async function fill(page: Page, name: string, text: string): Promise<void> {
   await page.keyboard.insertText(text);
 }
 
-/** By the palette to the page with this heading. */
+/** Opens the page with this heading through the command palette. */
 async function goTo(page: Page, text: string, heading: string): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'A page, an action or an ID' }).waitFor();
@@ -46,13 +48,13 @@ async function goTo(page: Page, text: string, heading: string): Promise<void> {
   await page.getByRole('heading', { name: heading, exact: true, level: 1 }).waitFor();
 }
 
-/** Counts what a hand does on a page. */
+/** Counts clicks and pastes on a page. */
 const COUNTED = `globalThis.counted = { clicks: 0, pastes: 0 };
   addEventListener('pointerdown', ({ isTrusted }) => { counted.clicks += isTrusted ? 1 : 0; }, true);
   addEventListener('paste', ({ isTrusted }) => { counted.pastes += isTrusted ? 1 : 0; }, true);`;
 const CLICKS_MAX = 6;
 
-/** Somebody who has nothing but a key asks something, and reads an answer. */
+/** A person who has nothing but a key asks something and reads an answer. */
 export async function firstAnswer(console: ConsoleServer): Promise<void> {
   const { page, context, open, wrongs, customer } = await console.visit();
   await page.addInitScript(COUNTED);
@@ -74,7 +76,7 @@ export async function firstAnswer(console: ConsoleServer): Promise<void> {
   await context.close();
 }
 
-/** Signing in, a key, a chat, its charge, a cancelled video, a payment, signing out. */
+/** Signing in, a key, a chat, its charge, a canceled video, a payment, signing out. */
 export async function byKeyboard(console: ConsoleServer): Promise<void> {
   const { page, context, open, wrongs, customer } = await console.visit();
   await open('');
@@ -103,7 +105,7 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await page.getByRole('dialog').getByText('Tokens').first().waitFor();
   await page.keyboard.press('Escape');
 
-  // two others keep the engine busy: what is cancelled must not be done before
+  // two others keep the engine busy: the canceled task must not finish first
   const others = await Promise.all([1, 2].map(() => orderVideo(console.server, customer)));
   await open('playground?kind=video&steps=30');
   await fill(page, 'Prompt', 'a toll gate at noon');
@@ -147,7 +149,7 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await context.close();
 }
 
-/** Calls of an account, to look at. */
+/** Makes calls of an account to look at. */
 async function work({ server }: ConsoleServer, customer: Customer): Promise<{ call: string; task: string }> {
   const body = {
     model: 'acme/small',
@@ -159,7 +161,7 @@ async function work({ server }: ConsoleServer, customer: Customer): Promise<{ ca
   return { call: answer.headers.get('x-generation-id') ?? '', task };
 }
 
-/** Addresses with everything that a page can be asked for. */
+/** Addresses with every option that the pages accept. */
 function customerViews({ hash }: Customer, { call, task }: { call: string; task: string }): string[] {
   return [
     '?range=7d',
@@ -191,12 +193,12 @@ function operatorViews({ account }: Customer, { call, task }: { call: string; ta
   ];
 }
 
-/** The tab, the controls and the details that are open. */
+/** Returns the selected tab, the values of the controls and the open details. */
 const CHOSEN = `JSON.stringify([document.querySelector('.tabs [aria-current]')?.textContent,
   ...[...document.querySelectorAll('#content select, #content input')].map((control) => control.value),
   ...new Set([...document.querySelectorAll('dialog[open] .id .mono')].map((id) => id.textContent))])`;
 
-/** What is chosen on a page stands in its address: for whoever has the link, by reload, and by Back. */
+/** The address of a page contains what is chosen: a link, a reload and Back restore it. */
 export async function byAddress(console: ConsoleServer): Promise<void> {
   const [customer, operator] = [await console.signIn(), await console.signInOperator()];
   const views = [
@@ -237,7 +239,7 @@ async function standsInAddress({ page, open }: Visit, address: string): Promise<
   await eventually(isAgain, 10_000, `what ${address} had chosen, by Back`);
 }
 
-/** Behind a path prefix, and in an old tab after an upgrade. */
+/** Opens the console behind a path prefix, and uses an old tab after an upgrade. */
 export async function elsewhere(console: ConsoleServer): Promise<void> {
   const proxy = await behindPrefix('/tollgate', console.server.url, console.folder);
   const { page, context, customer, wrongs } = await console.visit();

@@ -1,6 +1,6 @@
 import type { ConsoleServer, Visit } from './console-server.ts';
 
-/** What operators come for; `visit` is one who is signed in. */
+/** What operators come for. `visit` is a signed-in operator. */
 
 export async function ledToLogin(console: ConsoleServer): Promise<void> {
   const { page, context } = await console.visit();

@@ -11,11 +11,11 @@ import { type Customer, orderImage, orderVideo } from '../operators/support/cust
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
 
-/** Every page of the console in both themes and three widths: nothing for axe to say, nothing wider than the window, no message. */
+/** Every page of the console in both themes and three widths: axe finds nothing, nothing is wider than the window, no messages. */
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WIDTHS = [360, 768, 1280];
-/** What a page is told of a window of 1280 × 800 at 200 %. */
+/** The size that a page sees of a window of 1280 × 800 at 200 % zoom. */
 const ZOOMED = { width: 640, height: 400 };
 const THEMES = ['light', 'dark'] as const;
 type Theme = (typeof THEMES)[number];
@@ -55,20 +55,20 @@ beforeAll(async () => {
 }, CHROMIUM_TIMEOUT_MS);
 afterAll(() => console?.close());
 
-/** What axe finds, as rule and place. */
+/** Returns the findings of axe, as rule and place. */
 async function axe(page: Page): Promise<string[]> {
   const isLoaded = await page.evaluate('typeof axe === "object"');
   if (!isLoaded) {
     await page.evaluate(AXE);
   }
-  // nothing to load: the style sheets are the page's own, and there are no frames
+  // nothing needs loading: the style sheets are the page's own, and there are no frames
   return (await page.evaluate(`axe.run(document, { resultTypes: ['violations'], preload: false, iframes: false }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + ' ' + target + ' ' + failureSummary)))`)) as string[];
 }
 
 const isTooWide = (page: Page) => page.evaluate('document.documentElement.scrollWidth > innerWidth');
 
-/** Looks at a page in all widths, as somebody does who turns a phone or pulls at a window. */
+/** Checks a page in all widths, as when someone turns a phone or resizes a window. */
 async function lookAt({ page, open, wrongs }: Visit, path: string, theme: Theme): Promise<void> {
   await open(path);
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
@@ -87,10 +87,10 @@ async function lookAt({ page, open, wrongs }: Visit, path: string, theme: Theme)
 /** A browser profile for each theme. */
 type Visits = Readonly<Record<Theme, Visit>>;
 
-/** Both themes at the same time: each has a process of its own in the browser. */
+/** Checks both themes at the same time: each has a browser process of its own. */
 const inBoth = (look: (theme: Theme) => Promise<void>) => Promise.all(THEMES.map(look));
 
-/** Does with an account what its pages are about: calls, a picture, a video, a cancelled task, a key with a limit. */
+/** Creates what the pages of an account show: calls, a picture, a video, a canceled task, a key with a limit. */
 async function fill(customer: Customer): Promise<void> {
   const { server } = console;
   const call = async (path: string, body: object, token = customer.secret) => {
@@ -136,7 +136,7 @@ describe('customers', () => {
 
   test.each(PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
 
-  test('what Ctrl K opens, and a dialog', () =>
+  test('the palette that Ctrl K opens, and a dialog', () =>
     inBoth(async (theme) => {
       const { page, open, wrongs } = visits[theme];
       await open('');
@@ -172,7 +172,7 @@ describe('operators', () => {
 
   test.each(OPERATOR_PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
 
-  test('an account, as operators see it', () =>
+  test('the page of an account, as operators see it', () =>
     inBoth(async (theme) => {
       const { account } = visits[theme].customer;
       await lookAt(visits[theme], `operator/accounts/${account}?tab=transactions`, theme);
@@ -180,7 +180,7 @@ describe('operators', () => {
     }));
 });
 
-/** What a browser has to load, in bytes after gzip, and what must be in none of it. */
+/** The size of what a browser has to load, in bytes after gzip, and what no file may contain. */
 describe('the files', () => {
   const KB = 1_000;
   let files: Map<string, Buffer>;
@@ -201,7 +201,7 @@ describe('the files', () => {
   const named = (pattern: RegExp) => [...files.keys()].filter((name) => pattern.test(name));
   const first = () => [...page().matchAll(/assets\/([\w-]+\.js)/g)].map(([, name = '']) => name);
 
-  test('the first load is small, and so is everything', () => {
+  test('the first load is small, and so are all files together', () => {
     expect(first().length).toBeGreaterThan(0);
     expect(weight(first())).toBeLessThan(70 * KB);
     expect(weight(named(/\.css$/))).toBeLessThan(14 * KB);
@@ -212,10 +212,10 @@ describe('the files', () => {
     expect(weight([...files.keys()])).toBeLessThan(400 * KB);
   });
 
-  test('no file names another host, and the page has nothing inline', () => {
+  test('no file refers to another host, and the page has no inline code or styles', () => {
     for (const [name, content] of files) {
       const hosts = content.toString('latin1').match(/https?:\/\/[\w.-]+/g) ?? [];
-      // the names of XML vocabularies are no addresses; a library names its home in the text of an error
+      // names of XML vocabularies are not addresses, and one library names its home page in an error message
       const foreign = hosts.filter((host) => !/^(http:\/\/www\.w3\.org|https:\/\/github\.com)$/.test(host));
       expect([name, /woff2$/.test(name) ? [] : foreign]).toEqual([name, []]);
     }

@@ -10,7 +10,7 @@ import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import type { ConsoleServer, Visit } from './console-server.ts';
 
-/** What pages say of money and of long logs, held against the API, the files and the books. */
+/** Compares the money and the long logs that pages show with the API, the files and the books. */
 
 const HISTORY_CASES = Number(process.env.HISTORY_CASES ?? 1);
 const HISTORY_SEED = Number(process.env.HISTORY_SEED ?? 3);
@@ -26,7 +26,7 @@ interface Account {
   readonly secret: string;
 }
 
-/** An account that was opened before everything that is told of it here. */
+/** Creates an account older than everything booked on it here. */
 async function oldAccount({ server }: ConsoleServer): Promise<Account> {
   const { database, url } = server.db;
   const { id: accountId } = await atTime(url, database, '-32 days', (then) => createAccount(then));
@@ -83,7 +83,7 @@ const sumOf = (amounts: readonly string[]): bigint =>
 interface Seen {
   readonly total: bigint;
   readonly rows: bigint;
-  /** What the page asked the API for. */
+  /** The path that the page requested from the API. */
   readonly path: string;
 }
 
@@ -98,7 +98,7 @@ async function costsOn(page: Page, address: string): Promise<Seen> {
   return { total: sumOf(total), rows: sumOf(rows), path: pathname + search };
 }
 
-/** The same by every way there is. */
+/** Expects the same total from every source. */
 async function expectSame(console: ConsoleServer, account: Account, seen: Seen): Promise<void> {
   const { server } = console;
   const read = async (accept: string) =>
@@ -124,7 +124,7 @@ async function expectSame(console: ConsoleServer, account: Account, seen: Seen):
   });
 }
 
-/** HISTORY_CASES random accounts, each looked at from four zones. */
+/** Checks HISTORY_CASES random accounts, each from four time zones. */
 export async function totalsAddUp(console: ConsoleServer): Promise<void> {
   const visits = await Promise.all(ZONES.map((timezoneId) => console.visit({ timezoneId })));
   await fc.assert(
@@ -145,7 +145,7 @@ export async function totalsAddUp(console: ConsoleServer): Promise<void> {
   await Promise.all(visits.map(({ context }) => context.close()));
 }
 
-/** A nano-dollar too much in a roll-up, as a bug would leave it; the books of the database are checked at its end. */
+/** Adds one nano-dollar too much to a roll-up, as a bug would, and takes it back: the database's books are checked at the end. */
 async function tampered(
   { server }: ConsoleServer,
   account: Account,
@@ -170,7 +170,7 @@ async function tampered(
   }
 }
 
-/** Costs that are not what the ledger charged are told, and by how much; what is not over yet is no error. */
+/** Expects a page to show by how much costs differ from the ledger, and not to report a running period as an error. */
 export async function differenceIsTold(console: ConsoleServer): Promise<void> {
   const { page, context, wrongs } = await console.visit();
   const account = await oldAccount(console);
@@ -211,7 +211,10 @@ async function fastest(work: () => Promise<unknown>): Promise<number> {
   return Math.min(...took);
 }
 
-/** The log of an account with LOG_ROWS calls: read in time, by one request a page, and still while somebody reads it. */
+/**
+ * Checks the log of an account with LOG_ROWS calls: it loads in time with one request per page and does not move while someone reads
+ * it.
+ */
 export async function longLog(console: ConsoleServer): Promise<void> {
   const { server } = console;
   const account = await oldAccount(console);
@@ -241,7 +244,7 @@ export async function longLog(console: ConsoleServer): Promise<void> {
 }
 
 async function withoutHit({ page, open, requests }: Visit): Promise<void> {
-  // the newest page is read again every 10 s: that is of the time, not of the page
+  // the newest page is read again every 10 s, which depends on time and not on the page
   const pages = () => new Set(requests.filter((line) => line.includes('/api/v1/generations?')));
   await open('generations?model=acme%2Fsmall');
   await page.getByText('Searched back to').waitFor();
@@ -252,7 +255,7 @@ async function withoutHit({ page, open, requests }: Visit): Promise<void> {
   expect(pages().size).toBe(2);
 }
 
-/** Rows stay where they are under somebody who reads older ones; what came since is there when it is asked for. */
+/** Expects rows to stay in place while someone reads older ones, and newer rows to appear on request. */
 async function whileReading({ server }: ConsoleServer, visit: Visit, account: Account): Promise<void> {
   const { page, open } = visit;
   await open('generations');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { eventually } from '../factories/eventually.ts';
 import type { ConsoleServer } from './console-server.ts';
 
-/** A chat without enough credits, and one too many in a minute: what the page says of each. */
+/** Makes a chat call without enough credits and one too many in a minute. Checks what the page says of each. */
 export async function refusals(console: ConsoleServer): Promise<void> {
   const { page, context, open, wrongs, customer } = await console.signIn();
   const { account } = customer;
@@ -37,7 +37,7 @@ export async function refusals(console: ConsoleServer): Promise<void> {
   await change('POST', '/adjustments', { amount: '5', description: 'back' });
   await change('PATCH', '', { rate_limits: { requests_per_minute: 1 } });
   await page.getByRole('button', { name: 'New conversation' }).click();
-  // the limit of before is believed for a moment
+  // the previous limit is still cached for a moment
   await eventually(
     async () => {
       await send();

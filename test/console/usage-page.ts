@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import { orderImage } from '../operators/support/customer.ts';
 import type { ConsoleServer } from './console-server.ts';
 
-/** A time is chosen on a chart, by keyboard and by a drag, and there is a way back. */
+/** Chooses a time range on a chart, by keyboard and by dragging, and returns. */
 
-/** Px of a chart in front of its first bar. */
+/** Pixels of a chart before its first bar. */
 const LEFT = 64;
 
 const bars = async (page: Page) => Number(await page.getByRole('slider').getAttribute('aria-valuemax')) + 1;
@@ -16,7 +16,7 @@ async function untilBars(page: Page, count: number): Promise<void> {
   await page.locator(`[role="slider"][aria-valuemax="${count - 1}"]`).waitFor();
 }
 
-/** From the middle of one bar to the middle of another. */
+/** Drags from the middle of one bar to the middle of another. */
 async function drag(page: Page, from: number, until: number): Promise<void> {
   const slider = page.getByRole('slider');
   await slider.scrollIntoViewIfNeeded();
@@ -32,7 +32,7 @@ async function drag(page: Page, from: number, until: number): Promise<void> {
 
 const rangeOf = (page: Page) => new URL(page.url()).searchParams.get('range');
 
-/** What was chosen is `minutes` long, and the table is of it. */
+/** Expects the chosen range to be `minutes` long and the table to match it. */
 async function expectChosen(page: Page, minutes: number): Promise<void> {
   await page.waitForURL((url) => url.searchParams.get('range')?.includes('T') ?? false);
   const [start = '', end = ''] = (rangeOf(page) ?? '').split(',');
@@ -52,7 +52,7 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   await open('usage?tab=requests&range=6h');
   await untilBars(page, 72);
 
-  // by keyboard: the last three bars, one let go, the last two
+  // by keyboard: selects the last three bars, cancels, then selects the last two
   await page.getByRole('slider').focus();
   await page.keyboard.press('Shift+ArrowLeft');
   await told(page, ' UTC · acme/small 2 · Enter shows this time range');
@@ -69,7 +69,7 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   await untilBars(page, 72);
   expect(rangeOf(page)).toBe('6h');
 
-  // by a drag, backwards, and by Back; what the chosen time does not hold is not counted
+  // by dragging backwards, then Back; calls outside the chosen range are not counted
   await drag(page, 71, 60);
   await untilBars(page, 12);
   await expectChosen(page, 60);
@@ -80,7 +80,7 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   await page.getByText('No usage in this period.').waitFor();
   await expectChosen(page, 60);
 
-  // costs come by the hour, whatever the time; a click on a bar still shows its calls
+  // costs are per hour whatever the range is, and a click on a bar still shows its calls
   await page.getByRole('link', { name: 'Cost', exact: true }).click();
   await page.getByText('Nothing was spent in this period.').waitFor();
   await page.getByRole('link', { name: 'Back to: Last 6 hours' }).click();
@@ -95,7 +95,7 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   await context.close();
 }
 
-/** What was chosen on a phone is chosen by a finger's way along the bars. */
+/** Checks that the filters of a page fold away on a phone behind a button that counts the active ones. */
 export async function filtersOnPhone(console: ConsoleServer): Promise<void> {
   const visit = await console.signIn({ viewport: { width: 390, height: 844 }, hasTouch: true });
   const { page, context, open, wrongs, customer } = visit;
