@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core';
 
-/** Least contrast of text (WCAG 2.2, 1.4.3 AA), large text included: what is readable for all is readable large, too. */
+/** Minimum contrast of text (WCAG 2.2, 1.4.3 AA). It applies to large text too: what is readable small is readable large. */
 const CONTRAST_MIN = 4.5;
-/** Least side of what is to be touched, in CSS pixels (WCAG 2.2, 2.5.5). */
+/** Minimum side of a touch target, in CSS pixels (WCAG 2.2, 2.5.5). */
 const TARGET_MIN = 44;
 
-/** What is wrong with a page for people who see little, use a keyboard or a screen reader; [] when nothing is. */
+/** Returns what is wrong with a page for people with low vision, a keyboard or a screen reader, or [] when nothing is. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   return await page.evaluate(inspect, { contrastMin: CONTRAST_MIN, targetMin: TARGET_MIN });
 }
 
-/** What of a page's elements is looked at. This file runs outside the browser, so the browser's types are not loaded. */
+/** The parts of a page's elements that are inspected. This file runs outside the browser, so the browser's types are not loaded. */
 interface PageElement {
   readonly tagName: string;
   readonly name: string;
@@ -39,7 +39,7 @@ declare const document: {
 declare const innerWidth: number;
 declare function getComputedStyle(element: PageElement): PageStyle;
 
-/** Tag, value or text of the element that has the focus, and whether that can be seen. */
+/** Returns the tag, value or text of the focused element and whether the focus is visible. */
 export async function focused(page: Page): Promise<string> {
   return await page.evaluate(() => {
     const element = document.activeElement;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../setup/chromium-from-apt.ts';
 
-/** Chromium without a window, without anything that talks to the network by itself. */
+/** Starts Chromium headless and without anything that uses the network on its own. */
 export async function startBrowser(): Promise<Browser> {
   const { command, environment } = await findChromium(process.env);
   return await chromium.launch({
@@ -22,7 +22,7 @@ export async function startBrowser(): Promise<Browser> {
   });
 }
 
-/** Keeps a picture of a page in the folder that SCREENSHOTS names, for people to look at. */
+/** Saves a screenshot of a page in the folder named by SCREENSHOTS, for people to look at. */
 export async function picture(page: Page, name: string): Promise<void> {
   const folder = process.env.SCREENSHOTS;
   if (folder) {

@@ -9,14 +9,14 @@ import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { accessibilityProblems, focused } from './accessibility.ts';
 import { picture, startBrowser } from './browser.ts';
 
-/** Buying credits as a person does it: the hosted payment page of the test provider in a real browser. */
+/** Buys credits as a person does: on the hosted payment page of the test provider in a real browser. */
 
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 390, height: 844 };
 
 let server: TestServer;
 let browser: Browser;
-/** Where the buyer comes from and goes back to. */
+/** The shop that the buyer comes from and returns to. */
 let shop: Server;
 let shopUrl: string;
 
@@ -45,7 +45,7 @@ interface Purchase {
   state(): Promise<string>;
 }
 
-/** An account without credits that has opened a checkout over 25 dollars, and its page in a new browser profile. */
+/** Creates an account without credits that has opened a checkout for 25 dollars, and opens its page in a new browser profile. */
 async function purchase(options: BrowserContextOptions = {}): Promise<Purchase> {
   const { id } = await createAccount(server.database, { credits: '0' });
   const { secret: key } = await createKey(server.database, id);
@@ -86,7 +86,7 @@ describe.each([
   ['with JavaScript', true],
   ['without JavaScript', false],
 ])('%s', (_, javaScriptEnabled) => {
-  test('paid: back at the shop, the credits are there, and paying again from the history adds nothing', async () => {
+  test('a payment leads back to the shop with the credits added, and paying again from the history adds nothing', async () => {
     const buyer = await purchase({ javaScriptEnabled });
     expect(await heading(buyer)).toBe('Buy prepaid credits');
     expect(await buyer.page.locator('.amount').textContent()).toContain('$25.00');
@@ -101,7 +101,7 @@ describe.each([
     await buyer.page.context().close();
   });
 
-  test('a declined card says so, costs nothing, and another one pays', async () => {
+  test('a declined card says so and costs nothing, and another card pays', async () => {
     const buyer = await purchase({ javaScriptEnabled });
     await buyer.page.getByLabel('Test card ending in 0002').check();
     await buyer.page.getByRole('button').click();
@@ -114,7 +114,7 @@ describe.each([
     await buyer.page.context().close();
   });
 
-  test('cancelled: back in the cart, nothing paid, the session still open', async () => {
+  test('canceling leads back to the cart with nothing paid and the session still open', async () => {
     const buyer = await purchase({ javaScriptEnabled });
     await buyer.page.getByRole('link', { name: 'Cancel and go back' }).click();
     await buyer.page.waitForURL(`${shopUrl}/cart`);
@@ -122,7 +122,7 @@ describe.each([
     await buyer.page.context().close();
   });
 
-  test('expired while the page was open: paying says so, costs nothing and leads back', async () => {
+  test('paying on a page that has expired while open says so, costs nothing and leads back', async () => {
     const buyer = await purchase({ javaScriptEnabled });
     await expire(buyer);
     await buyer.page.getByRole('button').click();
@@ -134,7 +134,7 @@ describe.each([
   });
 });
 
-test('everything can be reached by keyboard, in the order it is read, and what has the focus shows it', async () => {
+test('everything can be reached by keyboard in reading order, and the focused element is visibly marked', async () => {
   const buyer = await purchase();
   const seen: string[] = [];
   for (const key of ['Tab', 'ArrowDown', 'Tab', 'Tab', 'Shift+Tab', 'Shift+Tab', 'ArrowUp']) {

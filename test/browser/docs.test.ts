@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-// @ts-expect-error: a script of Node's own modules, without types
+// @ts-expect-error: a plain Node script without types
 import { buildViewer } from '../../ops/build-viewer.mjs';
 import { startTestServer, type TestServer } from '../api/support/test-server.ts';
 import { createAccount } from '../factories/account.ts';
@@ -10,7 +10,7 @@ import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { picture, startBrowser } from './browser.ts';
 
-/** The reference at /docs in a real browser: found, read and tried, with nothing from elsewhere. */
+/** The reference at /docs in a real browser: it can be searched, read and tried out without anything from other hosts. */
 
 const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
@@ -38,11 +38,11 @@ afterAll(async () => {
 
 interface Visit {
   readonly page: Page;
-  /** Reports of the policy, errors, requests to other hosts. */
+  /** Policy violations, errors and requests to other hosts. */
   readonly wrongs: string[];
 }
 
-/** The page in a browser profile of its own, where only this service can be reached. */
+/** Opens the page in a browser profile of its own that can reach only this service. */
 async function open(options: BrowserContextOptions = {}, place = ''): Promise<Visit> {
   const context = await browser.newContext({ viewport: DESKTOP, ...options });
   const page = await context.newPage();
@@ -59,7 +59,7 @@ async function open(options: BrowserContextOptions = {}, place = ''): Promise<Vi
   return { page, wrongs };
 }
 
-/** Finds the operation that says the credits, by the search. */
+/** Finds the operation that returns the credits through the search. */
 async function findCredits(page: Page): Promise<void> {
   await page.keyboard.press('Control+k');
   const search = page.getByRole('dialog', { name: 'Reference Search' });
@@ -70,7 +70,7 @@ async function findCredits(page: Page): Promise<void> {
 
 const title = (page: Page) => page.getByRole('heading', { name: 'Tollgate', exact: true });
 
-test('is searched, shows samples, and calls with a key', async () => {
+test('can be searched, shows samples and makes calls with a key', async () => {
   const { id } = await createAccount(server.database, { credits: '12.5' });
   const { secret } = await createKey(server.database, id);
   const { page, wrongs } = await open();
@@ -96,7 +96,7 @@ test('fits a phone', async () => {
   const operation = page.getByRole('region', { name: 'Get the credits of the account' });
   await operation.getByRole('button', { name: 'Test Request' }).click();
   await page.getByRole('dialog', { name: 'API Client' }).getByLabel('Bearer Token').waitFor();
-  // its own border of one pixel is beside the page
+  // its own border of one pixel is outside the page
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
     PHONE.width + 1,
   );
@@ -104,7 +104,7 @@ test('fits a phone', async () => {
   expect(wrongs).toEqual([]);
 }, 180_000);
 
-test('leads a browser without scripts to the plain page', async () => {
+test('redirects a browser without scripts to the plain page', async () => {
   const { page, wrongs } = await open({ javaScriptEnabled: false });
   await page.waitForURL(/\/docs\/plain$/);
   await page
@@ -114,7 +114,7 @@ test('leads a browser without scripts to the plain page', async () => {
   expect(wrongs).toEqual([]);
 });
 
-test('nothing but its own style may stand in the page, and no other page is loosened', async () => {
+test('the page allows no style but its own, and the policy of other pages is not relaxed', async () => {
   const policyOf = async (path: string) =>
     (await server.call('GET', path)).headers.get('content-security-policy') ?? '';
   const policy = await policyOf('/docs');
