@@ -7,7 +7,7 @@ import { runTool } from '../clients/run-program.ts';
 
 const PROGRAMS = fileURLToPath(new URL('programs/', import.meta.url));
 
-/** What the generators need from npm, by version. */
+/** The npm packages that the generators need, with versions. */
 export const NPM_TOOLS = [
   '@openapitools/openapi-generator-cli@2.41.0',
   'openapi-typescript@7.13.0',
@@ -18,7 +18,7 @@ export const NPM_TOOLS = [
 ];
 const OPENAPI_GENERATOR = '7.25.0';
 
-/** Where a client is generated, from what, and what is there to do it with. */
+/** What a generator works with: the document, the folder for the client and the tools. */
 export interface Workplace {
   readonly document: string;
   readonly folder: string;
@@ -39,17 +39,17 @@ export interface Generator {
   /** Programs that must be on the PATH. */
   readonly needs: readonly string[];
   generate(place: Workplace): Promise<void>;
-  /** Compiles the client and the program that calls with it. */
+  /** Compiles the client and the program that makes calls with it. */
   compile(place: Workplace): Promise<CallsProgram>;
 }
 
-/** Fetches the npm tools once, and the generator that one of them starts. Throws NotInstalled. */
+/** Installs the npm tools once, and the generator that one of them downloads. Throws NotInstalled. */
 export function installTools(cache: string): Promise<string> {
   return cachedFolder(join(cache, 'openapi', `tools-${OPENAPI_GENERATOR}`), async (partial) => {
     await installFromNpm(partial, NPM_TOOLS);
     const choice = { 'generator-cli': { version: OPENAPI_GENERATOR } };
     await writeFile(join(partial, 'openapitools.json'), JSON.stringify(choice));
-    // its start script looks for that file where npm was started
+    // its start script looks for that file in the folder where npm was started
     await runTool(join(partial, 'node_modules/.bin/openapi-generator-cli'), ['version'], {
       cwd: partial,
       env: { INIT_CWD: partial },
@@ -142,7 +142,7 @@ function openApiGenerator(
   ]);
 }
 
-/** With the libraries and versions that the generated pom.xml names. */
+/** Compiles with the libraries and versions that the generated pom.xml names. */
 async function compileJava({ folder, cache }: Workplace): Promise<CallsProgram> {
   const libraries = await cachedFolder(join(cache, 'openapi', `java-${OPENAPI_GENERATOR}`), (partial) => {
     const copy = 'org.apache.maven.plugins:maven-dependency-plugin:3.7.1:copy-dependencies';
@@ -157,7 +157,7 @@ async function compileJava({ folder, cache }: Workplace): Promise<CallsProgram> 
   return { program: 'java', args: ['-cp', path, 'Calls'] };
 }
 
-/** Without TLS, which would want the machine's OpenSSL: the calls stay on this machine. */
+/** Compiles without TLS, which would require the machine's OpenSSL: the calls stay on this machine. */
 async function compileRust({ folder, cache }: Workplace): Promise<CallsProgram> {
   const manifest = join(folder, 'Cargo.toml');
   const text = await readFile(manifest, 'utf8');

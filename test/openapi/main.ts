@@ -10,7 +10,7 @@ import { type CallsProgram, GENERATORS, type Generator, installTools, type Workp
 
 const CATALOG = fileURLToPath(new URL('../../tollgate.yaml', import.meta.url));
 
-/** What every program of calls prints: the same facts, read through the types of its client. */
+/** What every program prints: the same facts, read through the types of its client. */
 interface CallsSeen {
   readonly models: number;
   readonly model: string;
@@ -19,7 +19,7 @@ interface CallsSeen {
   readonly tool: string;
   readonly message: string;
   readonly key: string;
-  /** How many keys, rows of usage and costs, tasks and transactions there are. */
+  /** The numbers of keys, of usage and cost rows, of tasks and of transactions. */
   readonly rows: readonly number[];
   readonly invoices: number;
   readonly image: string;
@@ -28,9 +28,9 @@ interface CallsSeen {
 }
 
 /**
- * `npm run test:openapi`: clients are generated from the document that a running product serves, compiled, and call that product.
- * Arguments choose generators by a part of their name. Prints a table; exit code 1 when a row fails. What the machine cannot
- * run is named and left out.
+ * `npm run test:openapi` generates clients from the document of a running product, compiles them and lets them call that product.
+ * Arguments select generators by a part of their name. Prints a table and exits with 1 when a row fails. Generators that cannot run on
+ * this machine are reported and skipped.
  */
 async function main(names: readonly string[]): Promise<number> {
   const cache = clientCache(process.env);
