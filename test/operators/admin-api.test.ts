@@ -28,9 +28,9 @@ async function accountNow(customer: Customer): Promise<{ held: string; remaining
   return (await admin('GET', `/accounts/${customer.account}`)).json.data;
 }
 
-describe('who may call', () => {
+describe('access', () => {
   test.each(['/tasks', '/queues', '/audit', '/accounts', '/webhooks/deliveries'])(
-    '%s: the operator alone',
+    '%s: open to the operator only',
     async (path) => {
       expect((await admin('GET', path)).status).toBe(200);
       expect((await admin('GET', path, { token: who.secret })).status).toBe(401);
@@ -38,7 +38,7 @@ describe('who may call', () => {
     },
   );
 
-  test("the operator token opens nothing of a customer's", async () => {
+  test('the operator token gives no access to customer routes', async () => {
     for (const path of [
       '/api/v1/credits',
       '/api/v1/keys',
@@ -51,7 +51,7 @@ describe('who may call', () => {
 });
 
 describe('tasks', () => {
-  test('by id: cost, attempts, engine pool, history; never the prompt', async () => {
+  test('a task by id shows cost, attempts, engine pool and history, but never the prompt', async () => {
     const id = await orderImage(server, who);
     const { json, text } = await admin('GET', `/tasks/${id}`);
     expect(json.data).toMatchObject({
@@ -72,13 +72,13 @@ describe('tasks', () => {
     expect(text).not.toContain('canary');
   });
 
-  test('unknown and malformed ids are 404', async () => {
+  test('returns 404 for unknown and malformed ids', async () => {
     expect((await admin('GET', '/tasks/gen-01JD0000000000000000000000')).status).toBe(404);
     expect((await admin('GET', '/tasks/nonsense')).status).toBe(404);
     expect((await admin('POST', '/tasks/nonsense/retry')).status).toBe(404);
   });
 
-  test('the list: by state and account, in pages that meet without gap', async () => {
+  test('the list filters by state and account, in pages without gaps', async () => {
     const other = await createCustomer(server);
     const ids: string[] = [];
     for (let index = 0; index < 5; index += 1) {
@@ -101,7 +101,7 @@ describe('tasks', () => {
 });
 
 describe('retry', () => {
-  test('a failed task becomes a new one with a new hold, once, however often it is asked for', async () => {
+  test('a failed task becomes one new task with a new hold, however often the retry is requested', async () => {
     const customer = await createCustomer(server);
     const id = await orderImage(server, customer);
     await failTask(server, customer, id, true);
@@ -127,7 +127,7 @@ describe('retry', () => {
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(Array(4).fill('task.retry'));
   });
 
-  test('a retry that failed can itself be retried', async () => {
+  test('a failed retry can itself be retried', async () => {
     const customer = await createCustomer(server);
     const first = await orderImage(server, customer);
     await failTask(server, customer, first, true);
@@ -138,7 +138,7 @@ describe('retry', () => {
     expect((await accountNow(customer)).held).toBe('0.005');
   });
 
-  test('refused: a task that has not failed, or whose prompt is gone', async () => {
+  test('rejects a retry of a task that has not failed or whose prompt is gone', async () => {
     const waiting = await orderImage(server, who);
     const refused = await admin('POST', `/tasks/${waiting}/retry`);
     expect([refused.status, refused.json.error.code]).toEqual([409, 'task_not_retryable']);
@@ -150,7 +150,7 @@ describe('retry', () => {
     expect(await auditOf(forgotten)).toEqual([]);
   });
 
-  test("refused: the customer's key is out of use or the money is gone; never a 401 of the operator", async () => {
+  test("rejects a retry when the customer's key is disabled or the money is gone, but never with the operator's 401", async () => {
     const customer = await createCustomer(server);
     const id = await orderImage(server, customer);
     await failTask(server, customer, id, true);
@@ -167,7 +167,7 @@ describe('retry', () => {
 });
 
 describe('keys of an account', () => {
-  test('listed, created, disabled from the very next call, enabled', async () => {
+  test('are listed, created, disabled from the very next call, and enabled', async () => {
     const customer = await createCustomer(server);
     const path = `/accounts/${customer.account}/keys`;
     const created = await admin('POST', path, { body: { name: 'spare', role: 'inference' } });
@@ -192,7 +192,7 @@ describe('keys of an account', () => {
     expect(JSON.stringify(await auditOf(customer.account))).not.toContain(created.json.key);
   });
 
-  test("another account's key is not found", async () => {
+  test('returns 404 for a key of another account', async () => {
     const customer = await createCustomer(server);
     const path = `/accounts/${customer.account}/keys/${who.hash}`;
     expect((await admin('PATCH', path, { body: { disabled: true } })).json.error.code).toBe('key_not_found');
@@ -201,7 +201,7 @@ describe('keys of an account', () => {
 });
 
 describe('queues', () => {
-  test('every pool of the catalog and the rest, paused and resumed in Redis itself', async () => {
+  test('lists every pool of the catalog and the other queues, and pauses and resumes them in Redis itself', async () => {
     const names = (await admin('GET', '/queues')).json.data.map((queue: { name: string }) => queue.name);
     expect(names).toEqual(['generate-local', 'postprocess', 'webhooks', 'maintenance']);
     const paused = await admin('POST', '/queues/webhooks/pause');
@@ -215,7 +215,7 @@ describe('queues', () => {
   });
 });
 
-test('a queue tells what waits in the database, for how long, and who serves it', async () => {
+test('a queue shows how much waits in the database, for how long, and which workers serve it', async () => {
   const { money } = server.db.database;
   const pool = async () => {
     const { data } = (await admin('GET', '/queues')).json;
@@ -240,7 +240,7 @@ test('a queue tells what waits in the database, for how long, and who serves it'
 });
 
 describe('webhooks', () => {
-  test('a delivery that was given up gets another try; of its address operators see the origin', async () => {
+  test('a given-up delivery is retried, and operators see only the origin of its address', async () => {
     const customer = await createCustomer(server);
     const url = 'https://hook.example:8443/canary?token=canary';
     const id = await orderImage(server, customer, { extra: { webhook: { url } } });
@@ -266,7 +266,7 @@ describe('webhooks', () => {
   });
 });
 
-test('the audit log: every action once, newest first, in pages that meet without gap', async () => {
+test('the audit log contains every action once, newest first, in pages without gaps', async () => {
   const customer = await createCustomer(server);
   const path = `/accounts/${customer.account}`;
   await admin('PATCH', path, { body: { suspended: true } });

@@ -10,7 +10,7 @@ import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { fundedAccount, purchaseCredits, usd } from '../factories/ledger.ts';
 
-/** Every question that docs/books.md answers with a command is asked, and the answer is the one that is right. */
+/** Asks every question that docs/books.md answers with a command, and expects the right answer. */
 
 const DAY_MS = 86_400_000;
 const GUIDE = fileURLToPath(new URL('../../docs/books.md', import.meta.url));
@@ -19,7 +19,10 @@ let server: TestServer;
 let account: string;
 let accountId: string;
 
-/** Granted 5.00, bought 20.00, used 12.00; 65 days ago 20.00 were taken back, of which 7.00 were owed; 2.00 forgiven, 3.00 paid by bank. */
+/**
+ * Granted 5.00, bought 20.00, used 12.00. 65 days ago a 20.00 payment was reversed, which left a debt of 7.00; 2.00 were forgiven, 3.00
+ * paid by bank.
+ */
 beforeAll(async () => {
   server = await startTestServer();
   const { test, database } = server;
@@ -60,7 +63,7 @@ async function tollgate(...args: readonly string[]): Promise<{ code: number; tex
 const day = (ago: number) => new Date(Date.now() - ago * DAY_MS).toISOString();
 const period = () => ['--from', day(100), '--to', day(-1)];
 
-/** The command of a row in the guide, the answer to it, and how it is asked here; in the order of the guide. */
+/** The command of each row in the guide, its arguments here and the expected answer, in the order of the guide. */
 const ANSWERS: readonly [command: string, ask: () => readonly string[], answer: () => RegExp][] = [
   ['ledger verify', () => [], () => /books are correct: 17 invariants hold/],
   ['books deferred', () => ['--at', day(68)], () => /Customer credits +13\.00 USD\nReceivable +0\.00 USD/],
@@ -89,7 +92,7 @@ const ANSWERS: readonly [command: string, ask: () => readonly string[], answer: 
   ['accounts erase', () => [account, '--yes'], () => /Name +erased\nState +suspended/],
 ];
 
-test('debts: forgiven in part, paid by bank in part', async () => {
+test('a debt can be forgiven in part and paid by bank in part', async () => {
   const forgiven = await tollgate('debt', 'forgive', account, '-a', '2.00', '-d', 'A good customer', '-y');
   expect(forgiven).toMatchObject({ code: 0, text: expect.stringMatching(/^2\.00 USD forgiven as txn_/) });
   const paid = await tollgate('debt', 'paid', account, '-a', '3.00', '-d', 'Transfer', '-y');
@@ -98,7 +101,7 @@ test('debts: forgiven in part, paid by bank in part', async () => {
   expect(tooMuch).toMatchObject({ code: 1, text: expect.stringContaining('owes 2.00 USD') });
 });
 
-test('statements: closed, listed and stated again', async () => {
+test('statements are closed, listed and reissued', async () => {
   await server.database.money.query('SELECT close_months($1)', [accountId]);
   const month = day(70).slice(0, 7);
   const missing = await tollgate('statements', 'reissue', account, '2020-01', '-r', 'x');
@@ -109,7 +112,7 @@ test('statements: closed, listed and stated again', async () => {
   expect(text).toMatch(new RegExp(`${month} +1 .* void `));
 });
 
-test('the audit log of a period, for a spreadsheet; the same from the API', async () => {
+test('exports the audit log of a period for a spreadsheet, the same as the API', async () => {
   const { code, text } = await tollgate('audit', '--from', day(1), '--to', day(-1), '--csv');
   expect(code).toBe(0);
   expect(text).toMatch(/^id,at,actor,action,object,request_id,detail\r\n/);
@@ -124,7 +127,7 @@ test('the audit log of a period, for a spreadsheet; the same from the API', asyn
   expect(none.json.data).toEqual([]);
 });
 
-test('the guide answers these questions, each with one command', () => {
+test('the guide answers these questions with one command each', () => {
   const [, table = ''] =
     /\| Question \| Command[^\n]*\n([\s\S]*?)\n\n/.exec(readFileSync(GUIDE, 'utf8')) ?? [];
   const commands = table
@@ -140,7 +143,7 @@ test.each(ANSWERS)('tollgate %s', async (command, ask, answer) => {
   expect(code).toBe(0);
 });
 
-test('who was erased is nowhere but in documents; calls and books are as they were', async () => {
+test('an erased customer remains only in documents, while calls and books are unchanged', async () => {
   const { money } = server.database;
   const { rows } = await money.query(
     `SELECT DISTINCT name, label, deleted_at IS NOT NULL AS gone FROM api_keys WHERE account_id = $1`,
@@ -158,7 +161,7 @@ test('who was erased is nowhere but in documents; calls and books are as they we
   expect((await tollgate('accounts', 'erase', account)).code).toBe(2);
 });
 
-test('an erased account has no key that works', async () => {
+test('an erased account has no working key', async () => {
   const { accountId: other, apiKeyId } = await fundedAccount(server.database, '1.00');
   const { secret } = await createKey(server.database, other);
   const read = () => server.call('GET', '/api/v1/credits', { key: secret });

@@ -32,14 +32,14 @@ import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { cliRun } from './support/cli-run.ts';
 
 /**
- * `tollgate engines check` against the contract server of every kind and every worked entry, and the table of docs/checking.md as these runs
- * make it. `WRITE_CHECKS=1` writes it.
+ * Runs `tollgate engines check` against the contract server of every engine kind and every example entry, and compares the table of
+ * docs/checking.md with the results. `WRITE_CHECKS=1` updates the table.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = join(ROOT, 'docs/checking.md');
 const EXAMPLES = join(ROOT, 'docs/examples/engines');
-/** The beginning of a video file: what its type is told by. */
+/** The first bytes of a video file, by which its type is detected. */
 const VIDEO = Buffer.from('00000018667479706d703432000000006d70343269736f6d', 'hex');
 const STEPS = ['away', 'ready', 'installation', 'submit', 'progress', 'result', 'cancel', 'wrong request'];
 
@@ -48,7 +48,7 @@ interface Row {
   readonly kind: string;
   readonly server: EngineServer | undefined;
   readonly makes: 'image' | 'video';
-  /** Its entry at the server's address, and its models; a worked entry of docs/examples/engines by its name. */
+  /** Creates its entry with the server's address and its models, or names an entry of docs/examples/engines. */
   readonly entry: string | ((url: string) => Record<string, unknown>);
 }
 
@@ -112,7 +112,7 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all(ROWS.map(({ server }) => server?.close())));
 
-/** A catalog with the entry and a model routed to it; JSON is YAML. */
+/** Returns a catalog with the entry and a model routed to it. JSON is valid YAML. */
 function catalogOf({ kind, server, makes, entry }: Row): string {
   const url = server?.url ?? '';
   if (typeof entry === 'string') {
@@ -144,7 +144,7 @@ async function check(row: Row): Promise<readonly CheckStep[]> {
   return (JSON.parse(stdout) as { steps: CheckStep[] }).steps;
 }
 
-test('every kind and every worked entry passes, and docs/checking.md shows it', async () => {
+test('every engine kind and every example entry passes, and docs/checking.md shows the results', async () => {
   const lines: string[][] = [];
   for (const row of ROWS) {
     const steps = await check(row);
@@ -164,7 +164,7 @@ test('every kind and every worked entry passes, and docs/checking.md shows it', 
   expect(shown.slice(before.length, shown.length - after.length)).toBe(`${table}\n`);
 }, 60_000);
 
-test('no worked entry is left out', () => {
+test('no example entry is missing', () => {
   const named = ROWS.flatMap(({ entry }) => (typeof entry === 'string' ? [`${entry}.yaml`] : []));
   expect(named.sort()).toEqual(readdirSync(EXAMPLES).sort());
 });
@@ -173,7 +173,7 @@ function outcomeOf(steps: readonly CheckStep[], name: string): CheckStep['outcom
   return steps.find(({ step }) => step === name)?.outcome;
 }
 
-/** What stands before and behind the table. */
+/** Returns the text before and after the table. */
 function cutAtTable(page: string): [before: string, after: string] {
   const [before = '', rest = ''] = page.split(
     /(?<=^### Engines against contract servers\n\n(?:[^|\n].*\n)*\n)/m,

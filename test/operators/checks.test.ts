@@ -101,7 +101,7 @@ describe('tollgate engines check', () => {
     ['novita', 'i-novita', 'upstream_misconfigured'],
     ['fal', 'i-fal', 'upstream_misconfigured'],
     ['service', 'i-service', 'upstream_misconfigured'],
-  ])('%s with %s keeps the contract', async (engine, model, refusal) => {
+  ])('%s with %s fulfills the contract', async (engine, model, refusal) => {
     const video = model.startsWith('v-');
     openai.media = video ? Buffer.from('00000018667479706d703432000000006d70343269736f6d', 'hex') : sd.media;
     const { code, report, outcomes, found } = await check(
@@ -124,7 +124,7 @@ describe('tollgate engines check', () => {
     expect(found['wrong request']).toContain(refusal);
   });
 
-  test('the one inside keeps it, too', async () => {
+  test('the built-in engine fulfills it, too', async () => {
     const { code, outcomes } = await check('engines', 'check', 'drawn');
     expect(code).toBe(0);
     expect(outcomes).toMatchObject({
@@ -136,7 +136,7 @@ describe('tollgate engines check', () => {
     });
   });
 
-  test('begins no run that costs money unless it is told to', async () => {
+  test('starts no run that costs money unless asked to', async () => {
     fal.reset();
     const { code, outcomes } = await check('engines', 'check', 'fal');
     expect(code).toBe(0);
@@ -149,7 +149,7 @@ describe('tollgate engines check', () => {
     expect(fal.accepted).toBe(0);
   });
 
-  test('says what the engine said when it fails, without keys, and ends with 1', async () => {
+  test('shows the error of a failing engine without its keys and exits with 1', async () => {
     comfy.reset('fails');
     const { code, stdout } = await run('engines', 'check', 'comfy');
     comfy.reset();
@@ -160,7 +160,7 @@ describe('tollgate engines check', () => {
     expect(stdout).toMatch(/^progress, the upstream said: .*\[key\]/m);
   });
 
-  test('a workflow whose nodes are not installed is told before any run of it fails', async () => {
+  test('reports a workflow with missing nodes before any run of it fails', async () => {
     const { nodes } = comfy;
     comfy.nodes = { ...nodes, KSampler: undefined };
     const { code, found } = await check('engines', 'check', 'comfy');
@@ -168,7 +168,7 @@ describe('tollgate engines check', () => {
     expect([code, found.installation]).toEqual([1, 'workflows.tiny, node 3: the server has no KSampler']);
   });
 
-  test('what the server has made before is no run that can be stopped: each has a seed of its own', async () => {
+  test('each check uses its own seed, because a result that the server already has cannot be stopped', async () => {
     comfy.reset();
     comfy.doneAtOnce = 'known';
     const first = await check('engines', 'check', 'comfy');
@@ -177,7 +177,7 @@ describe('tollgate engines check', () => {
     expect([first.found.cancel, second.found.cancel]).toEqual(Array(2).fill('stopped; afterwards canceled'));
   });
 
-  test('a run that was done before it could be stopped shows nothing', async () => {
+  test('skips the cancel step when the run finished before it could be stopped', async () => {
     comfy.doneAtOnce = 'all';
     const { outcomes, found } = await check('engines', 'check', 'comfy');
     comfy.doneAtOnce = 'none';
@@ -185,14 +185,14 @@ describe('tollgate engines check', () => {
     expect(found.cancel).toContain('try a model that takes longer');
   });
 
-  test('an engine of a worker is checked at its address', async () => {
+  test('checks an engine of a worker at the given address', async () => {
     sd.reset();
     const { outcomes, found } = await check('engines', 'check', 'own', '--base-url', sd.url);
     expect(outcomes).toEqual({ ...ALL, installation: 'ok' });
     expect(found.submit).toMatch(/^accepted as run-/);
   });
 
-  test('what is no picture, or a smaller one than was ordered, is no result', async () => {
+  test('rejects a result that is not a picture or is smaller than ordered', async () => {
     sd.reset();
     const small = await check('engines', 'check', 'sd', '--model', 'i-large');
     expect([small.code, small.found.result]).toEqual([
@@ -210,7 +210,7 @@ describe('tollgate engines check', () => {
     [['own'], /engines.own is started by its worker: add --base-url/],
     [['sd', '--model', 'i-oai'], /no model i-oai is routed to sd; routed there: i-sd, i-large/],
     [['sd', '--timeout', 'long'], /--timeout must be a number of seconds, not long/],
-  ])('refuses %j as wrong usage', async (args, message) => {
+  ])('rejects %j as wrong usage', async (args, message) => {
     const { code, stderr } = await run('engines', 'check', ...args);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   });
@@ -232,7 +232,7 @@ describe('tollgate providers check', () => {
     overflow: 'ok',
   };
 
-  test.each(['chat', 'messages'])('%s keeps the contract', async (provider) => {
+  test.each(['chat', 'messages'])('%s fulfills the contract', async (provider) => {
     (provider === 'chat' ? chat : messages).reset(overflowing);
     const { code, report, outcomes, found } = await check('providers', 'check', provider);
     expect(report.steps.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
@@ -241,7 +241,7 @@ describe('tollgate providers check', () => {
     expect(found.usage).toMatch(/^json \d+ in, \d+ out; stream \d+ in, \d+ out$/);
   });
 
-  test('a server without usage that takes whatever comes is told as that', async () => {
+  test('reports a server that returns no usage and accepts prompts of any length', async () => {
     chat.reset({ fault: 'no_usage', tokenDelayMs: 5 });
     const { code, outcomes, found } = await check('providers', 'check', 'chat');
     expect(code).toBe(1);
@@ -250,7 +250,7 @@ describe('tollgate providers check', () => {
     expect(found.overflow).toMatch(/^it accepted \d+ tokens: more than context_length \(4000\)/);
   });
 
-  test('one that is away fails, one that refuses the key says so', async () => {
+  test('an unreachable provider fails, and one that rejects the key is reported as such', async () => {
     const gone = await check('providers', 'check', 'gone');
     expect([gone.code, gone.found.ready]).toEqual([1, 'unreachable']);
     messages.reset({ fault: 'unauthorized' });

@@ -4,7 +4,7 @@ import { CircuitExchange } from '../../src/providers/circuit-exchange.ts';
 import { ProviderFailure } from '../../src/providers/provider-failure.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 
-/** What operators are told of the circuits of every process. */
+/** What operators see of the circuits of every process. */
 
 const redis = new Redis(process.env.TEST_REDIS_URL!, { db: 9 });
 let now = 1_000_000;
@@ -20,7 +20,7 @@ function replicaOf(replica: string, health = new ProviderHealth(clock)) {
   });
 }
 
-test('each process says what it lets rest; one that is gone or silent is left out', async () => {
+test('each process reports what it pauses, and one that is gone or silent is left out', async () => {
   const health = new ProviderHealth(clock);
   const first = replicaOf('api-1', health);
   const second = replicaOf('api-2');
@@ -41,7 +41,7 @@ test('each process says what it lets rest; one that is gone or silent is left ou
   expect(await first.read()).toEqual([{ replica: 'api-1', resting }]);
 });
 
-test('a provider that asked several accounts for a pause cools', () => {
+test('a provider that asked several accounts to wait is cooling', () => {
   const health = new ProviderHealth(clock);
   for (const accountId of ['a', 'b', 'c']) {
     const failure = new ProviderFailure('rate_limited', { retryAfterMs: 5_000 });

@@ -23,7 +23,7 @@ function environment(changes: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, TOLLGATE_URL: server.url, ADMIN_TOKEN, ...changes };
 }
 
-/** The program as a process of its own. */
+/** Runs the program as a separate process. */
 function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<CliRun> {
   return new Promise((resolve) => {
     execFile(process.execPath, ['--import', 'tsx', MAIN, ...args], { env }, (error, stdout, stderr) => {
@@ -32,7 +32,7 @@ function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()
   });
 }
 
-/** The same without the start of a process; nobody sits at its terminal. */
+/** Runs the program in this process, without a terminal. */
 function run(...args: readonly string[]): Promise<CliRun> {
   return cliRun(environment(), args);
 }
@@ -45,7 +45,7 @@ async function json(...args: readonly string[]): Promise<any> {
 }
 
 describe('as a process', () => {
-  test('help, data, a proof of the books, refusals and wrong usage, each with its exit code', async () => {
+  test('help, data, a proof of the books, errors and wrong usage each have their exit code', async () => {
     const folder = temporaryFolder('cli');
     await writeFile(join(folder, 'admin.token'), `${ADMIN_TOKEN}\n`);
     const fromFile = environment({ ADMIN_TOKEN: undefined, DATA_DIR: folder });
@@ -78,7 +78,7 @@ describe('as a process', () => {
     expect([untold.code, untold.stderr]).toEqual([2, expect.stringContaining('no operator token')]);
   }, 60_000);
 
-  test('books that are wrong: exit code 1, and what is wrong', async () => {
+  test('incorrect books exit with code 1 and say what is wrong', async () => {
     const { accountId } = await createCustomer(server);
     const skew = (by: number) =>
       asOwner(`UPDATE balances SET used = used + ${by} WHERE account_id = '${accountId}'`);
@@ -101,7 +101,7 @@ async function asOwner(sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-test('--version is the version of package.json', async () => {
+test('--version prints the version of package.json', async () => {
   const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   expect(await run('--version')).toMatchObject({ code: 0, stdout: `${JSON.parse(file).version}\n` });
 });
@@ -141,14 +141,14 @@ describe('every command', () => {
       'key.enable',
       'key.disable',
       'key.create',
-      // asked for twice under one key, booked and recorded once
+      // requested twice under one key, booked and recorded once
       'account.adjust',
       ...Array(7).fill('account.update'),
       'account.create',
     ]);
   });
 
-  test('money is booked after a yes only; a dry run says what would be, and what would be refused', async () => {
+  test('money is booked only after a yes, and a dry run shows what would happen or be rejected', async () => {
     const { account } = await createCustomer(server);
     const { name } = await json('accounts', 'show', account);
     const left = async () => (await json('accounts', 'show', account)).remaining_credits;
@@ -182,7 +182,7 @@ describe('every command', () => {
     expect(nothingOwed).toMatchObject({ code: 1, stderr: expect.stringContaining('owes 0.00 USD') });
   });
 
-  test('a refund of a charge', async () => {
+  test('refunds a charge', async () => {
     const customer = await createCustomer(server);
     const chat = await server.call('POST', '/api/v1/chat/completions', {
       token: customer.secret,
@@ -194,7 +194,7 @@ describe('every command', () => {
     expect(await json('accounts', 'show', customer.account)).toMatchObject({ remaining_credits: '10.00' });
   });
 
-  test('tasks: list, show, retry of several with one refusal', async () => {
+  test('tasks: list, show, and retry of several with one failure', async () => {
     const customer = await createCustomer(server);
     const [failed, waiting] = [await orderImage(server, customer), await orderImage(server, customer)];
     await failTask(server, customer, failed, true);
@@ -213,7 +213,7 @@ describe('every command', () => {
     expect((await run('tasks', 'list', '-n', 'many')).code).toBe(2);
   });
 
-  test('an order that nobody serves shows where an operator looks', async () => {
+  test('an order without workers shows up where an operator looks', async () => {
     const customer = await createCustomer(server);
     await server.db.database.money.query("INSERT INTO worker_slots VALUES ('host.1', 'webhooks', 20)");
     await orderImage(server, customer);
@@ -229,7 +229,7 @@ describe('every command', () => {
     );
   });
 
-  test('hosts of workers are listed, drained and resumed, by name and with who did it', async () => {
+  test('worker hosts are listed, drained and resumed by name, recording who did it', async () => {
     const { money } = server.db.database;
     await money.query(
       "INSERT INTO workers (worker, host, version, queues, resting, running) VALUES ('gpu-3.77', 'gpu-3', '1', '{generate-local}', '{local}', 2)",
@@ -253,7 +253,7 @@ describe('every command', () => {
     expect(acts.map(({ action }: { action: string }) => action)).toEqual(['worker.resume', 'worker.drain']);
   });
 
-  test('worker tokens are made, shown once, listed and revoked', async () => {
+  test('worker tokens are created, shown once, listed and revoked', async () => {
     const made = await json('worker-tokens', 'create', 'rented', '--pools', 'local');
     expect(made).toMatchObject({
       name: 'rented',
@@ -286,7 +286,7 @@ describe('every command', () => {
     expect(await json('webhooks', 'redeliver', delivery.id)).toMatchObject({ state: 'pending' });
   });
 
-  test("a customer's text cannot steer the terminal", async () => {
+  test("a customer's text cannot control the terminal", async () => {
     const name = 'evil\u001b[2J\u0007name';
     await server.call('POST', '/admin/v1/accounts', { body: { name } });
     const { stdout } = await run('accounts', 'list');
@@ -294,7 +294,7 @@ describe('every command', () => {
     expect([stdout.includes('\u001b'), stdout.includes('\u0007')]).toEqual([false, false]);
   });
 
-  test('a service that is away is told in one line', async () => {
+  test('reports an unreachable service in one line', async () => {
     const result = await run('--url', 'http://127.0.0.1:1', 'queues', 'list');
     expect([result.code, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toMatch(/^tollgate: http:\/\/127\.0\.0\.1:1 is unreachable: .+\n$/);

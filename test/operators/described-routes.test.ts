@@ -20,7 +20,7 @@ interface Operation {
   readonly 'x-codeSamples': readonly { readonly lang: string; readonly source: string }[];
 }
 
-/** What only an installation with real payments has. */
+/** Routes that exist only in an installation with real payments. */
 const STRIPE_ONLY = ['post /webhooks/stripe'];
 
 let server: OperatorServer;
@@ -29,7 +29,7 @@ let key: string;
 
 beforeAll(async () => {
   server = await startOperatorServer({ redisDatabase: 12, environment: { TEST_PAYMENTS: 'allow' } });
-  // made of the routes that the process really has
+  // generated from the routes that this process really serves
   mounted = (await server.call('GET', '/openapi.json')).json;
   const { id } = await createAccount(server.db.database);
   key = (await createKey(server.db.database, id)).secret;
@@ -45,7 +45,7 @@ function operationsOf({ paths }: Described): Map<string, Operation> {
   );
 }
 
-test('the routes that are described in openapi.json are those that an installation has', () => {
+test('openapi.json describes exactly the routes of an installation', () => {
   const described = operationsOf(documentOf() as unknown as Described);
   const real = operationsOf(mounted);
   expect([...real.keys()].sort()).toEqual(
@@ -56,7 +56,7 @@ test('the routes that are described in openapi.json are those that an installati
   }
 });
 
-/** Without what names the address of the installation. */
+/** Removes what contains the address of the installation. */
 function plain(operation: Operation | undefined): object {
   const { 'x-codeSamples': _, ...rest } = JSON.parse(JSON.stringify(operation ?? {}));
   return rest;
@@ -78,7 +78,7 @@ describe('code samples', () => {
   }
 
   test.each(['Shell', 'JavaScript'] as const)(
-    '%s runs as it is written',
+    '%s runs as written',
     async (lang) => {
       expect(await runSample('getCredits', lang)).toMatchObject({ data: { remaining_credits: '10.00' } });
       expect(await runSample('createKey', lang)).toMatchObject({ key: expect.stringMatching(/^sk-tg-/) });
@@ -90,7 +90,7 @@ describe('code samples', () => {
     PACKAGES_TIMEOUT_MS,
   );
 
-  test('every operation has one in each language', () => {
+  test('every operation has a sample in each language', () => {
     for (const operation of operationsOf(mounted).values()) {
       const languages = operation['x-codeSamples'].map(({ lang }) => lang);
       expect([operation.operationId, languages]).toEqual([
@@ -105,7 +105,7 @@ describe('code samples', () => {
     }
   });
 
-  test('what a language writes its own way', () => {
+  test('each language writes values and quotes in its own way', () => {
     const example = { text: "it's", on: true, off: false, none: null, list: [1, 'a'], empty: {} };
     const [shell, python] = codeSamples('https://tollgate.example', 'patch', '/a/{id}', {
       'x-access': 'owner',

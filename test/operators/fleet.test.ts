@@ -21,8 +21,8 @@ async function signedIn(): Promise<{ browser: Browser; csrf: string }> {
   return { browser, csrf: (await browser.call('GET', '/admin/v1/session')).json.data.csrf };
 }
 
-describe('the operator API takes the cookie of the operator pages', () => {
-  test('to read, and to change something with the proof that only our page can read', async () => {
+describe('the operator API accepts the cookie of the operator pages', () => {
+  test('for reads, and for changes with the proof that only our own page can read', async () => {
     const { browser, csrf } = await signedIn();
     const { account } = await createCustomer(server);
     expect((await browser.call('GET', `/admin/v1/accounts/${account}`)).status).toBe(200);
@@ -42,7 +42,7 @@ describe('the operator API takes the cookie of the operator pages', () => {
     expect(entry).toMatchObject({ actor: 'operator', action: 'account.update' });
   });
 
-  test('and for nothing of a customer, nor a customer’s cookie for it', async () => {
+  test('but not for customer routes, and it does not accept a customer’s cookie', async () => {
     const { browser } = await signedIn();
     expect((await browser.call('GET', '/api/v1/keys')).status).toBe(401);
     const customer = await createCustomer(server);
@@ -52,7 +52,7 @@ describe('the operator API takes the cookie of the operator pages', () => {
     expect((await server.call('GET', '/admin/v1/session', { token: null, headers })).status).toBe(401);
   });
 
-  test('another site reads nothing; a program with a token has no cookie to prove', async () => {
+  test('another site cannot read anything, and a program with a token needs no cookie proof', async () => {
     const { browser } = await signedIn();
     const headers = { 'sec-fetch-site': 'cross-site' };
     expect((await browser.call('GET', '/admin/v1/accounts', { headers })).status).toBe(403);
@@ -60,7 +60,7 @@ describe('the operator API takes the cookie of the operator pages', () => {
     expect(await read('session')).toEqual({ operator: 'operator', csrf: null, ends_at: null, links });
   });
 
-  test('a login leads on to the console', async () => {
+  test('a login leads to the console', async () => {
     const browser = new Browser(server.url);
     const answer = await browser.signIn(ADMIN_TOKEN, '/admin/login?next=%2Fconsole%2Foperator%2Ffleet');
     expect(answer.headers.get('location')).toBe('/console/operator/fleet');
@@ -68,7 +68,7 @@ describe('the operator API takes the cookie of the operator pages', () => {
 });
 
 describe('the fleet', () => {
-  test('a pool whose tasks nobody serves is an alarm, until somebody does', async () => {
+  test('a pool whose tasks have no worker is an alarm until a worker serves it', async () => {
     const customer = await createCustomer(server);
     const task = await orderImage(server, customer);
     const pool = async () =>
@@ -94,7 +94,7 @@ describe('the fleet', () => {
     expect(await alarm()).toEqual([]);
   });
 
-  test('how long what waits will wait is told by what ended lately; where nothing tells it, nothing is told', async () => {
+  test('estimates the wait of a pool from recently finished tasks, and gives no estimate without any', async () => {
     const customer = await createCustomer(server);
     const tasks = await Promise.all(Array.from({ length: 6 }, () => orderImage(server, customer)));
     const stored = (task: string | undefined) => parsePublicId('generation', task ?? '');
@@ -119,7 +119,7 @@ describe('the fleet', () => {
     }
     expect(await estimate()).toBe(35);
     expect(await estimate('postprocess')).toBeNull();
-    // one that takes long makes all slow: three in 90 s, two are waiting
+    // one slow task slows all: three in 90 s, two are waiting
     await sql(
       `UPDATE tasks SET state = 'generating', started_at = now() - interval '90 s' WHERE id = $1`,
       stored(tasks[3]),
@@ -132,7 +132,7 @@ describe('the fleet', () => {
     expect(await estimate()).toBeNull();
   });
 
-  test('providers by what their attempts were, the last proof of the books with its age', async () => {
+  test('shows providers by the outcomes of their attempts, and the last proof of the books with its age', async () => {
     const { secret } = await createCustomer(server);
     const model = (await server.call('GET', '/api/v1/models', { token: secret })).json.data.find(
       ({ endpoints }: { endpoints: string[] }) => endpoints.includes('chat'),

@@ -28,7 +28,7 @@ async function scrape(): Promise<Map<string, number>> {
   return samplesOf((await request(`${worker.url}/metrics`, 'GET', { token: null })).text);
 }
 
-test('a picture that is finished where it was made has its time and outcome too, and no job of post-processing', async () => {
+test('a picture that is finished where it was made is measured with its outcome and needs no postprocessing job', async () => {
   const labels = 'kind="image",place="in_place",outcome="settled"';
   const count = `tollgate_task_finish_seconds_count{${labels}}`;
   await eventually(async () => (await scrape()).has(count), 30_000, 'the end of the task');
@@ -38,7 +38,7 @@ test('a picture that is finished where it was made has its time and outcome too,
   expect([...samples.keys()].filter((name) => name.includes('tasks.postprocess'))).toEqual([]);
 }, 35_000);
 
-test('its finishing is a span of the task, and the charge belongs to it', async () => {
+test('finishing is a span of the task, and the charge is its child', async () => {
   await eventually(
     async () => collector.spans.some(({ name }) => name === 'task finish'),
     30_000,

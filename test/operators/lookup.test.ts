@@ -43,7 +43,7 @@ async function cli(...args: readonly string[]): Promise<{ code: number; text: st
 }
 
 describe('search', () => {
-  test('a call by its id, its request and its transaction', async () => {
+  test('finds a call by its id, its request and its transaction', async () => {
     const found = { kind: 'generation', id: generation, account_id: customer.account };
     expect(await search(generation)).toMatchObject([found]);
     expect(await search(requestId)).toMatchObject([found]);
@@ -53,7 +53,7 @@ describe('search', () => {
     ]);
   });
 
-  test('what a request made is found by the request, whoever chose its id, and kept where it was chosen', async () => {
+  test('finds what a request made by its request id, and stores the id only when the caller chose it', async () => {
     const chosen = `${requestId.slice(0, -6)}ABC000`;
     const ask = async () =>
       await server.call('POST', '/api/v1/chat/completions', {
@@ -81,7 +81,7 @@ describe('search', () => {
     expect(rows.map(({ request_id }) => request_id)).toEqual([null, chosen, chosen]);
   });
 
-  test('an account by its id and a part of its name, in which no character is a wildcard', async () => {
+  test('finds an account by its id or a part of its name, without wildcards', async () => {
     const found = { kind: 'account', id: customer.account };
     expect(await search(customer.account)).toMatchObject([found]);
     expect(await search('a_100% ')).toMatchObject([found]);
@@ -89,14 +89,14 @@ describe('search', () => {
     expect(await search('a%%%')).toEqual([]);
   });
 
-  test('a key by its hash and its masked secret', async () => {
+  test('finds a key by its hash and its masked secret', async () => {
     const { json } = await server.call('GET', `/admin/v1/accounts/${customer.account}/keys`);
     for (const text of [customer.hash, json.data[0].label]) {
       expect(await search(text)).toMatchObject([{ kind: 'key', id: customer.hash }]);
     }
   });
 
-  test('a payment by our id and the provider’s', async () => {
+  test('finds a payment by our id and the provider’s', async () => {
     const { json } = await server.call('POST', '/api/v1/billing/checkout/sessions', {
       token: customer.secret,
       body: { amount: '7.00' },
@@ -110,7 +110,7 @@ describe('search', () => {
     expect(await search(rows[0].id)).toMatchObject([{ id: json.data.id }]);
   });
 
-  test('what nobody knows is nothing found; too short a text is an error', async () => {
+  test('finds nothing for unknown ids and rejects a text that is too short', async () => {
     expect(await search('gen-01JD0000000000000000000000')).toEqual([]);
     expect(await search('req_01JD0000000000000000000000')).toEqual([]);
     expect(await search('ST-000000999')).toEqual([]);
@@ -122,7 +122,7 @@ describe('search', () => {
 });
 
 describe('why', () => {
-  test('a call: tokens, prices, attempts and what was booked; never what was said', async () => {
+  test('a call shows tokens, prices, attempts and bookings, but never its content', async () => {
     const { json, text } = await server.call('GET', `/admin/v1/generations/${generation}`);
     const record = json.data;
     expect(record).toMatchObject({
@@ -136,7 +136,7 @@ describe('why', () => {
     expect(text).not.toContain('a secret of the customer');
   });
 
-  test('a failed task, and a refunded charge', async () => {
+  test('explains a failed task and a refunded charge', async () => {
     const task = await orderImage(server, customer);
     const open = (await server.call('GET', `/admin/v1/generations/${task}`)).json.data;
     expect(open).toMatchObject({ status: 'queued', transactions: [], completed_at: null });
@@ -158,7 +158,7 @@ describe('why', () => {
     ]);
   });
 
-  test('the command line explains by any of the ids', async () => {
+  test('the command line explains a call by any of its ids', async () => {
     const transaction = `txn_U${generation.slice('gen-'.length)}`;
     for (const id of [generation, requestId, transaction]) {
       const { code, text } = await cli('why', id);
@@ -175,7 +175,7 @@ describe('why', () => {
   });
 });
 
-describe('the questions of support', () => {
+describe('the support questions', () => {
   const runbook = readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
   const [, table = ''] =
     /## Support: twelve questions[\s\S]*?\n\|---\|---\|\n([\s\S]*?)\n\n/.exec(runbook) ?? [];
@@ -190,7 +190,7 @@ describe('the questions of support', () => {
     ids.set('ACCOUNT', customer.account).set('TEXT', customer.hash);
   });
 
-  test('there are twelve', () => expect(commands).toHaveLength(12));
+  test('there are twelve of them', () => expect(commands).toHaveLength(12));
 
   test.each(commands)('tollgate %s', async (words) => {
     const { code, text } = await cli(...words.split(' ').map((word) => ids.get(word) ?? word));
@@ -204,7 +204,7 @@ describe('the questions of support', () => {
   });
 });
 
-test('the history of an account, as its customer sees it', async () => {
+test('shows the history of an account as its customer sees it', async () => {
   const generations = await cli('generations', customer.account, '--status', 'completed');
   expect(generations.text).toContain(generation);
   const transactions = await cli('transactions', customer.account, '--type', 'usage_charge');

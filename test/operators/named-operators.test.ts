@@ -19,7 +19,7 @@ async function auditOf(object: string): Promise<{ action: string; actor: string 
   return json.data.map(({ action, actor }: { action: string; actor: string }) => ({ action, actor }));
 }
 
-test('the audit log says who did it, whichever token', async () => {
+test('the audit log names who acted, whichever token they used', async () => {
   const { json } = await openAccount(ALICE);
   const { id } = json.data;
   const change = (token: string, body: object) =>
@@ -33,7 +33,7 @@ test('the audit log says who did it, whichever token', async () => {
   ]);
 });
 
-test('the audit log of one operator, and of a range of time', async () => {
+test('the audit log can be filtered by operator and time range', async () => {
   const { json } = await openAccount(ALICE);
   const of = async (query: string) =>
     (await server.call('GET', `/admin/v1/audit?object=${json.data.id}&${query}`)).json.data;
@@ -43,11 +43,14 @@ test('the audit log of one operator, and of a range of time', async () => {
   expect(await of(`end_time=${at}`)).toEqual([]);
 });
 
-test.each([`${ALICE}x`, ALICE.slice(0, -1), `alice:${ALICE}`, 'alice', ''])('%j is nobody', async (token) => {
-  expect((await openAccount(token)).status).toBe(401);
-});
+test.each([`${ALICE}x`, ALICE.slice(0, -1), `alice:${ALICE}`, 'alice', ''])(
+  '%j is not an operator',
+  async (token) => {
+    expect((await openAccount(token)).status).toBe(401);
+  },
+);
 
-test('the operator pages know who signed in: the session, what is changed on the board, and the way out', async () => {
+test('the operator pages record who signed in: in the session, on the board and at sign-out', async () => {
   const browser = new Browser(server.url);
   expect((await browser.signIn(BOB)).status).toBe(303);
   const headers = { 'x-xsrf-token': browser.cookies.get('XSRF-TOKEN')! };
@@ -62,7 +65,7 @@ test('the operator pages know who signed in: the session, what is changed on the
   expect(await auditOf('/api/queues/webhooks/pause')).toEqual([{ action: 'board.write', actor: 'bob' }]);
 });
 
-test('a session ends when its own token changes, and no other one with it', async () => {
+test('a session ends when its own token changes, but other sessions do not', async () => {
   const [alice, bob] = [new Browser(server.url), new Browser(server.url)];
   await alice.signIn(ALICE);
   await bob.signIn(BOB);

@@ -39,7 +39,7 @@ beforeAll(async () => {
     });
     expect(chat.status).toBe(200);
   }
-  // refused when it is tried: an address of this machine
+  // the delivery is refused when it is attempted: this is an address of the machine itself
   const url = 'https://127.0.0.1/canary?token=canary';
   task = await orderImage(server, who, { extra: { webhook: { url } } });
   const done = [
@@ -102,7 +102,7 @@ describe('metrics', () => {
     expect([...used].filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test('every metric of ours is on the dashboard or in an alert: none is kept for nothing', async () => {
+  test('every metric of ours is used on the dashboard or in an alert', async () => {
     const files = ['grafana/tollgate.json', 'prometheus/alerts.yaml'];
     const shown = files.map((path) => readFileSync(new URL(path, OPS), 'utf8')).join('\n');
     const { names } = await scrape();
@@ -112,7 +112,7 @@ describe('metrics', () => {
     expect([...new Set(ours)].filter((name) => !shown.includes(name))).toEqual([]);
   });
 
-  test('calls, tokens and money of what was just done', async () => {
+  test('counts the calls, tokens and money of recent work', async () => {
     const { api } = await scrape();
     expect(api.get('tollgate_provider_attempts_total{provider="builtin",outcome="ok"}')).toBe(2);
     expect(api.get('tollgate_provider_first_token_seconds_count{provider="builtin"}')).toBeGreaterThanOrEqual(
@@ -139,7 +139,7 @@ describe('metrics', () => {
     expect(api.get(`tollgate_build_info{version="${VERSION}",node="${process.version}"}`)).toBe(1);
   });
 
-  test('tasks: wait, run and end by engine, jobs and chores of the worker', async () => {
+  test('tasks: wait, run and finish by engine, jobs and chores of the worker', async () => {
     const { worker: own, api } = await scrape();
     expect(own.get('tollgate_task_queue_wait_seconds_count{pool="local"}')).toBe(1);
     expect(own.get('tollgate_task_run_seconds_count{engine="local",outcome="completed"}')).toBe(1);
@@ -157,7 +157,7 @@ describe('metrics', () => {
     expect(api.get('tollgate_worker_slots{queue="maintenance"}')).toBe(2);
   });
 
-  test('a database that does not answer: the scrape answers, the gauges have no value', async () => {
+  test('with an unresponsive database the scrape still answers and the gauges have no value', async () => {
     const broken = await startOperatorServer({ redisDatabase: 12 });
     try {
       await broken.foundation.cells.sole.sequelize.close();
@@ -170,7 +170,7 @@ describe('metrics', () => {
     }
   });
 
-  test('the page of a worker says that it lives, and nothing else', async () => {
+  test('the page of a worker says that it is alive, and nothing else', async () => {
     const call = (method: string, path: string) => request(worker.url + path, method, { token: null });
     expect((await call('GET', '/healthz')).json).toEqual({ status: 'ok', version: VERSION });
     expect((await call('GET', '/readyz')).json).toEqual({ status: 'ready' });
@@ -180,9 +180,9 @@ describe('metrics', () => {
 });
 
 describe('traces', () => {
-  test('one trace from the request over the queue to the engine; ids only, no content', async () => {
+  test('one trace leads from the request through the queue to the engine, with ids only and no content', async () => {
     const order = 'POST /v3/async/image-turbo';
-    // each process sends its spans when it likes
+    // each process sends its spans at its own time
     const has = (wanted: string) => collector.spans.some(({ name }) => name === wanted);
     await eventually(
       async () => ['tasks.postprocess', 'task finish', 'ledger settle', order].every(has),
@@ -230,7 +230,7 @@ describe('traces', () => {
     expect(collector.text()).not.toContain(who.secret);
   }, 20_000);
 
-  test("a caller's trace goes on through us to the provider", async () => {
+  test("a caller's trace continues through us to the provider", async () => {
     await eventually(
       async () => collector.spans.some(({ name }) => name === 'provider stream'),
       15_000,
@@ -251,18 +251,18 @@ describe('traces', () => {
     );
   }, 20_000);
 
-  test('without a collector there is no tracing at all', async () => {
+  test('without a collector tracing is off', async () => {
     const plain = await startOperatorServer({ redisDatabase: 12 });
     expect(plain.foundation.tracing).toBe(NO_TRACING);
     await plain.close();
   });
 });
 
-test('a job that an operator runs again from the board finds its task done: nothing is made or charged twice', async () => {
+test('a job that an operator reruns from the board finds its task done: nothing is made or charged twice', async () => {
   const uuid = parsePublicId('generation', task);
   const before = (await server.call('GET', `/admin/v1/tasks/${task}`)).json.data;
   const skipped = 'tollgate_jobs_total{job="tasks.generate",outcome="skipped"}';
-  // a busy machine may have told of the job twice, which is skipped as well
+  // a busy machine may have announced the job twice, which is skipped as well
   const skippedRuns = async () => (await scrape()).worker.get(skipped) ?? 0;
   const skippedBefore = await skippedRuns();
   const path = `/admin/queues-rw/api/queues/generate-local/${uuid}-1/retry`;
@@ -273,7 +273,7 @@ test('a job that an operator runs again from the board finds its task done: noth
   expect(account.json.data.held).toBe('0.00');
 }, 20_000);
 
-test('the log: a request and a job in one line each, with the ids that tie them together, without content', async () => {
+test('the log has one line per request and per job, linked by ids and without content', async () => {
   const [requests, jobs] = [server.log.text, worker.log.text].map((text) =>
     text
       .split('\n')

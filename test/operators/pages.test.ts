@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server?.close());
 
-/** Sessions as the server makes them, at another time or under other secrets. */
+/** Creates sessions as the server does, at another time or with other secrets. */
 function sessionsAt(offsetMs: number, changes: { secret?: string; token?: string } = {}): OperatorSessions {
   return new OperatorSessions({
     installationSecrets: [changes.secret ?? INSTALLATION_SECRET],
@@ -51,7 +51,7 @@ async function withSession(session: string): Promise<number> {
 }
 
 describe('signing in', () => {
-  test('a page of ours that loads nothing and runs no script', async () => {
+  test('shows a page that loads nothing and runs no script', async () => {
     const { text, headers } = await server.call('GET', '/admin/login', { token: null });
     expect(text).toMatch(/<label for="token">/);
     expect(text).not.toMatch(/<script|<link|src=|@import|url\(|https?:\/\//i);
@@ -61,7 +61,7 @@ describe('signing in', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  test('the right token: cookies that no script and no other site can use, and on to where one wanted to go', async () => {
+  test('the right token sets cookies that no script and no other site can use, and continues to the requested page', async () => {
     const browser = new Browser(server.url);
     const lost = await browser.call('GET', '/admin/queues-rw', { headers: HTML });
     expect([lost.status, lost.headers.get('location')]).toEqual([303, '/admin/login?next=%2Fqueues-rw%2F']);
@@ -78,7 +78,7 @@ describe('signing in', () => {
     expect(entries.length).toBeGreaterThan(0);
   });
 
-  test("a wrong token, and a customer's key, open nothing", async () => {
+  test("a wrong token and a customer's key give no access", async () => {
     for (const token of ['wrong', who.secret, '']) {
       const browser = new Browser(server.url);
       const answer = await browser.signIn(token);
@@ -91,7 +91,7 @@ describe('signing in', () => {
     }
   });
 
-  test('nobody else can fill in the form: no cookie, a strange proof, another site', async () => {
+  test('nobody else can submit the form: no cookie, a foreign proof, another site', async () => {
     expect((await new Browser(server.url).submit('/admin/login', { token: ADMIN_TOKEN }, 'x')).status).toBe(
       403,
     );
@@ -125,7 +125,7 @@ describe('signing in', () => {
     expect(answer.headers.get('location')).toBe('/admin/queues');
   });
 
-  test('signing out takes a proof too, and ends it', async () => {
+  test('signing out requires a proof, too, and ends the session', async () => {
     const browser = await signedIn();
     expect((await browser.submit('/admin/logout', {}, 'x')).status).toBe(403);
     const answer = await browser.submit('/admin/logout', {});
@@ -135,7 +135,7 @@ describe('signing in', () => {
 });
 
 describe('sessions', () => {
-  test('a genuine one opens the board; an expired, forged or altered one does not', async () => {
+  test('a genuine one opens the board, while an expired, forged or altered one does not', async () => {
     const genuine = sessionsAt(0).issue('operator');
     expect(await withSession(genuine)).toBe(200);
     const [expiry = '', nonce = '', name = '', mac = ''] = genuine.split('.');
@@ -159,7 +159,7 @@ describe('sessions', () => {
     }
   });
 
-  test('a session reads the operator API; alone it changes nothing there', async () => {
+  test('a session can read the operator API but cannot change anything there without the proof', async () => {
     const headers = { cookie: `tollgate_operator=${sessionsAt(0).issue('operator')}` };
     const call = { token: null, headers };
     expect((await server.call('GET', '/admin/v1/accounts', call)).status).toBe(200);
@@ -167,7 +167,7 @@ describe('sessions', () => {
     expect([refused.status, refused.json.error.code]).toEqual([403, 'csrf_rejected']);
   });
 
-  test('behind https the cookies travel over https alone', async () => {
+  test('behind https the cookies are sent over https only', async () => {
     const secure = await startOperatorServer({
       redisDatabase: 10,
       environment: { PUBLIC_URL: 'https://gate.example/prefix' },
@@ -187,7 +187,7 @@ describe('sessions', () => {
 });
 
 describe('the boards', () => {
-  test('their page asks nobody else for anything, and its policy would not let it', async () => {
+  test('the page loads nothing from elsewhere, and its policy forbids it', async () => {
     const { text, headers } = await server.call('GET', '/admin/queues');
     expect(text).toContain('<base href="/admin/queues/"');
     expect(text).not.toMatch(/https?:\/\//);
@@ -202,7 +202,7 @@ describe('the boards', () => {
     );
   });
 
-  test('every queue of the installation', async () => {
+  test('shows every queue of the installation', async () => {
     const { json } = await server.call('GET', '/admin/queues/api/queues');
     const queues = json.queues as { name: string; readOnlyMode: boolean }[];
     expect(queues.map(({ name, readOnlyMode }) => [name, readOnlyMode])).toEqual(
@@ -212,7 +212,7 @@ describe('the boards', () => {
     expect(writable.every((queue: { readOnlyMode: boolean }) => !queue.readOnlyMode)).toBe(true);
   });
 
-  test('the read-only one refuses every write with 405, also to the right token', async () => {
+  test('the read-only board rejects every write with 405, even with the right token', async () => {
     for (const [method, path] of [
       ['PUT', PAUSE],
       ['PUT', '/api/queues/pause'],
@@ -226,7 +226,7 @@ describe('the boards', () => {
     }
   });
 
-  test('the writable one takes writes of the token, and of a session with its proof; each is recorded', async () => {
+  test('the writable board accepts writes with the token, or with a session and its proof, and records each', async () => {
     const browser = await signedIn();
     const paths = `/admin/queues-rw${PAUSE}`;
     expect((await browser.call('PUT', paths)).json.error.code).toBe('csrf_rejected');
@@ -245,7 +245,7 @@ describe('the boards', () => {
     expect(await writes()).toEqual(['/api/queues/webhooks/resume', PAUSE]);
   });
 
-  test('a job shows ids only and leads to the page of its task', async () => {
+  test('a job shows only ids and links to the page of its task', async () => {
     const url = 'https://hook.example/canary?token=canary';
     const id = await orderImage(server, who, { extra: { webhook: { url } } });
     const redis = new Redis(server.redisUrl);
@@ -300,7 +300,7 @@ describe('without Redis', () => {
   });
   afterAll(() => lonely?.close());
 
-  test('the process starts; board and queues say 503 soon, tasks are served', async () => {
+  test('the process starts, board and queues soon answer 503, and tasks are served', async () => {
     const startedAt = performance.now();
     const page = await lonely.call('GET', '/admin/queues', { headers: HTML });
     expect([page.status, page.headers.get('refresh')]).toEqual([503, '10']);
@@ -311,13 +311,13 @@ describe('without Redis', () => {
     expect([data.status, data.json.error.code]).toEqual([503, 'service_unavailable']);
     const queues = await lonely.call('GET', '/admin/v1/queues');
     expect([queues.status, queues.headers.get('retry-after')]).toEqual([503, '5']);
-    // three times a limit of two seconds, and what a busy machine adds
+    // three times a limit of two seconds, plus what a busy machine adds
     expect(performance.now() - startedAt).toBeLessThan(12_000);
     expect((await lonely.call('GET', '/admin/v1/tasks')).status).toBe(200);
   });
 });
 
-test('a Redis that greets slowly is waited for: the first call of a process finds its queues', async () => {
+test('waits for a Redis that is slow to connect, so that the first call of a process finds its queues', async () => {
   const redis = new URL(process.env.TEST_REDIS_URL!);
   const [targetHost, targetPort] = [redis.hostname, Number(redis.port)];
   const slow = await startFaultProxy({ targetHost, targetPort, cutReplyChance: 0 });

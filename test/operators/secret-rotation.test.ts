@@ -31,7 +31,7 @@ afterAll(async () => {
   await before?.close();
 });
 
-/** A process of the same installation with other settings. */
+/** Starts a process of the same installation with other settings. */
 async function restart(environment: Readonly<Record<string, string>>): Promise<OperatorServer> {
   const server = await startOperatorServer({
     redisDatabase: 10,
@@ -48,19 +48,19 @@ async function webhookSecret(server: OperatorServer): Promise<string> {
   return (await asCustomer(server, 'GET', '/api/v1/webhooks/secret')).json.data.secret;
 }
 
-/** The answer to a link that a process signed: 403 when the signature does not count, 404 for a file that is not there. */
+/** Returns the status of a link that a process signed: 403 for an invalid signature, 404 for a file that does not exist. */
 async function follow(server: OperatorServer, link: string): Promise<number> {
   const { pathname, search } = new URL(link);
   return (await server.call('GET', pathname + search, { token: null })).status;
 }
 
-/** A link to a file that nobody stored. */
+/** Returns a link to a file that was never stored. */
 function signLink(server: OperatorServer): string {
   const key = `acct/${newUuid()}/2026-11/${newUuid()}/0-original-0123456789abcdef.png`;
   return server.foundation.signer.sign(key, { ttlSeconds: 600 });
 }
 
-test('a secret is changed without anything of before being lost, and then dropped', async () => {
+test('rotates a secret without losing anything sealed or signed before, and then drops the old one', async () => {
   const secretBefore = await webhookSecret(before);
   const link = signLink(before);
   const browser = new Browser(before.url);

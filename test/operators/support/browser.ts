@@ -1,10 +1,10 @@
 import { type Answer, type CallOptions, request } from './operator-server.ts';
 
-/** Keeps cookies between requests as a browser would, and shows them. */
+/** Keeps cookies between requests as a browser would, and exposes them. */
 export class Browser {
   readonly #url: string;
   readonly cookies = new Map<string, string>();
-  /** Attributes of the cookie that was set last, by name. */
+  /** Attributes of the most recently set cookie, by name. */
   readonly attributes = new Map<string, string>();
 
   constructor(url: string) {
@@ -31,7 +31,7 @@ export class Browser {
     return answer;
   }
 
-  /** Sends a form, by default the one that the page at `path` shows. */
+  /** Submits a form, by default the one shown by the page at `path`. */
   async submit(path: string, fields: Readonly<Record<string, string>>, proof?: string): Promise<Answer> {
     const page = await this.call('GET', path);
     const shown = /name="proof" value="([^"]+)"/.exec(page.text)?.[1] ?? '';

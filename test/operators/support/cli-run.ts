@@ -7,7 +7,7 @@ export interface CliRun {
   readonly stderr: string;
 }
 
-/** `tollgate` with these arguments, in this process. */
+/** Runs `tollgate` with these arguments in this process. */
 export async function cliRun(
   environment: NodeJS.ProcessEnv,
   args: readonly string[],

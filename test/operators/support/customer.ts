@@ -15,7 +15,7 @@ export interface Customer {
   readonly hash: string;
 }
 
-/** An account with ten dollars and an owner key. */
+/** Creates an account with ten dollars and an owner key. */
 export async function createCustomer(server: OperatorServer): Promise<Customer> {
   const { database } = server.db;
   const { id } = await createAccount(database);
@@ -44,16 +44,16 @@ export async function orderImage(
   return answer.json.task_id;
 }
 
-/** Orders a video; nobody makes it. */
+/** Orders a video. No worker makes it. */
 export async function orderVideo(server: OperatorServer, { secret }: Customer): Promise<string> {
-  // waves, which are drawn faster than the other scenes
+  // a seed for waves, which are drawn faster than the other scenes
   const body = { model: 'video-fast', prompt: 'a canary in a coal mine', seed: 4 };
   const answer = await server.call('POST', '/api/v1/videos', { token: secret, body });
   expect(answer.status).toBe(200);
   return answer.json.id;
 }
 
-/** Fails a waiting task as a worker that gave it up would. */
+/** Fails a waiting task like a worker that gives up on it. */
 export async function failTask(
   server: OperatorServer,
   customer: Customer,

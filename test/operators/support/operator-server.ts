@@ -23,18 +23,18 @@ export interface Answer {
 }
 
 export interface CallOptions {
-  /** Bearer token; the operator's unless given, null for none. */
+  /** Bearer token. The operator's by default, null for none. */
   readonly token?: string | null;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a success the head is enough: its stream has no end. */
+  /** Reads only the head of a success, because its stream never ends. */
   readonly leavesStream?: boolean;
 }
 
 export interface OperatorServer {
   readonly url: string;
   readonly redisUrl: string;
-  /** What the process was told, for a worker beside it. */
+  /** Settings of the process, for a worker next to it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Sink;
   readonly db: TestDatabase;
@@ -43,13 +43,13 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-/** The API put together as in production, in this process, on a database and a number of a Redis database of its own. */
+/** Starts the API in this process, put together as in production, on a database and a Redis database number of its own. */
 export async function startOperatorServer(options: {
   readonly redisDatabase: number;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where the built web console is. */
+  /** Folder of the built web console. */
   readonly consoleFolder?: string;
-  /** 0: any. */
+  /** Port to listen on. 0 selects any free port. */
   readonly port?: number;
 }): Promise<OperatorServer> {
   const db = await createTestDatabase();
@@ -66,7 +66,7 @@ export async function startOperatorServer(options: {
     TOLLGATE_CONFIG: CATALOG,
     TOLLGATE_SECRET: INSTALLATION_SECRET,
     ADMIN_TOKEN,
-    // so that every operation exists; nobody is asked before somebody signs in
+    // set so that every operation exists; the provider is not contacted before somebody signs in
     OIDC_ISSUER: 'http://127.0.0.1:9',
     OIDC_CLIENT_ID: 'tollgate',
     OIDC_CLIENT_SECRET: 'of nobody',
@@ -99,7 +99,7 @@ export async function startOperatorServer(options: {
   };
 }
 
-/** One request; redirects are not followed. */
+/** Sends one request. Redirects are not followed. */
 export async function request(url: string, method: string, options: CallOptions = {}): Promise<Answer> {
   const { token = ADMIN_TOKEN, body } = options;
   const isText = typeof body === 'string';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 
-/** Keeps what is written to it. */
+/** Keeps everything that is written to it. */
 export class Sink extends Writable {
   text = '';
 

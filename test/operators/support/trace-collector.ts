@@ -9,11 +9,11 @@ export interface ExportedSpan {
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
 
-/** An OTLP collector that keeps what it gets. */
+/** An OTLP collector that keeps what it receives. */
 export interface TraceCollector {
   readonly url: string;
   readonly spans: readonly ExportedSpan[];
-  /** Everything it got, as it came. */
+  /** Every request body, as it was received. */
   readonly text: () => string;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   };
 }
 
-/** Name of the span that the named one belongs to, among those of one trace. */
+/** Returns the name of the parent of the named span within one trace. */
 export function parentName(ofTrace: readonly ExportedSpan[], name: string): string | undefined {
   const span = ofTrace.find((candidate) => candidate.name === name);
   return ofTrace.find(({ spanId }) => spanId === span?.parentSpanId)?.name;
