@@ -12,7 +12,7 @@ import { holdRequest, settlement, usd } from '../factories/ledger.ts';
 import { createTwoCells, type TestCell, type TwoCells } from '../factories/two-cells.ts';
 import { namedStatements } from './named-statements.ts';
 
-/** A cell is a schema: what works on one says nowhere which, and leaves the other one as it was. */
+/** A cell is a schema. Code that works on a cell never names its schema and leaves the other cell unchanged. */
 
 let two: TwoCells;
 
@@ -24,7 +24,7 @@ afterAll(async () => {
   await two?.close();
 });
 
-/** An id that lies in the first cell or the second. */
+/** Returns an id that belongs to the first or the second cell. */
 function idIn(cell: 0 | 1): string {
   return newUuid().slice(0, -1) + String(cell);
 }
@@ -49,7 +49,7 @@ async function purchase(accountId: string): Promise<string> {
   return id;
 }
 
-/** Relations by schema that Postgres would touch for a statement, whatever its parameters. */
+/** Returns the schemas whose relations Postgres would touch for a statement with any parameters. */
 async function schemasOf(client: pg.Client, text: string): Promise<Set<string>> {
   await client.query(`PREPARE asked AS ${text}`);
   try {
@@ -66,28 +66,25 @@ async function schemasOf(client: pg.Client, text: string): Promise<Set<string>> 
   }
 }
 
-test.each([0, 1])(
-  'every named statement keeps to the schema that its connection is in: cell %i',
-  async (cell) => {
-    const { schema, asOwner } = two.both[cell] as TestCell;
-    const statements = await namedStatements();
-    const strays = await asOwner(async (client) => {
-      // a plan that is made for all parameters leaves no table out
-      await client.query(`SET plan_cache_mode = force_generic_plan`);
-      const found: string[] = [];
-      for (const { name, text } of statements) {
-        const schemas = await schemasOf(client, text).catch((error: Error) => new Set([error.message]));
-        schemas.delete(schema);
-        schemas.delete('pg_catalog');
-        found.push(...[...schemas].map((stray) => `${name}: ${stray}`));
-      }
-      return found;
-    });
-    expect(strays).toEqual([]);
-  },
-);
+test.each([0, 1])('every named statement stays in the schema of its connection: cell %i', async (cell) => {
+  const { schema, asOwner } = two.both[cell] as TestCell;
+  const statements = await namedStatements();
+  const strays = await asOwner(async (client) => {
+    // a generic plan includes every table, whatever the parameters
+    await client.query(`SET plan_cache_mode = force_generic_plan`);
+    const found: string[] = [];
+    for (const { name, text } of statements) {
+      const schemas = await schemasOf(client, text).catch((error: Error) => new Set([error.message]));
+      schemas.delete(schema);
+      schemas.delete('pg_catalog');
+      found.push(...[...schemas].map((stray) => `${name}: ${stray}`));
+    }
+    return found;
+  });
+  expect(strays).toEqual([]);
+});
 
-test.each([0, 1])('functions keep to the schema that they were made in: cell %i', async (cell) => {
+test.each([0, 1])('functions stay in the schema that they were created in: cell %i', async (cell) => {
   const { schema, asOwner } = two.both[cell] as TestCell;
   const { rows } = await asOwner((client) =>
     client.query<{ settings: string }>(
@@ -99,7 +96,7 @@ test.each([0, 1])('functions keep to the schema that they were made in: cell %i'
   expect(rows).toEqual([{ settings: `search_path=${schema}, pg_temp` }]);
 });
 
-/** Called with the row of a variable, or with one made by ROW(…). The last two serve processes of the release before. */
+/** These are called with the row of a variable or with one made by ROW(…). The last two serve processes of the previous release. */
 const TAKE_ROWS = [
   'audit_digest',
   'entry_digest',
@@ -109,7 +106,7 @@ const TAKE_ROWS = [
   'budget_free',
 ];
 
-test('functions take columns, not rows of a table: on each of several databases those have another type', async () => {
+test('functions take columns, not table rows, whose type differs between several databases', async () => {
   const { rows } = await two.both[0].asOwner((client) =>
     client.query<{ name: string }>(
       `SELECT DISTINCT p.proname AS name FROM pg_proc p, unnest(p.proargtypes) argument
@@ -120,7 +117,7 @@ test('functions take columns, not rows of a table: on each of several databases 
   expect(rows.map(({ name }) => name).toSorted()).toEqual(TAKE_ROWS.toSorted());
 });
 
-test.each([0, 1] as const)('what is booked in cell %i leaves the other as it was', async (cell) => {
+test.each([0, 1] as const)('a booking in cell %i leaves the other cell unchanged', async (cell) => {
   const [own, other] = [two.both[cell], two.both[1 - cell] as TestCell];
   const [ownBefore, otherBefore] = [await own.contents(), await other.contents()];
   const account = await openAccount(idIn(cell));
@@ -139,7 +136,7 @@ test.each([0, 1] as const)('what is booked in cell %i leaves the other as it was
   expect(await own.violations()).toEqual([]);
 });
 
-test('accounts of two cells are each found where they are', async () => {
+test('accounts of two cells are each found in their own cell', async () => {
   const accounts = [await openAccount(idIn(0)), await openAccount(idIn(1))];
   const sessions = [];
   for (const account of accounts) {
@@ -165,7 +162,7 @@ test('accounts of two cells are each found where they are', async () => {
   expect(paid.map((row) => row?.id)).toEqual(sessions);
 });
 
-test('a batch is cut by cell in its own order', () => {
+test('a batch is divided by cell and keeps its order', () => {
   const [first, second] = [two.both[0].database, two.both[1].database];
   const cut = byCell([1, 2, 3, 4, 5], (item) => (item % 2 === 0 ? first : second));
   expect(cut).toEqual([

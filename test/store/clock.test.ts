@@ -6,14 +6,14 @@ import { type OperatorServer, startOperatorServer } from '../operators/support/o
 const HOUR_MS = 3_600_000;
 const realNow = Date.now;
 
-test('the clock goes with the database, and does not jitter with its answers', () => {
+test('the clock follows the database and does not jitter with its answers', () => {
   const clock = new DatabaseClock();
   expect([Math.abs(clock.now() - Date.now()) < 100, clock.skewMs]).toEqual([true, undefined]);
   const askedAt = performance.now();
   clock.learn(5_000_000, askedAt, askedAt + 20);
   const learnt = clock.now();
   expect(Math.abs(learnt - 5_000_000)).toBeLessThan(1_000);
-  // between the two moments that these answers allow, so nothing is learnt
+  // the clock is already between the two moments that these answers allow, so nothing changes
   clock.learn(5_000_000, askedAt, askedAt + 40);
   clock.learn(5_000_500, askedAt, askedAt + 5_000);
   expect(clock.now() - learnt).toBeLessThan(400);
@@ -42,7 +42,7 @@ describe.each([
   const ask = (method: string, path: string, body?: unknown) =>
     server.call(method, path, { token: key, body });
 
-  test('says so: unready, with a gauge', async () => {
+  test('reports it: not ready, and a gauge shows the skew', async () => {
     const { status, json } = await server.call('GET', '/readyz', { token: null });
     expect([status, json.checks]).toEqual([503, expect.objectContaining({ clock: false, database: true })]);
     const { text } = await server.call('GET', '/metrics', { token: null });
@@ -50,7 +50,7 @@ describe.each([
     expect(Math.abs(Number(skew) * 1_000 - offsetMs)).toBeLessThan(5_000);
   });
 
-  test('takes tasks with the deadline that everybody else gives them, and with ids of the real time', async () => {
+  test('gives tasks the same deadline as other processes, and ids from the real time', async () => {
     const { json } = await ask('POST', '/v3/async/image-turbo', { prompt: 'a tree' });
     const id = parsePublicId('generation', json.task_id)!;
     const { rows } = await server.db.database.money.query(
@@ -62,7 +62,7 @@ describe.each([
     expect(Math.abs(idMs - rows[0].created_at.getTime())).toBeLessThan(5_000);
   });
 
-  test('signs links that hold as long as everywhere', async () => {
+  test('signs links that are valid as long as those of other processes', async () => {
     const { clock, storage } = server.foundation;
     expect(Math.abs(clock.now() - realNow())).toBeLessThan(5_000);
     const link = new URL(await storage.signedUrl('acct/a/task/b/0.png', { ttlSeconds: 600 }), server.url);

@@ -15,7 +15,7 @@ import { startFaultProxy } from '../setup/fault-proxy.ts';
 import { type MovingAddress, startMovingAddress } from '../setup/moving-address.ts';
 import { guardServices } from '../setup/test-services.ts';
 
-/** What an operator is told to expect. */
+/** The limit promised to operators. */
 const NORMAL_WITHIN_MS = 15_000;
 const value = { name: 'failover_value', text: 'SELECT value FROM failover' };
 
@@ -32,10 +32,10 @@ const start = (name: string) =>
     logFile: join(folder, `${name}.log`),
   });
 
-/** Two servers with the same database; the value says whose it is: the second is a standby that has fallen behind. */
+/** Starts two servers with the same database. The value tells which one answered: the second is a standby that lags behind. */
 beforeAll(async () => {
   folder = temporaryFolder('failover');
-  // the servers run as another user where we are root
+  // the servers run as another user when the tests run as root
   chmodSync(folder, 0o711);
   release = guardServices(folder);
   mkdirSync(join(folder, 'first'));
@@ -59,7 +59,7 @@ afterAll(async () => {
   await release?.();
 });
 
-/** A standby without a primary: it serves reads of what it has. */
+/** Starts a standby without a primary. It serves reads of the data that it has. */
 async function startStandby(name: string): Promise<EmbeddedPostgres> {
   writeFileSync(join(folder, name, 'postgres', 'standby.signal'), '');
   return await start(name);
@@ -82,7 +82,7 @@ const urlOf = (port: number) => {
 
 const open = (url: string) => createDatabase({ url, moneyConnections: 4, connections: 4 }, () => undefined);
 
-/** What both pools read, over and over as a console does it, and when. Failures are left out. */
+/** Reads steadily from both pools, as a console does, and records what was read and when. Failures are ignored. */
 function readSteadily(database: Database): {
   readonly seen: { at: number; value: string }[];
   stop(): Promise<void>;
@@ -108,7 +108,7 @@ function readSteadily(database: Database): {
   };
 }
 
-test('a standby is refused, wherever it stands among the addresses', async () => {
+test('rejects a standby at any position among the addresses', async () => {
   const standby = open(urlOf(second.port));
   await expect(readRows(standby.sequelize, value, [])).rejects.toThrow('standby');
   await expect(run(standby.money, value, [])).rejects.toThrow('standby');
@@ -123,7 +123,7 @@ test('a standby is refused, wherever it stands among the addresses', async () =>
   await database.close();
 });
 
-test('a connection that breaks while it is checked costs the caller an error, not the process', async () => {
+test('a connection that breaks during its check causes an error for the caller but does not end the process', async () => {
   const proxy = await startFaultProxy({ targetHost: '127.0.0.1', targetPort: first.port, cutReplyChance: 1 });
   const database = open(urlOf(proxy.port));
   await expect(run(database.money, value, [])).rejects.toThrow('Connection terminated');
@@ -132,7 +132,7 @@ test('a connection that breaks while it is checked costs the caller an error, no
   await proxy.close();
 });
 
-test('after a failover nobody reads from the former primary, however steadily they read', async () => {
+test('after a failover no reader still gets data from the former primary, however steadily it reads', async () => {
   const database = open(urlOf(address!.port));
   const watch = new DatabaseWatch(database, () => undefined);
   await watch.start();
@@ -160,7 +160,7 @@ test('after a failover nobody reads from the former primary, however steadily th
   await database.close();
 }, 60_000);
 
-test('an address that moves away from a server that lives on is followed', async () => {
+test('follows an address that moves away from a server that stays up', async () => {
   const database = open(urlOf(address!.port));
   const watch = new DatabaseWatch(database, () => undefined);
   await watch.start();

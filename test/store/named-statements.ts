@@ -4,14 +4,14 @@ import type { SqlStatement } from '../../src/store/statement.ts';
 
 const SOURCES = fileURLToPath(new URL('../../src/', import.meta.url));
 
-/** Every statement of the product, as the files beside the stores export them. */
+/** Returns every statement of the product, as exported by the files next to the stores. */
 export async function namedStatements(): Promise<SqlStatement[]> {
   const files = readdirSync(SOURCES, { recursive: true })
     .map(String)
     .filter((file) => file.endsWith('.sql.ts'));
   const modules: object[] = [];
   for (const file of files) {
-    // one after the other: Jest may link a module before what it shares with another one is there
+    // sequential: Jest may link a module before a dependency that it shares with another one is loaded
     modules.push(await import(`${SOURCES}${file}`));
   }
   return modules

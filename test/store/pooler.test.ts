@@ -28,7 +28,7 @@ afterAll(async () => {
   await db?.close();
 });
 
-/** PgBouncer in front of the test database, with nothing set but what it must have. */
+/** Opens the test database through PgBouncer with only its required settings. */
 async function through(poolMode: 'session' | 'transaction'): Promise<Database> {
   const url = new URL(db.url);
   const port = await choosePort();
@@ -63,7 +63,7 @@ pool_mode = ${poolMode}
   );
 }
 
-test('a pooler in transaction mode is refused in one line', async () => {
+test('rejects a pooler in transaction mode with a one-line message', async () => {
   const database = await through('transaction');
   await expect(inspectDatabase(database)).rejects.toMatchObject({
     name: 'ConfigError',
@@ -74,7 +74,7 @@ test('a pooler in transaction mode is refused in one line', async () => {
   await database.close();
 });
 
-test('a pooler in session mode works as it comes, and the limits of statements hold', async () => {
+test('a pooler in session mode works with default settings, and statement timeouts apply', async () => {
   const database = await through('session');
   await inspectDatabase(database);
   const ledger = testLedger(database);

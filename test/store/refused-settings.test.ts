@@ -31,12 +31,12 @@ async function refusal(changes: { [Part in 'password' | 'pathname' | 'search' | 
 test.each([
   ['a wrong password', { password: 'wrong' }, /^DATABASE_URL: password authentication failed/],
   ['no such database', { pathname: '/nowhere' }, /^DATABASE_URL: database "nowhere" does not exist/],
-  ['TLS asked of a server without', { search: '?sslmode=verify-full' }, /does not offer$/],
-])('%s is one line, not a stack', async (_, changes, words) => {
+  ['TLS required of a server without TLS', { search: '?sslmode=verify-full' }, /does not offer$/],
+])('%s gives a one-line error without a stack trace', async (_, changes, words) => {
   expect(await refusal(changes)).toEqual(['ConfigError', expect.stringMatching(words)]);
 });
 
-test('a certificate that is not trusted is one line that says what to set', async () => {
+test('an untrusted certificate gives a one-line error that names the setting', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => {
@@ -54,7 +54,7 @@ test('a certificate that is not trusted is one line that says what to set', asyn
   server.close();
 });
 
-test('a bucket whose certificate is not trusted ends the start with one line and code 2', async () => {
+test('an untrusted certificate of the bucket ends the start with one line and code 2', async () => {
   const bucket = createHttpsServer(UNTRUSTED).listen(0, '127.0.0.1');
   await once(bucket, 'listening');
   const { port } = bucket.address() as { port: number };

@@ -1,14 +1,14 @@
 import { type Columns, EqualNames, type Node, type Range, type Scope } from './statement-ranges.ts';
 
-/** Columns that say whose a row is: the account, and ids, which belong to one account. */
+/** Columns that identify the account of a row: the account itself, and ids that belong to one account. */
 const OWNER_COLUMN =
   /^(account_id|id|api_key_id|generation_id|task_id|delivery_id|document_id|reference|reverses|purchase_reference|hash|token_hash)$/;
 
 const PARAMETER = 'parameter';
 
 /**
- * Reads statements; afterwards it knows what they touch. A table stands for one account where an equality leads from it to a
- * parameter: directly, or over columns that can only be of the same account.
+ * Analyzes statements and collects what they touch. A table is limited to one account when an equality connects it to a parameter,
+ * directly or through columns that can only belong to the same account.
  */
 export class StatementAnalysis {
   readonly #columns: Columns;
@@ -19,7 +19,7 @@ export class StatementAnalysis {
   readonly functions = new Set<string>();
   writes = false;
 
-  /** `hasVariables`: a name that is no column is a variable of the function that the statement stands in. */
+  /** `hasVariables`: a name that is not a column is a variable of the function that contains the statement. */
   constructor(columns: Columns, hasVariables: boolean) {
     this.#columns = columns;
     this.#hasVariables = hasVariables;
@@ -38,7 +38,7 @@ export class StatementAnalysis {
         if (!held.has(range) && owners.some(isHeld)) {
           held.add(range);
           found = true;
-          // one account: whatever else says whose the row is says the same
+          // a row has one account, so its other owner columns identify the same one
           for (const owner of owners) {
             this.#equals.join(owner, PARAMETER);
           }
@@ -51,7 +51,7 @@ export class StatementAnalysis {
     return new Set(loose.map((range) => range.table as string));
   }
 
-  /** Reads a statement; returns what its result's columns are made of. */
+  /** Analyzes a statement. Returns the source of each column of its result. */
   statement(node: Node, outer: readonly Scope[]): Map<string, string> {
     const [kind, body] = Object.entries<Node>(node)[0] as [string, Node];
     const scope: Scope = new Map();
@@ -105,7 +105,7 @@ export class StatementAnalysis {
     return outputs;
   }
 
-  /** A row that is inserted belongs to one account when the values say so: a parameter, or a column of a row that does. */
+  /** An inserted row belongs to one account when its values do: a parameter, or a column of a row that belongs to one. */
   #insert(body: Node, scopes: readonly Scope[]): void {
     const target = body.relation.alias?.aliasname ?? body.relation.relname;
     const range = scopes[0]?.get(target);
@@ -180,7 +180,7 @@ export class StatementAnalysis {
       return;
     }
     this.#expression(body, scopes);
-    // an array that was passed in is many rows; what they join is held by nothing
+    // an array parameter has many rows, so nothing limits what is joined to it
     const names: string[] = (body.alias?.colnames ?? []).map((name: Node) => name.String.sval);
     const columns =
       names.length > 0 ? names : (body.coldeflist ?? []).map((column: Node) => column.ColumnDef.colname);
@@ -193,7 +193,7 @@ export class StatementAnalysis {
     );
   }
 
-  /** The equalities that hold for every row that is touched. */
+  /** Records the equalities that hold for every touched row. */
   #where(node: Node, scopes: readonly Scope[]): void {
     if (node?.BoolExpr?.boolop === 'AND_EXPR') {
       for (const part of node.BoolExpr.args) {
@@ -214,7 +214,7 @@ export class StatementAnalysis {
     this.#expression(node, scopes);
   }
 
-  /** Whatever stands in an expression: subqueries are statements of their own, functions are noted. */
+  /** Visits an expression: subqueries are analyzed as statements of their own, and function names are recorded. */
   #expression(node: Node, scopes: readonly Scope[]): void {
     if (Array.isArray(node)) {
       for (const part of node) {
@@ -237,7 +237,7 @@ export class StatementAnalysis {
     }
   }
 
-  /** The column or parameter that an expression is, through casts; undefined for anything else. */
+  /** Returns the column or parameter that an expression consists of, through casts, or undefined for anything else. */
   #column(node: Node, scopes: readonly Scope[]): string | undefined {
     if (node?.TypeCast) {
       return node.TypeCast.typeName.arrayBounds ? undefined : this.#column(node.TypeCast.arg, scopes);

@@ -1,22 +1,22 @@
-// biome-ignore lint/suspicious/noExplicitAny: the parse tree of Postgres, whose nodes are told apart by their only member
+// biome-ignore lint/suspicious/noExplicitAny: the parse tree of Postgres, whose nodes are distinguished by their only field
 export type Node = any;
 
 /** Columns of each table. */
 export type Columns = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What a name in FROM stands for. */
+/** An entry of FROM that a name refers to. */
 export interface Range {
   readonly key: string;
   /** Undefined for a subquery, a CTE and a function. */
   readonly table: string | undefined;
-  /** What its columns are made of, where that is a column itself. */
+  /** Source column of each result column that is a plain column. */
   readonly outputs: ReadonlyMap<string, string>;
   readonly columns: ReadonlySet<string> | undefined;
 }
 
 export type Scope = Map<string, Range>;
 
-/** Names that stand for the same value: joined two by two, and compared by a representative. */
+/** Groups names that have the same value: they are joined in pairs and compared by a representative. */
 export class EqualNames {
   readonly #parents = new Map<string, string>();
 

@@ -9,8 +9,9 @@ import type { Columns } from './statement-ranges.ts';
 import { type Reach, reachOf, reachOfFunctions } from './statement-reach.ts';
 
 /**
- * An account's rows lie in one cell, those of the installation in its home database. A statement that needs rows of several accounts
- * runs once per cell, and one that needs both places runs nowhere once they are apart: both are listed here, with why.
+ * The rows of an account are in one cell, those of the installation in its home database. A statement that needs rows of several
+ * accounts runs once per cell. One that needs both places cannot run once they are separate databases. Both kinds are listed here with
+ * the reason.
  */
 
 const SCHEMA = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.url));
@@ -74,8 +75,8 @@ const SEVERAL_ACCOUNTS = {
     'webhook_list_secrets',
     'webhook_take',
   ],
-  'a person, who may be a member of several accounts': ['member_besides', 'member_of_person'],
-  'numbers of documents, without gaps over all accounts': ['next_document_number'],
+  'a person who may be a member of several accounts': ['member_besides', 'member_of_person'],
+  'numbers of documents, without gaps across all accounts': ['next_document_number'],
   'what operators see of all accounts': [
     'account_by_name',
     'accounts_for_credits',
@@ -109,14 +110,14 @@ const SEVERAL_ACCOUNTS = {
     'telemetry_write_offs',
     'write_offs_by_month',
   ],
-  'a month of all calls of a cell, in a file': [
+  'a month of all calls of a cell, stored in a file': [
     'archive_mark',
     'archive_remember_export',
     'archived_months_since',
     'archives_of_calls',
     'margin_archived_months',
   ],
-  'proofs, of one account or of all': [
+  'proofs of one account or of all': [
     ...new Set([...INVARIANTS, ...NIGHTLY_INVARIANTS].map(({ name }) => name)),
   ],
 };
@@ -127,13 +128,13 @@ const BOTH_PLACES = {
     'generation_by_request',
     'generations_page',
   ],
-  'entries and the audit log are sealed alike': [
+  'entries and the audit log are sealed in the same way': [
     'invariant_entries_as_sealed',
     'invariant_statements_and_audit_as_sealed',
   ],
   'whether another host serves the pool': ['task_claim'],
-  'up to when the payment provider was asked, and what of it waits for a payout': ['payment_moves_seen'],
-  'what waits, beside who serves it': ['fleet_silent_workers', 'operator_queue_standings'],
+  'how far the payment provider was read, and what still waits for a payout': ['payment_moves_seen'],
+  'what waits, next to the workers that serve it': ['fleet_silent_workers', 'operator_queue_standings'],
 };
 
 const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
@@ -148,11 +149,11 @@ const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
     'ledger_write_settled',
   ],
   'chores that walk a cell': ['forget_api_keys', 'tell_alerts', 'total_write_offs'],
-  'a month of all calls of a cell, in a file': ['call_is_archived', 'calls_needed'],
+  'a month of all calls of a cell, stored in a file': ['call_is_archived', 'calls_needed'],
 };
 
 const FUNCTIONS_OF_BOTH_PLACES = {
-  'what somebody does and its row in the audit log are one': [
+  'an operation and its row in the audit log are one': [
     'change_account',
     'change_api_key',
     'erase_account',
@@ -170,7 +171,7 @@ const FUNCTIONS_OF_BOTH_PLACES = {
 
 const CLOCKS = ['clock_timestamp', 'gen_random_uuid', 'ledger_now', 'now', 'random', 'timeofday'];
 
-/** Columns by table, as the migrations make them. */
+/** Returns the columns by table, as created by the migrations. */
 function readSchema(): Columns {
   const columns = new Map<string, Set<string>>();
   let table: Set<string> | undefined;
@@ -214,7 +215,7 @@ function namesOf(predicate: (reach: Reach) => boolean, of = reaches): string[] {
     .sort();
 }
 
-/** The tables of a statement or function and of the functions it calls. */
+/** Returns the tables of a statement or function and of the functions that it calls. */
 function tablesOf(reach: Reach, seen = new Set<Reach>()): Set<string> {
   seen.add(reach);
   const called = [...reach.functions]
@@ -232,33 +233,33 @@ function isOfBothPlaces(tables: ReadonlySet<string>): boolean {
 const listed = (groups: Readonly<Record<string, readonly string[]>>): string[] =>
   Object.values(groups).flat().sort();
 
-test('statements of several accounts are those that are listed', () => {
+test('only the listed statements touch several accounts', () => {
   expect(namesOf(({ unheld }) => unheld.size > 0)).toEqual(listed(SEVERAL_ACCOUNTS));
 });
 
-test('statements that need an account and the installation at once are those that are listed', () => {
+test('only the listed statements need an account and the installation at once', () => {
   expect(namesOf(({ tables }) => isOfBothPlaces(tables))).toEqual(listed(BOTH_PLACES));
 });
 
-test('so are database functions', () => {
+test('the same holds for database functions', () => {
   expect(namesOf(({ unheld }) => unheld.size > 0, functions)).toEqual(listed(FUNCTIONS_OF_SEVERAL_ACCOUNTS));
   expect(namesOf((reach) => isOfBothPlaces(tablesOf(reach)), functions)).toEqual(
     listed(FUNCTIONS_OF_BOTH_PLACES),
   );
 });
 
-test('no statement that writes asks for the time or for chance row by row', () => {
+test('no writing statement calls a clock or a random function per row', () => {
   expect(namesOf(({ writes, functions }) => writes && CLOCKS.some((name) => functions.has(name)))).toEqual(
     [],
   );
 });
 
-test('every table of accounts says whose its rows are', () => {
+test('every account table has a column that identifies the account', () => {
   const nameless = [...accountTables].filter((table) => !columns.get(table)?.has('account_id'));
   expect(nameless).toEqual(['accounts', 'call_archives', 'write_off_totals']);
 });
 
-describe('what holds a statement to one account', () => {
+describe('what limits a statement to one account', () => {
   const unheld = async (text: string) => [...(await reachOf(text, columns, accountTables)).unheld];
 
   test.each([
@@ -273,7 +274,7 @@ describe('what holds a statement to one account', () => {
     expect(await unheld(text)).toEqual([]);
   });
 
-  test('in a function its variables do', async () => {
+  test('variables of a function do', async () => {
     const made = (body: string) =>
       `CREATE FUNCTION f(account uuid) RETURNS void LANGUAGE plpgsql AS $$ BEGIN ${body} END $$`;
     const loose = 'UPDATE balances b SET held = 0; PERFORM 1 FROM holds h WHERE h.account_id = account;';
@@ -300,7 +301,7 @@ describe('what holds a statement to one account', () => {
     ],
     ['SELECT * FROM unnest($1::uuid[]) u (id) JOIN tasks t ON t.id = u.id', ['tasks']],
     ['SELECT id FROM tasks WHERE id = $1 UNION SELECT id FROM tasks', ['tasks']],
-  ])('not in %s', async (text, tables) => {
+  ])('nothing limits %s', async (text, tables) => {
     expect((await unheld(text)).sort()).toEqual(tables);
   });
 });

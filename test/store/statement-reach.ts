@@ -2,24 +2,27 @@ import { parse, parsePlPgSQL } from 'libpg-query';
 import { StatementAnalysis } from './statement-analysis.ts';
 import type { Columns, Node } from './statement-ranges.ts';
 
-/** What statements and functions touch. */
+/** What a statement or function touches. */
 export interface Reach {
   readonly tables: ReadonlySet<string>;
   readonly functions: ReadonlySet<string>;
   /** Whether it changes rows. */
   readonly writes: boolean;
-  /** Tables of accounts that no parameter holds to one of them. */
+  /** Account tables that no parameter limits to one account. */
   readonly unheld: ReadonlySet<string>;
 }
 
-/** What a statement touches. `accountTables`: those whose rows belong to accounts. Throws for text that Postgres could not parse. */
+/**
+ * Returns what a statement touches. `accountTables` are the tables whose rows belong to accounts. Throws for text that Postgres cannot
+ * parse.
+ */
 export function reachOf(text: string, columns: Columns, accountTables: ReadonlySet<string>): Promise<Reach> {
   return reachOfAll([text], columns, accountTables, false);
 }
 
 /**
- * What each function of a file touches by its own statements, by name; its variables count as parameters. `functions` are what it
- * calls, without what those call. Throws for text that Postgres could not parse.
+ * Returns what each function of a file touches with its own statements, by name. Its variables count as parameters. `functions`
+ * contains the functions it calls, but not what those call. Throws for text that Postgres cannot parse.
  */
 export async function reachOfFunctions(
   file: string,
@@ -34,11 +37,11 @@ export async function reachOfFunctions(
       const option = (name: string) =>
         made.options.find(({ DefElem }: Node) => DefElem.defname === name)?.DefElem.arg;
       const isPlain = option('language').String.sval === 'sql';
-      // offsets are bytes
+      // offsets are in bytes
       const whole = Buffer.from(file)
         .subarray(start, length && start + length)
         .toString();
-      // the parser knows none of our types
+      // the parser does not know our types
       const text = whole.replaceAll(/\w+\[\]/g, 'integer[]');
       const bodies: string[] = isPlain ? sqlBody(option('as')) : statementsIn(await parsePlPgSQL(text));
       const name = made.funcname.at(-1).String.sval;
@@ -48,12 +51,12 @@ export async function reachOfFunctions(
   return reaches;
 }
 
-/** Empty for a body that is an expression of the statements it is inlined into. */
+/** Returns no statements for a body that is an expression inlined into its callers. */
 function sqlBody(body: Node): string[] {
   return body ? body.List.items.map((item: Node) => item.String.sval) : [];
 }
 
-/** The statements and expressions anywhere in a PL/pgSQL body. */
+/** Returns all statements and expressions in a PL/pgSQL body. */
 function statementsIn(node: Node): string[] {
   if (typeof node !== 'object' || node === null) {
     return [];
@@ -62,7 +65,7 @@ function statementsIn(node: Node): string[] {
   if (query === undefined) {
     return Object.values(node).flatMap(statementsIn);
   }
-  // mode 2 is an expression, mode 3 and above assign one to what stands in front
+  // mode 2 is an expression, and modes 3 and above assign an expression to the variable before it
   const expression = parseMode >= 3 ? query.slice(query.search(/:?=/)).replace(/^:?=/, '') : query;
   return [parseMode === 0 ? query : `SELECT ${expression}`];
 }

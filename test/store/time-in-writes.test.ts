@@ -5,14 +5,14 @@ import type { Node } from './statement-ranges.ts';
 type SqlText = Awaited<ReturnType<typeof namedStatements>>[number];
 
 /**
- * A router of several databases works out the time once and hands the value on. It refuses a write that asks for the time where it may or
- * may not be asked for (CASE, COALESCE), for each row that comes back, or in what a conflict does: there a write takes it from a row of
- * its own (`FROM (SELECT statement_timestamp() AS at OFFSET 0) n`), of its CTE, or from `excluded`.
+ * A router of several databases computes the time once and passes the value on. It rejects a write that calls for the time where the
+ * call is conditional (CASE, COALESCE), for each returned row, or in a conflict action. There a write takes the time from a row of its
+ * own (`FROM (SELECT statement_timestamp() AS at OFFSET 0) n`), from its CTE, or from `excluded`.
  */
 
 const TIME = /"sval":"(statement_timestamp|transaction_timestamp|clock_timestamp|now|ledger_now)"/;
 
-/** All nodes of a kind anywhere in a tree. */
+/** Returns all nodes of a kind in a tree. */
 function nodesOf(tree: Node, kind: string): Node[] {
   if (typeof tree !== 'object' || tree === null) {
     return [];
@@ -44,7 +44,7 @@ beforeAll(async () => {
   statements = await namedStatements();
 });
 
-test('no statement that writes asks for the time where a router could not', async () => {
+test('no writing statement asks for the time where a router rejects it', async () => {
   const found = await Promise.all(
     statements.map(async ({ name, text }) => (await timeIn(text)).map((where) => `${name}: ${where}`)),
   );

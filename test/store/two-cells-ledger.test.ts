@@ -20,7 +20,7 @@ import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { createTwoCells, type TestCell, type TwoCells } from '../factories/two-cells.ts';
 import { guardServices } from '../setup/test-services.ts';
 
-/** Two cells on one Postgres, each with a ledger of its own: what goes wrong in one is no concern of the other. */
+/** Two cells on one Postgres, each with a ledger of its own: a failure in one must not affect the other. */
 
 const HOLDS_AT_ONCE = 300;
 const CLIENTS = 8;
@@ -30,13 +30,13 @@ function ledgerOf({ database }: TestCell): PostgresLedger {
   return new PostgresLedger(new LedgerStore(database.money), silentLog, silentObserver, 1);
 }
 
-/** A cell, a ledger of its own and an account with credits in it. */
+/** Opens a ledger for a cell and an account with credits in it. */
 async function openUsed(cell: TestCell, credits: string) {
   return { cell, ledger: ledgerOf(cell), account: await fundedAccount(cell.database, credits) };
 }
 type Used = Awaited<ReturnType<typeof openUsed>>;
 
-/** A whole call of a cent. The id of its hold and what was charged. */
+/** Makes a complete call that costs one cent. Returns the id of its hold and the charge. */
 async function call({ ledger, account }: Used): Promise<readonly [string, string]> {
   const hold = await ledger.reserve(holdRequest(account, usd('0.01')));
   const { charge } = await ledger.settle(settlement(hold, usd('0.01')));
@@ -65,7 +65,7 @@ describe('on one server', () => {
     await two?.close();
   });
 
-  test(`${HOLDS_AT_ONCE} holds at once in each cell hold what is there, and no more`, async () => {
+  test(`${HOLDS_AT_ONCE} simultaneous holds in each cell hold exactly the available credits`, async () => {
     const holdAll = async ({ ledger, account }: Used) => {
       const requests = Array.from({ length: HOLDS_AT_ONCE }, () => holdRequest(account, usd('0.10')));
       const outcomes = await Promise.allSettled(requests.map((request) => ledger.reserve(request)));
@@ -80,7 +80,7 @@ describe('on one server', () => {
     ['locked', ['BEGIN', 'LOCK TABLE balances IN ACCESS EXCLUSIVE MODE'], ['ROLLBACK']],
     ['gone', ['ALTER SCHEMA cell_1 RENAME TO gone'], ['ALTER SCHEMA gone RENAME TO cell_1']],
   ])(
-    'while a cell is %s, accounts of the other are served, and nothing of its own is lost',
+    'while a cell is %s, accounts of the other are served, and no data of the cell is lost',
     async (_, leave, comeBack) => {
       const hold = await second.ledger.reserve(holdRequest(second.account, usd('1')));
       const settled = await second.cell.asOwner(async (owner) => {
@@ -105,7 +105,10 @@ describe('on one server', () => {
   );
 });
 
-/** Calls in all cells at once while `disturb` runs and until each has gone on after it. The charges that clients were told, by call. */
+/**
+ * Makes calls in all cells while `disturb` runs and until each cell has served more of them. Returns the charges reported to clients,
+ * by call.
+ */
 async function callThroughout(all: readonly Used[], disturb: () => Promise<void>) {
   const told = all.map(() => new Map<string, string>());
   let isOver = false;
@@ -137,9 +140,9 @@ async function callThroughout(all: readonly Used[], disturb: () => Promise<void>
   return told;
 }
 
-test('kill -9 of Postgres under calls in both cells: every charge that was told is in its cell, once', async () => {
+test('after kill -9 of Postgres during calls in both cells, every reported charge is in its cell once', async () => {
   const folder = temporaryFolder('two-cells');
-  // the server runs as another user where we are root
+  // the server runs as another user when the tests run as root
   chmodSync(folder, 0o711);
   const release = guardServices(folder);
   const options = { dataDir: folder, durable: true, logFile: join(folder, 'postgres.log') };
