@@ -4,25 +4,25 @@ import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { libraryPath, unpackedPackages } from './debian-packages.ts';
 import { type DebianProgram, findProgram } from './debian-program.ts';
 
-/** Programs that check a journal, and the arguments before its path. */
+/** The programs that check a journal, and their arguments before its path. */
 export interface JournalChecks {
   readonly hledger: DebianProgram & { readonly checks: readonly string[] };
   readonly beancount: DebianProgram & { readonly checks: readonly string[] };
 }
 
 const SYSTEM_PYTHON = '/usr/bin/python3';
-/** What the check of beancount 2 (Debian 12) or 3 (Debian 13) imports; the package brings importers and a web page besides. */
+/** The imports of beancount 2 (Debian 12) or 3 (Debian 13) for its check. The package also brings importers and a web page. */
 const MODULES = ['beancount', 'click', 'dateutil', 'ply', 'regex', 'six'].map((name) => `python3-${name}`);
 const NOT_NEEDED = /^python3-(?!minimal$)/;
 const CHECK = ['-m', 'beancount.scripts.check'];
 
 /**
- * hledger and beancount of this system, or Debian's packages unpacked into the per-user cache. Throws an Error that says why there
- * is none: a journal that no bookkeeping program has read proves nothing.
+ * Finds hledger and beancount on the system, or unpacks Debian's packages into the per-user cache. Throws an Error that gives the
+ * reason when neither works: a journal that no bookkeeping program has read proves nothing.
  */
 export async function findJournalChecks(): Promise<JournalChecks> {
   const hledger = await findProgram('hledger', 'usr/bin/hledger', '--version');
-  // names of customers are no ASCII
+  // customer names are not limited to ASCII
   const environment = { ...hledger.environment, LC_ALL: 'C.UTF-8' };
   return {
     hledger: { ...hledger, environment, checks: ['check', '-f'] },

@@ -3,24 +3,24 @@ import { join } from 'node:path';
 import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { libraryPath, unpackedPackages } from './debian-packages.ts';
 
-/** How to run Chromium. */
+/** The command and environment that run Chromium. */
 export interface Chromium {
   readonly command: string;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** For `beforeAll`: the first time on a machine, packages are downloaded. */
+/** Timeout for `beforeAll`, in ms: the first run on a machine downloads packages. */
 export const CHROMIUM_TIMEOUT_MS = 300_000;
 
 const INSTALLED = ['/usr/bin/chromium', '/usr/bin/chromium-headless-shell', '/usr/bin/google-chrome'];
-/** Chromium without windows, which needs half the libraries, and the resources it reads from its own folder. */
+/** Headless Chromium, which needs half the libraries, and the resources that it reads from its own folder. */
 const PACKAGES = ['chromium-headless-shell', 'chromium-common', 'fonts-dejavu-core'];
-/** Drivers of graphics cards and what runs outside a browser process: of no use without a screen. */
+/** Graphics drivers and programs outside a browser process, which are useless without a screen. */
 const NOT_NEEDED = /^(libllvm|libz3|libgl1-mesa|libglx-mesa|mesa-|libdrm-|adwaita|systemd|dbus|xdg-)/;
 
 /**
- * Finds Chromium on the system or in the per-user cache, or fetches its Debian packages there (about 130 MB where none of its
- * libraries is installed, once). Throws an Error that says why there is none: a page nobody has opened is not tested.
+ * Finds Chromium on the system or in the per-user cache, or downloads its Debian packages there once (about 130 MB when none of its
+ * libraries is installed). Throws an Error that gives the reason when that fails: a page that nobody has opened is not tested.
  */
 export async function findChromium(environment: NodeJS.ProcessEnv): Promise<Chromium> {
   const installed = INSTALLED.find(existsSync);
@@ -35,7 +35,7 @@ export async function findChromium(environment: NodeJS.ProcessEnv): Promise<Chro
 
 const fontsFile = (folder: string) => join(folder, 'fonts.conf');
 
-/** The unpacked fonts and no others: the system's configuration knows no such place, and pages look the same everywhere. */
+/** Configures only the unpacked fonts: the system's configuration does not know their folder, and pages look the same everywhere. */
 function fontsConfiguration(folder: string): string {
   const preferred = [
     ['sans-serif', 'DejaVu Sans'],

@@ -3,8 +3,8 @@ import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { libraryPath, unpackedPackages } from './debian-packages.ts';
 
 /**
- * What makes `curl` a command: nothing where the system has one, else PATH and LD_LIBRARY_PATH with Debian's package in the per-user
- * cache. Throws an Error that says why there is none.
+ * Returns the environment that makes `curl` available: nothing where the system has it, otherwise PATH and LD_LIBRARY_PATH with
+ * Debian's package in the per-user cache. Throws an Error that gives the reason when that fails.
  */
 export async function environmentWithCurl(
   environment: NodeJS.ProcessEnv,

@@ -8,15 +8,15 @@ import { createDatabase, type Database } from '../../src/store/database.ts';
 import { MOVABLE_CLOCK } from './movable-clock.ts';
 
 export interface TestDatabase {
-  /** Connected as the application role, as in production. */
+  /** Connects as the application role, as in production. */
   readonly url: string;
   readonly ownerUrl: string;
   readonly database: Database;
-  /** Rows the ledger invariants return; [] while the books are right. */
+  /** Returns the rows of the ledger invariants: [] while the books are correct. */
   violations(): Promise<{ invariant: string; object: string; detail: string }[]>;
   /** Checks the invariants, closes the pools, fails on leaked connections and drops the database. */
   close(): Promise<void>;
-  /** Closes and drops without a look at the books: for databases that were broken on purpose. */
+  /** Closes and drops the database without checking the books: for databases that were broken on purpose. */
   discard(): Promise<void>;
 }
 
@@ -24,8 +24,7 @@ const TEMPLATE_LOCK = 7_706_115_002;
 const LEAK_WAIT_MS = 3_000;
 
 /**
- * A database of its own for one test file, copied from a template that is migrated once per run.
- * Call `close` in `afterAll`.
+ * Creates a database of its own for one test file, copied from a template that is migrated once per run. Call `close` in `afterAll`.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const ownerUrl = requiredVariable('TEST_DATABASE_OWNER_URL');
@@ -47,7 +46,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     close: () => closeTestDatabase(ownerUrl, ownUrl, name, database),
     discard: async () => {
       await database.close();
-      // one that is ending would hear of its termination when nobody listens to it any more
+      // a connection that is still closing would receive its termination after its error listener is gone
       await leakedConnections(ownerUrl, name);
       await withClient(ownerUrl, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
@@ -87,7 +86,7 @@ async function closeTestDatabase(
   }
 }
 
-/** The last statements of connections that are still there some time after everything should have closed. */
+/** Returns the last statements of connections that are still open some time after all should have closed. */
 async function leakedConnections(ownerUrl: string, name: string): Promise<string[]> {
   const deadline = Date.now() + LEAK_WAIT_MS;
   return await withClient(ownerUrl, async (client) => {
@@ -145,7 +144,7 @@ function withDatabase(url: string, name: string): string {
 function requiredVariable(name: string): string {
   const value = process.env[name];
   if (value === undefined) {
-    throw new Error(`${name} is not set: run the tests with npm test`);
+    throw new Error(`${name} is not set. Run the tests with npm test.`);
   }
   return value;
 }

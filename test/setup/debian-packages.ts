@@ -13,22 +13,22 @@ import {
 } from '../../ops/embedded/private-apt.ts';
 
 export interface PackageChoice {
-  /** Names the folder in the per-user cache. */
+  /** Name of the folder in the per-user cache. */
   readonly name: string;
-  /** Debian packages to unpack, with all that they need and this system lacks. */
+  /** Debian packages to unpack, with all dependencies that this system lacks. */
   readonly packages: readonly string[];
-  /** What an installation would bring besides and the tests do without. */
+  /** Dependencies that the tests do not need. */
   readonly without?: RegExp;
-  /** Why what lies in the folder does not work here, in the program's own words; undefined when it works. */
+  /** Returns why the contents of the folder do not work here, in the program's own words, or undefined when they work. */
   readonly whyNot: (folder: string) => Promise<string | undefined>;
 }
 
-/** For `beforeAll`: the first time on a machine, packages are downloaded. */
+/** Timeout for `beforeAll`, in ms: the first run on a machine downloads packages. */
 export const PACKAGES_TIMEOUT_MS = 240_000;
 
 /**
- * A folder with the files of Debian packages, from the per-user cache or fetched there without any right on the system. Throws an
- * Error that says why there is none: a test that is left out proves nothing.
+ * Returns a folder with the files of Debian packages, from the per-user cache or downloaded there without any privileges. Throws an
+ * Error that gives the reason when that fails: a skipped test proves nothing.
  */
 export async function unpackedPackages(
   choice: PackageChoice,
@@ -55,8 +55,8 @@ export async function unpackedPackages(
 }
 
 /**
- * Folders with shared libraries below an unpacked root, as LD_LIBRARY_PATH wants them: the system's places first, then those that
- * packages keep to themselves (`pulseaudio`, `blas`, …), which their programs know by absolute paths that do not exist here.
+ * Returns the folders with shared libraries below an unpacked root in the form of LD_LIBRARY_PATH: first the public ones, then the
+ * private ones of packages (`pulseaudio`, `blas`, …), which their programs know by absolute paths that do not exist here.
  */
 export function libraryPath(root: string): string {
   const folders = new Set<string>();
@@ -71,7 +71,7 @@ export function libraryPath(root: string): string {
   return [...folders].sort((one, other) => depth(one) - depth(other)).join(':');
 }
 
-/** Returns why it did not work. */
+/** Downloads and unpacks the packages. Returns the reason when that fails. */
 async function fetchPackages(
   folder: string,
   choice: PackageChoice,
@@ -85,7 +85,7 @@ async function fetchPackages(
   }
   const work = `${folder}.${process.pid}`;
   try {
-    // what is there does not run; later it could be another process's, which is about to use it
+    // the existing files do not run here; remove them now, because later another process might be about to use them
     rmSync(folder, { recursive: true, force: true });
     rmSync(work, { recursive: true, force: true });
     mkdirSync(work, { recursive: true });

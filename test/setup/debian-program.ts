@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { libraryPath, unpackedPackages } from './debian-packages.ts';
 
-/** How to run a program. */
+/** The command and environment that run a program. */
 export interface DebianProgram {
   readonly command: string;
   readonly environment: Record<string, string>;
@@ -11,8 +11,8 @@ export interface DebianProgram {
 const PATHS = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 
 /**
- * The program of this system, or of Debian's package of the same name unpacked into the per-user cache. `path` is where the package
- * has it, `version` makes it say its version and end. Throws an Error when there is neither.
+ * Finds a program on the system, or unpacks the Debian package of the same name into the per-user cache. `path` is its place in the
+ * package, and `version` is the argument that prints its version. Throws an Error when neither works.
  */
 export async function findProgram(name: string, path: string, version: string): Promise<DebianProgram> {
   const whyNot = ({ command, environment }: DebianProgram) =>

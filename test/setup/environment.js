@@ -1,7 +1,10 @@
 import { rmSync } from 'node:fs';
 import { TestEnvironment } from 'jest-environment-node';
 
-/** Node, and the temporary folders of a test file removed after its last hook: servers that stop there still write into theirs. */
+/**
+ * A Node environment that removes the temporary folders of a test file after its last hook: servers that stop in a hook still write to
+ * theirs.
+ */
 export default class Environment extends TestEnvironment {
   async setup() {
     await super.setup();

@@ -2,13 +2,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface FaultProxy {
   readonly port: number;
-  /** Replies cut so far. */
+  /** Returns how many replies were cut. */
   readonly cuts: () => number;
-  /** Breaks every connection now. */
+  /** Breaks all connections now. */
   sever(): void;
-  /** Lets nothing through in either direction, without breaking anything: a network that swallows packets. */
+  /** Blocks traffic in both directions without breaking connections, like a network that drops packets. */
   freeze(): void;
-  /** Lets through what has waited, and all that follows. */
+  /** Lets the held traffic through, and all that follows. */
   thaw(): void;
   close(): Promise<void>;
 }
@@ -16,14 +16,14 @@ export interface FaultProxy {
 export interface FaultProxyOptions {
   readonly targetHost: string;
   readonly targetPort: number;
-  /** Chance that a reply is withheld and its connection broken instead: the server has acted, the client never hears. */
+  /** Probability that a reply is withheld and its connection broken: the server has acted, but the client never learns of it. */
   readonly cutReplyChance: number;
 }
 
-/** The first replies of a connection belong to connecting (authentication, parameters): cutting those proves nothing. */
+/** The first replies of a connection belong to its setup (authentication, parameters). Cutting those proves nothing. */
 const QUIET_REPLIES = 3;
 
-/** A TCP proxy that loses replies after the server has acted on the request, or stands still. */
+/** Starts a TCP proxy that loses replies after the server has acted on the request, or freezes. */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const sockets = new Set<Socket>();
   let cuts = 0;

@@ -7,8 +7,8 @@ declare global {
 }
 
 /**
- * Starts the servers of a test run and tells the test files where they are through the environment. Servers that the
- * environment already names are used as they are. Throws StartFailure.
+ * Starts the servers of a test run and passes their addresses to the test files through the environment. Servers that the environment
+ * already names are used instead. Throws StartFailure.
  */
 export default async function globalSetup({ maxWorkers }: { readonly maxWorkers: number }): Promise<void> {
   const environment = process.env;

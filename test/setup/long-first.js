@@ -1,11 +1,11 @@
 import TestSequencer from '@jest/test-sequencer';
 
-/** Files that take a minute alone although their project is not the slow one. */
+/** Slow files (a minute alone) outside the slow project. */
 const LONG = /\/test\/(e2e|jobs\/(processes|redis-as-it-is-run|storm)|deployment)\b/;
 
 /**
- * Runs the longest files first. Without a cache of durations Jest goes by the size of a file, so that a short one which starts a whole
- * installation came last, and a worker waited a minute for it.
+ * Runs the longest files first. Without cached durations Jest sorts by file size, so a short file that starts a whole installation came
+ * last and kept one worker busy for another minute.
  */
 export default class LongFirst extends TestSequencer {
   sort(tests) {

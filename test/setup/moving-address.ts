@@ -1,14 +1,14 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
-/** An address that leads to one server now and to another later, as a DNS name, a virtual address or a balancer does. */
+/** An address that leads to one server now and to another one later, like a DNS name, a virtual address or a load balancer. */
 export interface MovingAddress {
   readonly port: number;
-  /** New connections end at this port; old ones stay where they are. */
+  /** Directs new connections to this port. Existing ones stay where they are. */
   move(targetPort: number): void;
-  /** Old connections stay open and say nothing more, as when a host loses its power; new ones work. */
+  /** Silences existing connections without closing them, as when a host loses power. New ones work. */
   vanish(): void;
-  /** From now on what the server says comes so many ms late; 0: at once. */
+  /** Delays what the server sends from now on by this many ms. 0 sends at once. */
   delay(ms: number): void;
   close(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function startMovingAddress(targetPort: number): Promise<MovingAddr
       });
     }
     client.pipe(upstream);
-    // in order also when the delay has just ended
+    // keeps the order, even just after a delay has ended
     let late = 0;
     let told: Promise<unknown> = Promise.resolve();
     const tell = (act: () => void) => {

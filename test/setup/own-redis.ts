@@ -1,6 +1,6 @@
 /**
- * Each worker of Jest has a Redis of its own, so that of two files that run at once none takes the other's jobs or empties its queues.
- * Not where the environment named one for all.
+ * Gives each Jest worker a Redis of its own, so that files that run at the same time do not take each other's jobs or empty each
+ * other's queues. Does nothing when the environment names one Redis for all.
  */
 const urls = process.env.TEST_REDIS_URLS?.split(' ');
 if (urls) {

@@ -1,4 +1,4 @@
-"""An S3 service for tests: OpenStack Swift with its S3 middleware, all in this one process, objects in memory."""
+"""An S3 server for tests: OpenStack Swift with its S3 middleware in a single process, with objects in memory."""
 
 import os
 import sys
@@ -57,7 +57,7 @@ use = egg:swift#{name}
 
 
 class Cache:
-    """What Swift asks of memcached, for one process."""
+    """The part of memcached that Swift uses, for a single process."""
 
     def __init__(self):
         self.values = {}
@@ -115,7 +115,7 @@ def main():
     socket = eventlet.listen(('127.0.0.1', 0))
     serve(folder, 'proxy', PROXY.format(folder=folder, account=account, user=user, secret=secret), socket)
     print('port %d' % socket.getsockname()[1], flush=True)
-    # The test holds the other end: its death in any form ends this process.
+    # The test holds the other end of stdin, so this process ends however the test dies.
     eventlet.tpool.execute(sys.stdin.read)
     os._exit(0)
 

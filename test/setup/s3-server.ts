@@ -20,12 +20,12 @@ export interface S3Server {
 const SCRIPT = fileURLToPath(new URL('s3-server.py', import.meta.url));
 const REGION = 'eu-test-1';
 const START_TIMEOUT_MS = 60_000;
-/** For `beforeAll`: the first time on a machine, packages are downloaded. */
+/** Timeout for `beforeAll`, in ms: the first run on a machine downloads packages. */
 export const S3_SERVER_TIMEOUT_MS = 240_000;
 
 /**
- * Starts a throw-away S3 server that checks signatures (OpenStack Swift) with an empty bucket. It ends with this process. Throws
- * an Error that says what is missing.
+ * Starts a throwaway S3 server that checks signatures (OpenStack Swift) with an empty bucket. It ends with this process. Throws an
+ * Error that says what is missing.
  */
 export async function startS3Server(): Promise<S3Server> {
   const python = await findSwift(process.env);
@@ -97,7 +97,7 @@ async function createBucket(location: S3Location): Promise<void> {
   client.destroy();
 }
 
-/** Closes its input, which ends it; by its pid when that does not help. */
+/** Ends the process by closing its input, or by its pid when that does not help. */
 function ended(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) {

@@ -1,5 +1,5 @@
-// Stops the throw-away servers of a test run and removes their folder as soon as its input closes, which the
-// operating system does for every way the test run can end, kill -9 included.
+// Stops the throwaway servers of a test run and removes their folder as soon as its input closes. The operating
+// system closes it however the test run ends, including kill -9.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,7 +34,7 @@ function signal(pid, name) {
 
 async function stopAll() {
   const pids = readPids();
-  // Nothing in there is worth a clean shutdown: SIGQUIT is Postgres' immediate one.
+  // Nothing in there needs a clean shutdown: SIGQUIT is the immediate shutdown of Postgres.
   for (const pid of pids) {
     signal(pid, 'SIGQUIT');
   }
@@ -48,7 +48,7 @@ async function stopAll() {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-// A Ctrl-C in the terminal is for the test run; this process ends when that has ended.
+// Ctrl-C in the terminal is meant for the test run. This process ends after it.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.stdin.resume();

@@ -3,26 +3,26 @@ import { join } from 'node:path';
 import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { libraryPath, unpackedPackages } from './debian-packages.ts';
 
-/** How to run a Python program that imports swift. */
+/** The command and environment that run a Python program that imports swift. */
 export interface SwiftPython {
   readonly command: string;
   readonly environment: Record<string, string>;
 }
 
-/** The modules that Swift's proxy with its S3 middleware imports, and the native libraries of those. */
+/** The modules that Swift's proxy with its S3 middleware imports, and their native libraries. */
 const MODULES =
   'swift eventlet greenlet pastedeploy pyeclib xattr netifaces requests urllib3 chardet charset-normalizer idna certifi lxml dnspython six monotonic cffi-backend pkg-resources'
     .split(' ')
     .map((name) => `python3-${name}`);
-/** What packages want at an installation, and nothing here runs. */
+/** Dependencies for installing packages that nothing here runs. */
 const NOT_NEEDED =
   /^(adduser|wget|ca-certificates|sgml-base|xml-core|docutils-common|python3-(docutils|roman))$/;
 const SYSTEM_PYTHON = '/usr/bin/python3';
 const PROBE = 'import swift.proxy.server, swift.obj.mem_server, swift.common.middleware.s3api.s3api';
 
 /**
- * Finds OpenStack Swift in the per-user cache, or fetches its Debian packages there (about 14 MB, once). Throws an Error that says
- * why there is none: a test of S3 without an S3 server proves nothing.
+ * Finds OpenStack Swift in the per-user cache, or downloads its Debian packages there once (about 14 MB). Throws an Error that gives
+ * the reason when that fails: an S3 test without an S3 server proves nothing.
  */
 export async function findSwift(environment: NodeJS.ProcessEnv): Promise<SwiftPython> {
   const whyNot = async (folder: string) => {
@@ -39,7 +39,7 @@ export async function findSwift(environment: NodeJS.ProcessEnv): Promise<SwiftPy
   return found;
 }
 
-/** The first Python that can import swift, else why the last one cannot. */
+/** Returns the first Python that can import swift, otherwise the reason why the last one cannot. */
 async function pythonIn(folder: string): Promise<SwiftPython | string> {
   const libraries = libraryPath(folder);
   // OpenSSL loads these by an absolute path that does not exist here

@@ -21,8 +21,8 @@ const GUARD_FILE = fileURLToPath(new URL('service-guard.mjs', import.meta.url));
 const GUARD_TIMEOUT_MS = 15_000;
 
 /**
- * Starts a throw-away Postgres and so many Redis servers on free ports in a new temporary folder. TEST_DURABLE=1 in `environment`
- * keeps fsync on. They also stop when this process dies in any way. Throws StartFailure.
+ * Starts a throwaway Postgres and the given number of Redis servers on free ports in a new temporary folder. TEST_DURABLE=1 in
+ * `environment` keeps fsync on. They also stop when this process dies for any reason. Throws StartFailure.
  */
 export async function startTestServices(
   environment: NodeJS.ProcessEnv,
@@ -42,7 +42,7 @@ export async function startTestServices(
       });
     };
     const startAllRedis = async () => {
-      // the first one fetches the program where the system has none
+      // the first one downloads the program if the system has none
       const first = await startRedis(1);
       const others = Array.from({ length: redisServers - 1 }, (_, index) => startRedis(index + 2));
       return [first, ...(await Promise.all(others))] as const;
@@ -59,8 +59,8 @@ export async function startTestServices(
 }
 
 /**
- * From now on the servers with their files in this folder stop when this process dies in any way, and the folder goes. Returns what
- * does both at once.
+ * Guards the servers with their files in this folder: when this process dies for any reason, they stop and the folder is removed.
+ * Returns a function that does both at once.
  */
 export function guardServices(folder: string): () => Promise<void> {
   const guard = spawn(process.execPath, [GUARD_FILE, folder], {
