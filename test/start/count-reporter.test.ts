@@ -24,12 +24,12 @@ test('the counts are the very last line', () => {
   expect(lastLine({ ...none, numPassedTests: 12 })).toBe('12 passed, 0 failed');
 });
 
-test('skipped tests are named only when there are some', () => {
+test('skipped tests are counted only when there are some', () => {
   expect(lastLine({ ...none, numPassedTests: 3, numPendingTests: 1, numTodoTests: 1 })).toBe(
     '3 passed, 0 failed, 2 skipped',
   );
 });
 
-test('a file that cannot run is a failure', () => {
+test('a file that cannot run counts as a failure', () => {
   expect(lastLine({ ...none, numFailedTests: 1, numRuntimeErrorTestSuites: 2 })).toBe('0 passed, 3 failed');
 });

@@ -34,7 +34,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-test('a first start makes a durable server with an owner and a plain application role', async () => {
+test('the first start creates a durable server with an owner and an unprivileged application role', async () => {
   const postgres = await start();
   const [application] = await query(
     postgres.databaseUrl,
@@ -66,14 +66,14 @@ test('a first start makes a durable server with an owner and a plain application
   expect(statSync(join(folder, 'postgres.json')).mode & 0o777).toBe(0o600);
 });
 
-test('no one gets in without the password', async () => {
+test('rejects connections without the password', async () => {
   const postgres = await start();
   const url = new URL(postgres.ownerUrl);
   url.password = 'wrong';
   await expect(query(url.href, 'select 1')).rejects.toThrow(/password authentication failed/);
 });
 
-test('port, password and data stay over a restart', async () => {
+test('port, password and data survive a restart', async () => {
   const first = await start();
   await query(first.ownerUrl, 'create table kept as select 42 as value');
   await first.stop();
@@ -84,7 +84,7 @@ test('port, password and data stay over a restart', async () => {
   expect(await query(second.ownerUrl, 'select value from kept')).toEqual([{ value: 42 }]);
 });
 
-test('a server whose starter was killed is taken over', async () => {
+test('takes over a server whose starter was killed', async () => {
   const { starter, pid } = await startInOtherProcess();
   starter.kill('SIGKILL');
   await waitForExit(starter.pid ?? 0, 5_000);
@@ -95,7 +95,7 @@ test('a server whose starter was killed is taken over', async () => {
   expect(isAlive(pid)).toBe(false);
 });
 
-test('a killed server comes back with what was committed', async () => {
+test('a killed server comes back with its committed data', async () => {
   const first = await start();
   await query(first.ownerUrl, 'create table survives as select 1 as value');
   process.kill(first.pid, 'SIGKILL');
@@ -104,7 +104,7 @@ test('a killed server comes back with what was committed', async () => {
   expect(await query(second.ownerUrl, 'select value from survives')).toEqual([{ value: 1 }]);
 });
 
-test('a killed server comes back while its sessions are busy and end one after another', async () => {
+test('a killed server comes back while its sessions are busy and end one by one', async () => {
   const first = await start();
   const sessions = await Promise.all(
     Array.from({ length: 24 }, async () => {
@@ -133,7 +133,7 @@ test('a killed server comes back while its sessions are busy and end one after a
   await Promise.all(loops);
 });
 
-test('the pid of another program in the pid file is no obstacle', async () => {
+test('ignores the pid of another program in the pid file', async () => {
   const first = await start();
   await first.stop();
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
@@ -144,7 +144,7 @@ test('the pid of another program in the pid file is no obstacle', async () => {
   other.kill('SIGKILL');
 });
 
-test('when its port was taken meanwhile it moves to another', async () => {
+test('moves to another port when its own was taken in the meantime', async () => {
   const first = await start();
   await first.stop();
   const { createServer } = await import('node:net');
@@ -155,7 +155,7 @@ test('when its port was taken meanwhile it moves to another', async () => {
   server.close();
 });
 
-test('a first start that was cut off is begun anew; a lost password file is one clear line', async () => {
+test('restarts an interrupted first start, and reports a lost password file in one clear line', async () => {
   rmSync(join(folder, 'postgres'), { recursive: true });
   mkdirSync(join(folder, 'postgres-init', 'data'), { recursive: true });
   writeFileSync(join(folder, 'postgres-init', 'data', 'half'), 'half');

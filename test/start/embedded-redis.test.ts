@@ -35,7 +35,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-test('it never evicts, keeps an append-only file and asks for a password', async () => {
+test('never evicts, keeps an append-only file and requires a password', async () => {
   const redis = await start();
   const settings = await withClient(redis.redisUrl, async (client) => [
     await client.config('GET', 'maxmemory-policy'),
@@ -53,7 +53,7 @@ test('it never evicts, keeps an append-only file and asks for a password', async
   expect(statSync(join(folder, 'redis', 'redis.conf')).mode & 0o777).toBe(0o600);
 });
 
-test('port, password and data stay over a restart', async () => {
+test('port, password and data survive a restart', async () => {
   const first = await start();
   await withClient(first.redisUrl, (client) => client.set('kept', '42'));
   await first.stop();
@@ -63,23 +63,23 @@ test('port, password and data stay over a restart', async () => {
   expect(await withClient(second.redisUrl, (client) => client.get('kept'))).toBe('42');
 });
 
-test('a server that is still running is taken over', async () => {
+test('takes over a server that is still running', async () => {
   const first = await start();
   const second = await start();
   expect(second).toMatchObject({ pid: first.pid, adopted: true, redisUrl: first.redisUrl });
 });
 
-test('a hanging server of ours is ended, not adopted', async () => {
+test('ends a hanging server of ours instead of adopting it', async () => {
   const first = await start();
   process.kill(first.pid, 'SIGSTOP');
-  // SIGTERM waits for the process to continue; a kill does not.
+  // SIGTERM takes effect only when the process continues. A kill does not wait.
   setTimeout(() => process.kill(first.pid, 'SIGCONT'), 2_500);
   const second = await start();
   expect(second.pid).not.toBe(first.pid);
   expect(isAlive(first.pid)).toBe(false);
 });
 
-test('files that cannot be loaded are set aside', async () => {
+test('moves files aside that cannot be loaded', async () => {
   const first = await start();
   await withClient(first.redisUrl, (client) => client.set('lost', '1'));
   process.kill(first.pid, 'SIGKILL');
@@ -93,7 +93,7 @@ test('files that cannot be loaded are set aside', async () => {
   expect(readdirSync(folder).some((name) => name.startsWith('redis.unreadable-'))).toBe(true);
 });
 
-test('without a way to get a server there is one line that says what to do', async () => {
+test('without a way to get a server one line says what to do', async () => {
   const search = findRedisBinary({
     environment: { PATH: '/nonexistent' },
     cacheFolders: [join(folder, 'logs', 'redis.log', 'impossible')],

@@ -5,13 +5,13 @@ import { whyNotRunning } from '../../ops/embedded/run-command.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { libraryPath, unpackedPackages } from '../setup/debian-packages.ts';
 
-/** Programs that were fetched: where their libraries are looked for, and what is said when they do not run. */
+/** Downloaded programs: where their libraries are searched for, and what is reported when they do not run. */
 
 const LOADER = 'error while loading shared libraries: libreadline.so.8: cannot open shared object file';
 
 const folder = temporaryFolder('start');
 
-/** A program that ends as one whose library is missing. */
+/** Writes a program that ends like one with a missing library. */
 function brokenProgram(name: string): string {
   const path = join(folder, name);
   writeFileSync(path, `#!/bin/sh\necho "$0: ${LOADER}" >&2\nexit 127\n`);
@@ -19,7 +19,7 @@ function brokenProgram(name: string): string {
   return path;
 }
 
-test('libraries are looked for wherever packages keep them, the public places first', () => {
+test('finds libraries wherever packages keep them, public folders first', () => {
   const root = join(folder, 'root');
   const places = ['usr/lib/x86_64-linux-gnu/pulseaudio', 'usr/lib/x86_64-linux-gnu', 'lib/x86_64-linux-gnu'];
   for (const [place, library] of [
@@ -36,7 +36,7 @@ test('libraries are looked for wherever packages keep them, the public places fi
   );
 });
 
-test('a program that does not run says so in its own words', async () => {
+test('reports in its own words why a program does not run', async () => {
   const command = brokenProgram('psql');
   const options = { env: process.env, timeoutMs: 10_000 };
   expect(await whyNotRunning(command, ['--version'], options)).toBe(`${command}: ${LOADER}`);
@@ -44,7 +44,7 @@ test('a program that does not run says so in its own words', async () => {
   expect(await whyNotRunning('false', [], options)).toBe('false: exit code 1');
 });
 
-test('a Redis that does not run is named with its reason', async () => {
+test('names the reason why a Redis does not run', async () => {
   const command = brokenProgram('redis-server');
   const search = findRedisBinary({
     environment: { PATH: folder },
@@ -54,7 +54,7 @@ test('a Redis that does not run is named with its reason', async () => {
   await expect(search).rejects.toThrow(`${command} does not run (${command}: ${LOADER})`);
 });
 
-test('packages whose program does not run here say why, and where they are', async () => {
+test('reports why the program of unpacked packages does not run, and where they are', async () => {
   writeFileSync(join(folder, 'apt-get'), '#!/bin/sh\n', { mode: 0o755 });
   const choice = { name: 'curl', packages: ['curl'], whyNot: async () => LOADER };
   const unpacked = unpackedPackages(choice, { PATH: folder, XDG_CACHE_HOME: folder });

@@ -22,7 +22,7 @@ function writeLock(file: string, version: string): void {
   writeFileSync(join(folder, file), JSON.stringify({ name: 'x', lockfileVersion: 3, packages }));
 }
 
-/** What ensurePackages answers; `npm` is what lies in `path`. */
+/** Returns the result of ensurePackages. `npm` is the program found in `path`. */
 function ensurePackages(path: string): string {
   const script = `
     const { ensurePackages } = await import(${JSON.stringify(install)});
@@ -34,12 +34,12 @@ function ensurePackages(path: string): string {
   return run.stdout.toString().trim();
 }
 
-test('packages that match the lock are left alone', () => {
+test('leaves packages alone that match the lock file', () => {
   writeLock('node_modules/.package-lock.json', '1.0.0');
   expect(ensurePackages('/nonexistent')).toBe('up to date');
 });
 
-test('a changed lock or a cut-off install leads to an install; without npm that is one clear line', () => {
+test('reinstalls after a changed lock file or an interrupted install, and without npm prints one clear line', () => {
   writeLock('node_modules/.package-lock.json', '0.9.0');
   expect(ensurePackages('/nonexistent')).toMatch(/^npm is not on PATH\./);
   writeFileSync(join(folder, 'node_modules', '.package-lock.json'), '{"packages":');
@@ -53,7 +53,7 @@ test.each([
   ],
   ['npm error code ENOSPC\nnpm error nospc There is no space left', /^The disk is full while installing/],
   ['npm error code EUSAGE\nnpm error\nnpm error the lock is out of step', /: the lock is out of step$/],
-])('what npm says becomes one clear line: %j', (output, line) => {
+])("turns npm's output into one clear line: %j", (output, line) => {
   const programs = join(folder, 'programs');
   mkdirSync(programs, { recursive: true });
   writeFileSync(join(programs, 'npm'), `#!/bin/sh\nprintf '%s\\n' '${output}' >&2\nexit 1\n`);

@@ -7,7 +7,7 @@ import { eventually } from '../factories/eventually.ts';
 export type SupervisorProcess = {
   child: ChildProcess;
   output: () => string;
-  /** Lines that the stand-ins for API, worker and tasks left, in order. */
+  /** Lines that the stand-ins for API, worker and tasks wrote, in order. */
   events: () => string[];
   ready: () => Promise<unknown>;
   exitCode: () => Promise<number | null>;
@@ -15,7 +15,7 @@ export type SupervisorProcess = {
 
 const RUNNER = fileURLToPath(new URL('fixtures/run-supervisor.ts', import.meta.url));
 
-/** Starts the supervisor with stand-ins for API and worker in `folder`, in a process group of its own. */
+/** Starts the supervisor in `folder` with stand-ins for API and worker, in a process group of its own. */
 export function startSupervisorProcess(
   folder: string,
   environment: Record<string, string> = {},

@@ -50,7 +50,7 @@ function pidOf(supervisor: SupervisorProcess, event: string): number {
   );
 }
 
-test('it starts everything, says where it is, and stops in order on Ctrl-C', async () => {
+test('starts everything, says where it is, and stops in order on Ctrl-C', async () => {
   const supervisor = start({ STAND_IN_DRAIN_MS: '300', OPENAI_API_KEY: 'passed-on' });
   await supervisor.ready();
   const environment = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as Record<string, string>;
@@ -69,7 +69,7 @@ test('it starts everything, says where it is, and stops in order on Ctrl-C', asy
   expect(environment.TOLLGATE_SECRET?.length).toBeGreaterThanOrEqual(32);
   expect(statSync(join(dataDir, 'secret.key')).mode & 0o777).toBe(0o600);
   const services = servicePids();
-  // The whole group, as the terminal does it; npm repeats it a moment later.
+  // The whole process group, as the terminal does it. npm repeats it a moment later.
   process.kill(-(supervisor.child.pid ?? 0), 'SIGINT');
   process.kill(supervisor.child.pid ?? 0, 'SIGINT');
   expect(await supervisor.exitCode()).toBe(0);
@@ -94,7 +94,7 @@ test('it starts everything, says where it is, and stops in order on Ctrl-C', asy
   expect(output.lastIndexOf('Redis')).toBeLessThan(output.lastIndexOf('Postgres'));
 });
 
-test('a second instance on the same data is refused; after a kill -9 the next start recovers by itself', async () => {
+test('rejects a second instance on the same data, and recovers by itself after kill -9', async () => {
   const first = start();
   await first.ready();
   const second = start();
@@ -108,7 +108,7 @@ test('a second instance on the same data is refused; after a kill -9 the next st
   expect(third.output()).toContain('recovering');
 });
 
-test('a killed worker, a killed Redis and a killed Postgres come back', async () => {
+test('restarts a killed worker, Redis and Postgres', async () => {
   const supervisor = start();
   await supervisor.ready();
   const [postgres, redis] = servicePids();
@@ -133,7 +133,7 @@ test('a killed worker, a killed Redis and a killed Postgres come back', async ()
   expect(supervisor.output()).toContain('Postgres exited unexpectedly, restarting it');
 });
 
-test('a Postgres that cannot start for a moment after its death is tried again, and comes back', async () => {
+test('retries a Postgres that temporarily cannot start after its death', async () => {
   const supervisor = start();
   await supervisor.ready();
   const [postgres = 0] = servicePids();
@@ -159,7 +159,7 @@ test('a Postgres that cannot start for a moment after its death is tried again, 
   expect(supervisor.child.exitCode).toBeNull();
 });
 
-test('a second Ctrl-C does not wait for the drain', async () => {
+test('a second Ctrl-C skips the drain', async () => {
   const supervisor = start({ STAND_IN_DRAIN_MS: '20000' });
   await supervisor.ready();
   const services = servicePids();
@@ -172,7 +172,7 @@ test('a second Ctrl-C does not wait for the drain', async () => {
   await eventually(async () => ![...services, api].some(isAlive), 15_000, 'nothing to run');
 });
 
-test('a Ctrl-C while starting ends quietly with nothing left', async () => {
+test('Ctrl-C during the start ends quietly and leaves nothing running', async () => {
   const supervisor = start({ STAND_IN_BROKEN: 'api' });
   await eventually(async () => supervisor.output().includes('next attempt'), 15_000, 'the API to fail');
   const services = servicePids();
@@ -181,7 +181,7 @@ test('a Ctrl-C while starting ends quietly with nothing left', async () => {
   expect(services.some(isAlive)).toBe(false);
 });
 
-describe('each failure is one line, and nothing is left running', () => {
+describe('each failure prints one line and leaves nothing running', () => {
   async function failure(environment: Record<string, string>, code = 1): Promise<string> {
     const supervisor = start(environment);
     expect(await supervisor.exitCode()).toBe(code);
@@ -194,14 +194,14 @@ describe('each failure is one line, and nothing is left running', () => {
     return lines[0] ?? '';
   }
 
-  test('bad settings', async () => {
+  test('invalid settings', async () => {
     expect(await failure({ PORT: 'eighty' }, 2)).toContain(
       'PORT is "eighty", but must be a number from 1 to 65535.',
     );
     expect(await failure({ TOLLGATE_SECRET: 'short' }, 2)).toContain('TOLLGATE_SECRET has 5 characters');
   });
 
-  test('a taken port', async () => {
+  test('a port that is taken', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     expect(await failure({})).toContain(`Port ${port} is in use by another program.`);
@@ -227,20 +227,20 @@ describe('each failure is one line, and nothing is left running', () => {
     expect(line).toContain('column "price" does not exist');
   });
 
-  test('an API that says its settings are wrong is not tried again', async () => {
+  test('an API that rejects its settings is not started again', async () => {
     const line = await failure({ STAND_IN_BROKEN: 'api', STAND_IN_EXIT_CODE: '2' }, 2);
     expect(line).toContain(
       'The API does not start, it exited with code 2: the model acme/small has no price.',
     );
   });
 
-  test('a worker that never becomes ready is given up after five attempts', async () => {
+  test('gives up after five attempts on a worker that never becomes ready', async () => {
     const line = await failure({ STAND_IN_BROKEN: 'worker' });
     expect(line).toContain('The worker does not start after 5 attempts, it exited with code 1');
   });
 });
 
-test('servers that are named by a URL are used instead of the embedded ones', async () => {
+test('uses servers named by a URL instead of the embedded ones', async () => {
   const other = temporaryFolder('start');
   const supervisor = startSupervisorProcess(other, {
     PORT: String(port),

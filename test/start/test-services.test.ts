@@ -6,7 +6,7 @@ import { eventually } from '../factories/eventually.ts';
 
 const fixture = fileURLToPath(new URL('fixtures/start-services.ts', import.meta.url));
 
-test('a test run that is killed leaves neither servers nor files', async () => {
+test('a killed test run leaves neither servers nor files', async () => {
   const run = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), fixture], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -21,7 +21,7 @@ test('a test run that is killed leaves neither servers nor files', async () => {
     run.kill('SIGKILL');
     await eventually(async () => !pids.some(isAlive) && !existsSync(folder), 15_000, 'the servers to end');
   } finally {
-    // left behind, it would hold the output of the test run open, which then does not end
+    // otherwise it would keep the output of the test run open, which would then never end
     run.kill('SIGKILL');
   }
 });
