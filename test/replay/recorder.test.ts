@@ -12,7 +12,7 @@ const PACKETS = [
   'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
 ];
 
-test.each([false, true])('an answer is recorded as a row of the table (redacted: %s)', async (redact) => {
+test.each([false, true])('records an answer as a row of the table (redacted: %s)', async (redact) => {
   const folder = temporaryFolder('recorder');
   const upstream = await new ReplayUpstream().start();
   const record = { folder: join(folder, 'rows'), redact, most: 3 };
@@ -39,7 +39,7 @@ test.each([false, true])('an answer is recorded as a row of the table (redacted:
     const answer = '{"choices":[{"message":{"content":"Grüße"},"finish_reason":"stop"}]}';
     upstream.play('odd', { packets: [answer], type: 'application/json' });
     await ask(false);
-    // a server that does not stream
+    // a server that ignores the request to stream
     await ask(true);
     // three are enough
     await ask(false);

@@ -7,17 +7,17 @@ import { type Expected, packetsOf, type Row } from './row.ts';
 
 const PATHS = { chat: '/api/v1/chat/completions', messages: '/v1/messages' };
 
-/** Output tokens that a call may have, unless its row says. */
+/** Maximum output tokens of a call, unless its row says otherwise. */
 const CAP = 10_000;
-/** The least that a budget may be. */
+/** The minimum thinking budget. */
 const THINKING_BUDGET = 1_024;
-/** No row is cut by what its model can do. */
+/** Large enough that the limits of the model cut no row. */
 const MODEL = { contextLength: 4_000_000, maxOutputTokens: 2_000_000 };
 
-/** What a row's answer became for clients of both dialects, and what it cost. */
+/** What clients of both dialects got from a row's answer, and what it cost. */
 export type Outcome = Pick<Row, 'chat' | 'messages' | 'usage' | 'counted' | 'charge'>;
 
-/** Plays rows to a gateway that has a provider for each, and reads them as clients of both dialects do. */
+/** Plays rows to a gateway with one provider for each, and reads them as clients of both dialects. */
 export class RowPlayer {
   readonly #upstream: ReplayUpstream;
   readonly #gateway: Gateway;
@@ -47,11 +47,11 @@ export class RowPlayer {
     await this.#upstream.close();
   }
 
-  /** Plays a row, its packets one by one or as one. Throws AssertionError for an answer of a shape that no row may have. */
+  /** Plays a row, its packets one by one or all at once. Throws AssertionError for an answer whose form no row may have. */
   async play(row: Row, atOnce: boolean): Promise<Outcome> {
     const { status, type = row.json === undefined ? 'text/event-stream' : 'application/json' } = row;
     const packets = packetsOf(row);
-    // what a failure lets through depends on what had arrived before it
+    // what a failure lets through depends on what arrived before it
     const pauseMs = row.packet_bytes ? 0 : row.chat?.error ? 40 : 1;
     this.#upstream.play(this.#ids.get(row)!, {
       type,
@@ -92,7 +92,7 @@ export class RowPlayer {
     return dialect === 'chat' ? observeChunks(data) : observeEvents(data);
   }
 
-  /** What the last call cost; usage shown is usage charged. */
+  /** Returns the cost of the last call. The usage shown must equal the usage charged. */
   #paidFor(shown: number[] | undefined) {
     const { usage, usageSource, charge } = this.#gateway.ledger.last;
     const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage;
@@ -103,7 +103,7 @@ export class RowPlayer {
   }
 }
 
-/** What a row says that its answer must become; undefined while nobody has said. */
+/** Returns the expected outcome of a row, or undefined when it has none yet. */
 export function expectedOf({ chat, messages, usage, counted, charge }: Row): Outcome | undefined {
   return chat && compacted({ chat, messages, usage, counted, charge });
 }
@@ -112,10 +112,10 @@ function compacted(outcome: Outcome): Outcome {
   return JSON.parse(JSON.stringify(outcome));
 }
 
-/** Longer texts are told by their ends and their length, in UTF-16 units. */
+/** Longer texts are shortened to both ends and their length, in UTF-16 units. */
 const TEXT_LENGTH_MAX = 2_000;
 
-/** Ids that were made up differ from run to run. */
+/** Shortens an outcome and replaces generated ids, which differ from run to run. */
 function inBrief(outcome: Outcome): Outcome {
   const text = JSON.stringify(outcome, (_, value) =>
     typeof value === 'string' && value.length > TEXT_LENGTH_MAX
@@ -158,7 +158,7 @@ function observeMessage(body: Json): Observed {
 function observeChunks(chunks: Json[]): Observed {
   const failure = chunks.find((chunk) => chunk.error);
   const choices = chunks.flatMap((chunk) => chunk.choices);
-  // the shape that every chunk of ours has
+  // the form that every chunk of ours has
   for (const choice of choices) {
     assert.equal(choice.index, 0);
     assert.equal(typeof choice.delta, 'object');
@@ -193,7 +193,7 @@ const OURS = [
   'stop_reason',
 ];
 
-/** What stands beside deltas and events, in any of these. */
+/** Returns the extra fields in any of these deltas and events. */
 function besideOf(pieces: Json[]): { beside?: Json } {
   const all = Object.assign({}, ...pieces, ...pieces.flatMap(({ choices, delta }) => choices ?? delta ?? []));
   const others = Object.entries(all).filter(([name, value]) => !OURS.includes(name) && value !== null);
@@ -227,7 +227,7 @@ function hasMembers(value: object): boolean {
   return Object.keys(value).length > 0;
 }
 
-/** The interface's counts; `input_tokens` of a message lacks what caches gave, `total_tokens` does not. */
+/** Returns the usage counts of the interface. `input_tokens` of a message excludes cached tokens, `total_tokens` includes them. */
 function usageOf(usage: Json): number[] {
   const { total_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens } = usage;
   return [

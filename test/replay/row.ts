@@ -5,43 +5,43 @@ import { parse } from 'yaml';
 
 /** What a client of one dialect gets. */
 export interface Expected {
-  /** The role chunk and the ends, which are always the same, are left out. Made-up ids end in `*`. */
+  /** Without the role chunk and the endings, which are always the same. Generated ids end in `*`. */
   readonly deltas?: readonly unknown[];
   readonly events?: readonly unknown[];
-  /** Members beside the deltas or events. */
+  /** Extra fields next to the deltas or events. */
   readonly beside?: unknown;
   readonly finish?: string;
-  /** The error code, where the provider's failure is one for the client. */
+  /** The error code, where the provider's failure is also one for the client. */
   readonly error?: string;
 }
 
-/** Bytes as text, as `{base64}`, or a text over and over. */
+/** Bytes as text, as `{base64}`, or as a repeated text. */
 type Packet = string | { readonly base64: string } | { readonly repeat: string; readonly times: number };
 
-/** One peculiarity of a provider: the bytes it sends, and what clients must get and pay. See docs/adding-a-provider.md. */
+/** One quirk of a provider: the bytes it sends, and what clients must get and pay. See docs/adding-a-provider.md. */
 export interface Row {
   readonly name: string;
-  /** Who does so, and where it was reported. */
+  /** The provider that does this, and where it was reported. */
   readonly source?: string;
   readonly protocol: 'openai' | 'anthropic' | 'responses';
   readonly status?: number;
   readonly type?: string;
-  /** The answer as JSON text, where it is no stream. */
+  /** The answer as JSON text when it is not a stream. */
   readonly json?: string;
-  /** Data of events that arrive each in a packet of its own … */
+  /** Data of events, each of which arrives in a packet of its own. */
   readonly events?: readonly string[];
-  /** … or the bytes as they came. */
+  /** The bytes as they arrived, as an alternative to `events`. */
   readonly packets?: readonly Packet[];
-  /** Cuts all bytes into packets of so many. */
+  /** Divides all bytes into packets of this size. */
   readonly packet_bytes?: number;
-  /** Output tokens that the call may have; 10,000 unless said. */
+  /** Maximum output tokens of the call, 10,000 by default. */
   readonly max_tokens?: number;
   readonly chat?: Expected;
   readonly messages?: Expected;
   /** Tokens: input, output, cache reads, cache writes, reasoning. */
   readonly usage?: readonly number[];
   readonly counted?: boolean;
-  /** In USD, at 1 USD for a million tokens of input and 2 of output. */
+  /** In USD, at 1 USD per million input tokens and 2 USD per million output tokens. */
   readonly charge?: string;
 }
 
@@ -54,7 +54,7 @@ export function readRows(): Row[] {
     .flatMap((name) => parse(readFileSync(join(FOLDER, name), 'utf8')) as Row[]);
 }
 
-/** The packets of a row; events without names are those of OpenAI's chat, with names the others. */
+/** Returns the packets of a row. Events have a name except in OpenAI's chat protocol. */
 export function packetsOf(row: Row): Buffer[] {
   const packets = wholePackets(row);
   if (row.packet_bytes === undefined) {
