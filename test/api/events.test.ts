@@ -44,7 +44,7 @@ async function follow(headers: Record<string, string>) {
   return { status: response.status, next, leave: () => leaving.abort() };
 }
 
-/** Returns the next event that is not about money: polling may see a hold more or fewer times. */
+/** Returns the next event that is not about money. How many changes of a hold a poll observes is not fixed. */
 async function besideMoney(page: { next(): Promise<Heard | undefined> }): Promise<Heard | undefined> {
   const heard = await page.next();
   return heard?.[0] === 'balance' ? besideMoney(page) : heard;

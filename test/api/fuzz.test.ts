@@ -19,7 +19,7 @@ const REQUESTS_MIN = 5_000;
 /** Maximum extra requests to an operation that has not succeeded yet. */
 const MORE_REQUESTS_MAX = 100;
 const SEED = Number(process.env.FUZZ_SEED ?? 20_261);
-/** Statuses with which the transport answers what is not a request to the operation. */
+/** Statuses that the transport may return for a request that does not reach the operation. */
 const TRANSPORT = [405, 413, 415, 431];
 
 const api = describedApi();

@@ -185,7 +185,7 @@ describe('when the client disconnects', () => {
     closeGate();
     const generationId = await leave({ 'idempotency-key': id }, { text: 'a' });
     const retry = post(id);
-    // without a key and without a retry, a call is given up after the grace period: by then this one would have been given up, too
+    // a call without a key and without a retry is given up after the grace period; by then this one would have been, too
     const other = await leave({ 'x-stainless-retry-count': '0' }, { text: 'nobody repeats it' });
     await eventuallyHolds(() => expect(givenUp).toEqual([other]));
     release();

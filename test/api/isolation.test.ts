@@ -89,7 +89,7 @@ const UNKNOWN: Readonly<Record<ObjectKind, string>> = {
   invitation: publicId('invitation', newUuid()),
 };
 
-/** Headers that may differ between two answers without telling anything: the time and what is left of the caller's own rate limit. */
+/** Headers that may differ between two answers without revealing anything: the time and the state of the caller's own rate limit. */
 const VARYING = /^(date|x-ratelimit-(limit|remaining|reset)-(requests|tokens))$/;
 
 let server: OperatorServer;

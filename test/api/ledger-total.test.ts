@@ -74,9 +74,9 @@ function inNano(text: string): bigint {
 
 test.each([
   ['everything', () => `start_time=${ago(60)}`, '1.780000008'],
-  ['the last 30 days, where nothing is asked for', () => '', '0.770000007'],
+  ['the last 30 days by default', () => '', '0.770000007'],
   ['a part of it', () => `start_time=${ago(3)}&end_time=${ago(0.5)}`, '0.270000007'],
-  ['a time without a charge', () => `start_time=${ago(30)}&end_time=${ago(20)}`, '0.00'],
+  ['a range without charges', () => `start_time=${ago(30)}&end_time=${ago(20)}`, '0.00'],
   ['one key', () => `start_time=${ago(60)}&api_key_hash=${worker.hash}`, '0.03'],
 ])('%s: the ledger and the costs have the same total', async (_, query, wanted) => {
   expect(await ledgerTotal(query())).toBe(wanted);

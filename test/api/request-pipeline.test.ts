@@ -56,7 +56,7 @@ describe('every error has the envelope', () => {
     ['unknown path', 'GET', '/api/v1/nothing', {}, 404, 'route_not_found'],
     ['the root', 'GET', '/', {}, 404, 'route_not_found'],
     ['trailing slash', 'GET', '/api/v1/keys/', {}, 404, 'route_not_found'],
-    ['other case', 'GET', '/API/v1/keys', {}, 404, 'route_not_found'],
+    ['different case', 'GET', '/API/v1/keys', {}, 404, 'route_not_found'],
     ['wrong method', 'PUT', '/api/v1/keys', {}, 405, 'method_not_allowed'],
     ['wrong method on an item', 'POST', '/api/v1/keys/abc', {}, 405, 'method_not_allowed'],
     ['broken percent-encoding', 'GET', '/api/v1/models/%E0%A4', {}, 400, 'invalid_request'],
@@ -102,7 +102,7 @@ describe('every error has the envelope', () => {
       'unsupported_media_type',
     ],
     ['empty body', 'POST', '/api/v1/echo', { raw: '', headers: json }, 400, 'invalid_json'],
-    ['cut-off JSON', 'POST', '/api/v1/echo', { raw: '{"text":', headers: json }, 400, 'invalid_json'],
+    ['truncated JSON', 'POST', '/api/v1/echo', { raw: '{"text":', headers: json }, 400, 'invalid_json'],
     ['JSON with a comment', 'POST', '/api/v1/echo', { raw: '{} // x', headers: json }, 400, 'invalid_json'],
     [
       'bytes that are not UTF-8',
@@ -122,7 +122,7 @@ describe('every error has the envelope', () => {
     ],
     ['an array', 'POST', '/api/v1/echo', { raw: '[]', headers: json }, 400, 'invalid_request'],
     [
-      'a member of the wrong type',
+      'a field of the wrong type',
       'POST',
       '/api/v1/echo',
       { raw: '{"text":5}', headers: json },
@@ -181,9 +181,9 @@ describe('below HTTP', () => {
     ],
     ['a URL of 20 kB', `GET /${'y'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
     ['nonsense', 'NONSENSE\r\n\r\n', 400, 'invalid_request'],
-    ['an invented method', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'invalid_request'],
+    ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'invalid_request'],
     [
-      'both length and chunks',
+      'both a length and chunks',
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
       'invalid_request',

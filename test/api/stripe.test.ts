@@ -172,10 +172,10 @@ test('an expired session is shown as expired', async () => {
 describe('signatures', () => {
   test.each<[string, (event: { body: string; signature: string }) => { body: string; signature: string }]>([
     [
-      'of another secret',
+      'made with another secret',
       () => stripe.event('checkout.session.completed', {}, { secret: 'whsec_another_secret' }),
     ],
-    ['of an empty secret', () => stripe.event('checkout.session.completed', {}, { secret: '' })],
+    ['made with an empty secret', () => stripe.event('checkout.session.completed', {}, { secret: '' })],
     [
       'that is old',
       () => stripe.event('checkout.session.completed', {}, { at: Math.floor(Date.now() / 1000) - 400 }),

@@ -78,8 +78,8 @@ function inspect({ contrastMin, targetMin }: { contrastMin: number; targetMin: n
     `${element.tagName} "${element.textContent?.trim().slice(0, 30)}"`;
   tell(document.documentElement.lang !== '', 'the page has no language');
   tell(document.title !== '', 'the page has no title');
-  tell(document.querySelectorAll('h1').length === 1, 'the page has not exactly one h1');
-  tell(document.querySelectorAll('main').length === 1, 'the page has not exactly one main');
+  tell(document.querySelectorAll('h1').length === 1, 'the page does not have exactly one h1');
+  tell(document.querySelectorAll('main').length === 1, 'the page does not have exactly one main');
   tell(document.documentElement.scrollWidth <= innerWidth, 'the page is wider than the window');
   for (const input of document.querySelectorAll('input')) {
     tell((input.labels?.[0]?.textContent ?? '').trim() !== '', `an input ${input.name} has no label`);

@@ -81,7 +81,7 @@ async function fetchPackages(
     return 'this system has no apt';
   }
   if (!canCreate(folder)) {
-    return `${folder} cannot be made`;
+    return `${folder} cannot be created`;
   }
   const work = `${folder}.${process.pid}`;
   try {
@@ -96,7 +96,7 @@ async function fetchPackages(
     }
     const needed = await packagesToInstall(apt, choice.packages);
     if (needed.problem !== undefined) {
-      return `apt finds no way to install ${choice.packages.join(', ')} (${needed.problem})`;
+      return `apt cannot install ${choice.packages.join(', ')} (${needed.problem})`;
     }
     const names = needed.names.filter(
       (name) => choice.packages.includes(name) || !choice.without?.test(name),

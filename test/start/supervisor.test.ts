@@ -116,11 +116,7 @@ test('restarts a killed worker, Redis and Postgres', async () => {
   process.kill(worker, 'SIGKILL');
   process.kill(redis ?? 0, 'SIGKILL');
   process.kill(postgres ?? 0, 'SIGKILL');
-  await eventually(
-    async () => pidOf(supervisor, 'worker begin') !== worker,
-    15_000,
-    'the worker to begin anew',
-  );
+  await eventually(async () => pidOf(supervisor, 'worker begin') !== worker, 15_000, 'the worker to restart');
   await eventually(
     async () => {
       const [newPostgres = 0, newRedis = 0] = servicePids();
@@ -165,7 +161,11 @@ test('a second Ctrl-C skips the drain', async () => {
   const services = servicePids();
   const api = pidOf(supervisor, 'api begin');
   supervisor.child.kill('SIGINT');
-  await eventually(async () => supervisor.output().includes('Stopping'), 15_000, 'the first to be seen');
+  await eventually(
+    async () => supervisor.output().includes('Stopping'),
+    15_000,
+    'the first signal to be seen',
+  );
   await new Promise((resolve) => setTimeout(resolve, 800));
   supervisor.child.kill('SIGINT');
   expect(await supervisor.exitCode()).toBe(130);

@@ -17,7 +17,7 @@ import { type Reach, reachOf, reachOfFunctions } from './statement-reach.ts';
 const SCHEMA = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.url));
 
 const SEVERAL_ACCOUNTS = {
-  'batches, cut by cell before they are sent': [
+  'batches, divided by cell before they are sent': [
     'console_live_facts',
     'find_key_facts',
     'keep_payment_moves',
@@ -34,7 +34,7 @@ const SEVERAL_ACCOUNTS = {
     'webhook_list_tries',
     'webhook_put_back',
   ],
-  'chores that walk a cell': [
+  'chores that run over a whole cell': [
     'alerts_delete_old',
     'book_roots_of_accounts',
     'book_roots_unlike',
@@ -123,7 +123,7 @@ const SEVERAL_ACCOUNTS = {
 };
 
 const BOTH_PLACES = {
-  'the prices a call was charged at, which every cell keeps a copy of': [
+  'the prices a call was charged at, of which every cell keeps a copy': [
     'generation_by_id',
     'generation_by_request',
     'generations_page',
@@ -138,7 +138,7 @@ const BOTH_PLACES = {
 };
 
 const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
-  'batches, cut by cell before they are sent': [
+  'batches, divided by cell before they are sent': [
     'ledger_add_billed_runs',
     'ledger_cover',
     'ledger_end_tasks',
@@ -148,7 +148,7 @@ const FUNCTIONS_OF_SEVERAL_ACCOUNTS = {
     'ledger_write_holds',
     'ledger_write_settled',
   ],
-  'chores that walk a cell': ['forget_api_keys', 'tell_alerts', 'total_write_offs'],
+  'chores that run over a whole cell': ['forget_api_keys', 'tell_alerts', 'total_write_offs'],
   'a month of all calls of a cell, stored in a file': ['call_is_archived', 'calls_needed'],
 };
 
