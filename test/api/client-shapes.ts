@@ -62,7 +62,7 @@ const STREAM = { stream: true, stream_options: { include_usage: true } };
 const OPEN_WEBUI: readonly ClientShape[] = [
   {
     client: 'Open WebUI',
-    call: 'a chat with a picture and every setting of its panel',
+    call: 'a chat with an image and every setting of its panel',
     path: CHAT,
     headers: {
       'X-OpenWebUI-User-Name': 'Ada%20Lovelace',
@@ -346,7 +346,7 @@ const CLINE: readonly ClientShape[] = [
 const AIDER: readonly ClientShape[] = [
   {
     client: 'aider',
-    call: 'a turn with a picture, effort and headers of its settings',
+    call: 'a turn with an image, effort and headers of its settings',
     path: CHAT,
     headers: { 'x-stainless-lang': 'python', 'HTTP-Referer': 'https://aider.chat', 'X-Title': 'Aider' },
     body: {
@@ -388,7 +388,7 @@ const AIDER: readonly ClientShape[] = [
 const EDITORS: readonly ClientShape[] = [
   {
     client: 'Roo Code',
-    call: 'OpenAI compatible, with cache marks',
+    call: 'OpenAI compatible, with cache markers',
     path: CHAT,
     headers: { 'HTTP-Referer': 'https://github.com/RooVetGit/Roo-Cline', 'X-Title': 'Roo Code' },
     body: {

@@ -136,7 +136,7 @@ test('an image is ordered, made, shown and made again, and its cost matches the 
   await eventually(
     async () => (await page.evaluate('document.querySelector("dialog img").naturalWidth')) === 512,
     10_000,
-    'the whole picture',
+    'the whole image',
   );
   await sheet.getByRole('link', { name: 'Run again with this seed' }).click();
   expect(await page.getByLabel('Prompt').inputValue()).toBe('a toll gate at dawn');
@@ -149,7 +149,7 @@ test('an image is ordered, made, shown and made again, and its cost matches the 
     ...{ seed, parameters, picture: outputs[0]?.sha256 },
   }));
   expect(again).toEqual(first);
-  // a gallery costs one request plus the pictures: no address redirects, and what is cached is not requested again
+  // a gallery costs one request plus the images: no address redirects, and what is cached is not requested again
   requests.length = 0;
   await open('tasks');
   await page.locator('.card img').nth(1).waitFor();

@@ -43,7 +43,7 @@ interface Shown {
 }
 
 const RUNNING = ['generating', 'generated', 'processing'];
-/** Percentage that the first card shows, or 100 once it has its picture. */
+/** Percentage that the first card shows, or 100 once it has its image. */
 const PERCENT = `document.querySelector('.card img') ? 100 : document.querySelector('.card progress')?.value ?? -1`;
 
 async function tasksOf({ secret }: Customer): Promise<Shown[]> {
@@ -56,7 +56,7 @@ async function allMade(customer: Customer): Promise<void> {
   await eventually(isMade, MADE_TIMEOUT_MS, 'the pictures');
 }
 
-/** Orders a picture that another server makes. */
+/** Orders an image that another server makes. */
 async function orderPicture({ secret }: Customer): Promise<void> {
   const body = { prompt: 'a canary in a coal mine', size: '256*256' };
   const answer = await console.server.call('POST', '/v3/async/acme/picture', { token: secret, body });
@@ -70,7 +70,7 @@ async function limitRequests({ secret, hash }: Customer): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-test(`a gallery of ${PICTURES} pictures costs one request each, two more, and nothing of the key's rate limit`, async () => {
+test(`a gallery of ${PICTURES} images costs one request each, two more, and nothing of the key's rate limit`, async () => {
   const { page, context, open, customer, requests, wrongs } = await console.signIn();
   await Promise.all(Array.from({ length: PICTURES }, () => orderPicture(customer)));
   await allMade(customer);
@@ -88,7 +88,7 @@ test(`a gallery of ${PICTURES} pictures costs one request each, two more, and no
   }
   const isShown = `[...document.querySelectorAll('.card img')].filter((image) => image.naturalWidth > 0).length`;
   await eventually(async () => (await page.evaluate(isShown)) === PICTURES, 20_000, 'all pictures');
-  // the list is read again every 15 s, which depends on time and not on the number of pictures
+  // the list is read again every 15 s, which depends on time and not on the number of images
   const asked = new Set(requests.filter((line) => / \/(?:media|api\/v1\/tasks|v3)\b/.test(line)));
   expect(asked.size).toBeLessThanOrEqual(PICTURES + 2);
   expect((await console.server.call('GET', '/api/v1/key', { token: customer.secret })).status).toBe(200);
@@ -123,7 +123,7 @@ test(`${TABS} tabs share one stream, and hidden tabs request nothing for five mi
     others.push(other);
   }
   expect(asked.filter(isStream)).toEqual([]);
-  // reported through the first tab: a picture appears on all pages at once
+  // reported through the first tab: an image appears on all pages at once
   await orderImage(console.server, customer);
   await Promise.all(others.map((other) => other.locator('.card').first().waitFor()));
   await allMade(customer);

@@ -90,7 +90,7 @@ type Visits = Readonly<Record<Theme, Visit>>;
 /** Checks both themes at the same time: each has a browser process of its own. */
 const inBoth = (look: (theme: Theme) => Promise<void>) => Promise.all(THEMES.map(look));
 
-/** Creates what the pages of an account show: calls, a picture, a video, a canceled task, a key with a limit. */
+/** Creates what the pages of an account show: calls, an image, a video, a canceled task, a key with a limit. */
 async function fill(customer: Customer): Promise<void> {
   const { server } = console;
   const call = async (path: string, body: object, token = customer.secret) => {

@@ -192,7 +192,7 @@ describe('tollgate engines check', () => {
     expect(found.submit).toMatch(/^accepted as run-/);
   });
 
-  test('rejects a result that is not a picture or is smaller than ordered', async () => {
+  test('rejects a result that is not an image or is smaller than ordered', async () => {
     sd.reset();
     const small = await check('engines', 'check', 'sd', '--model', 'i-large');
     expect([small.code, small.found.result]).toEqual([

@@ -28,7 +28,7 @@ async function scrape(): Promise<Map<string, number>> {
   return samplesOf((await request(`${worker.url}/metrics`, 'GET', { token: null })).text);
 }
 
-test('a picture that is finished where it was made is measured with its outcome and needs no postprocessing job', async () => {
+test('an image that is finished where it was made is measured with its outcome and needs no postprocessing job', async () => {
   const labels = 'kind="image",place="in_place",outcome="settled"';
   const count = `tollgate_task_finish_seconds_count{${labels}}`;
   await eventually(async () => (await scrape()).has(count), 30_000, 'the end of the task');

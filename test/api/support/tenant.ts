@@ -57,7 +57,7 @@ export async function createTenants(server: OperatorServer, model = 'acme/small'
 
 type EndedTenant = Omit<Tenant, 'ids'> & { readonly ids: Omit<Tenant['ids'], 'video'> };
 
-/** Resolves when its picture is made. */
+/** Resolves when its image is made. */
 async function createEnded(server: OperatorServer, model: string): Promise<EndedTenant> {
   const customer = await createCustomer(server);
   const token = customer.secret;

@@ -15,7 +15,7 @@ export interface OperatorWorker {
   close(): Promise<void>;
 }
 
-/** Starts a worker in this process, put together as in production. It leaves pictures to the queue unless it `postprocesses`. */
+/** Starts a worker in this process, put together as in production. It leaves images to the queue unless it `postprocesses`. */
 export async function startOperatorWorker(
   environment: NodeJS.ProcessEnv,
   { postprocesses = false } = {},
