@@ -2237,6 +2237,18 @@ AS $function$
   SELECT (left(replace(id_floor(at)::text, '-', ''), 12) || substr(md5(name), 13, 17) || right(account::text, 3))::uuid
 $function$
 
+CREATE OR REPLACE FUNCTION note_task_event(task uuid, note text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+BEGIN
+  PERFORM 1 FROM tasks t WHERE t.id = task FOR NO KEY UPDATE;
+  INSERT INTO task_events (task_id, account_id, state, attempt, detail)
+    SELECT t.id, t.account_id, t.state, t.attempt, note FROM tasks t
+     WHERE t.id = task AND NOT EXISTS (SELECT 1 FROM task_events e WHERE e.task_id = task AND e.detail = note);
+END $function$
+
 CREATE OR REPLACE FUNCTION open_account(account uuid, account_name text)
  RETURNS void
  LANGUAGE plpgsql

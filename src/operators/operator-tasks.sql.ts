@@ -37,10 +37,8 @@ export const retryableTask: SqlStatement = {
            FROM tasks t LEFT JOIN generations g ON g.id = t.id WHERE t.id = $1`,
 };
 
-/** $1 task, $2 detail. Writes nothing if the event already exists; concurrent requests may still write it twice. */
+/** $1 task, $2 detail. Writes nothing if the event already exists. */
 export const noteTaskEvent: SqlStatement = {
   name: 'operator_note_task_event',
-  text: `INSERT INTO task_events (task_id, account_id, state, attempt, detail)
-    SELECT t.id, t.account_id, t.state, t.attempt, $2 FROM tasks t
-     WHERE t.id = $1 AND NOT EXISTS (SELECT 1 FROM task_events e WHERE e.task_id = t.id AND e.detail = $2)`,
+  text: 'SELECT note_task_event($1, $2)',
 };

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parsePublicId } from '../../src/lib/ids.ts';
+import { TaskRetryStore } from '../../src/operators/task-retry.store.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { type Customer, createCustomer, failTask, orderImage } from './support/customer.ts';
 import {
   type Answer,
@@ -125,6 +127,20 @@ describe('retry', () => {
       source.history.filter((event: { detail: string }) => event.detail?.startsWith('retried_as')),
     ).toHaveLength(1);
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(Array(4).fill('task.retry'));
+  });
+
+  test('links a task to its successor once, however many requests write the link at the same time', async () => {
+    const customer = await createCustomer(server);
+    const store = new TaskRetryStore(oneCell(server.db.database));
+    for (let round = 0; round < 10; round += 1) {
+      const id = await orderImage(server, customer);
+      const uuid = parsePublicId('generation', id)!;
+      await Promise.all(Array.from({ length: 8 }, () => store.note(uuid, 'retried_as gen-1')));
+      const { history } = (await admin('GET', `/tasks/${id}`)).json.data;
+      expect(history.filter(({ detail }: { detail: string }) => detail === 'retried_as gen-1')).toHaveLength(
+        1,
+      );
+    }
   });
 
   test('a failed retry can itself be retried', async () => {
