@@ -5,7 +5,7 @@ import { HoldReaper } from '../../src/ledger/reaper.ts';
 import { fundedAccount, holdRequest, settlement, silentLog, testLedger, usd } from '../factories/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
-/** A call that costs more than its hold pays from what is free; what others hold stays theirs. */
+/** A call that costs more than its hold is charged from the free balance. Money held for other calls stays theirs. */
 
 let db: TestDatabase;
 let ledger: PostgresLedger;
@@ -34,7 +34,7 @@ function due(amount: string): Partial<Settlement> {
   return { charge: { amount: whole, lines: { input, output: (whole - input) as typeof whole } } };
 }
 
-test('what is free pays for what a call used beyond its hold', async () => {
+test('charges usage beyond the hold to the free balance', async () => {
   const account = await fundedAccount(db.database, '5');
   const hold = await ledger.reserve(holdRequest(account, usd('1')));
   const result = await ledger.settle(settlement(hold, usd('4.5')));
@@ -42,7 +42,7 @@ test('what is free pays for what a call used beyond its hold', async () => {
   expect(await writtenOff(account.accountId)).toEqual([]);
 });
 
-test('what other calls hold is never touched; the rest is written off, and the lines still add up', async () => {
+test('never touches the holds of other calls, writes off the rest, and keeps the lines adding up', async () => {
   const account = await fundedAccount(db.database, '5');
   const other = await ledger.reserve(holdRequest(account, usd('3')));
   const hold = await ledger.reserve(holdRequest(account, usd('1')));
@@ -52,14 +52,14 @@ test('what other calls hold is never touched; the rest is written off, and the l
   expect(await ledger.settle(settlement(other, usd('3')))).toMatchObject({ charge: usd('3') });
 });
 
-test('a key pays no further than its limit', async () => {
+test('charges a key no further than its limit', async () => {
   const account = await fundedAccount(db.database, '5', '1.5');
   const hold = await ledger.reserve(holdRequest(account, usd('1')));
   const result = await ledger.settle(settlement(hold, usd('4')));
   expect(result).toMatchObject({ charge: usd('1.5'), shortfall: usd('2.5') });
 });
 
-test('in one batch each takes what the ones before it left', async () => {
+test('charges each settlement of a batch from what the earlier ones left', async () => {
   const account = await fundedAccount(db.database, '5', '4.5');
   const store = new LedgerStore(db.database.money);
   const requests = ['1', '1', '2'].map((amount) => holdRequest(account, usd(amount)));
@@ -76,14 +76,14 @@ test('in one batch each takes what the ones before it left', async () => {
   expect(await writtenOff(account.accountId)).toEqual([`above_hold ${usd('7.8')}`]);
 });
 
-test('what the caller did not allow is written off under its own name', async () => {
+test('writes off the cost above max_cost under its own reason', async () => {
   const account = await fundedAccount(db.database, '5');
   const hold = await ledger.reserve(holdRequest(account, usd('1')));
   await ledger.settle(settlement(hold, usd('1'), { beyondMaxCost: usd('0.25') }));
   expect(await writtenOff(account.accountId)).toEqual([`above_max_cost ${usd('0.25')}`]);
 });
 
-test('breaks of providers are waived up to an allowance of an hour, then charged', async () => {
+test('waives provider failures up to an hourly allowance, then charges them', async () => {
   const account = await fundedAccount(db.database, '5');
   const waiverMax = usd('0.5');
   const broken = async (amount: string) => {
@@ -104,7 +104,7 @@ test('breaks of providers are waived up to an allowance of an hour, then charged
   ]);
 });
 
-test('a process that dies in a call that outgrew its hold is paid in full, too', async () => {
+test('charges in full when a process dies in a call that outgrew its hold', async () => {
   const account = await fundedAccount(db.database, '5');
   const store = new LedgerStore(db.database.money);
   const hold = await ledger.reserve(holdRequest(account, usd('1')));

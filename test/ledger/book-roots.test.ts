@@ -33,7 +33,7 @@ afterEach(async () => {
   await db?.discard();
 });
 
-/** Does something with the books so many days from now. */
+/** Runs `work` on the books with the ledger clock `days` days ahead. */
 async function inDays<T>(
   days: number,
   work: (roots: BookRoots, verifier: LedgerVerifier) => Promise<T>,
@@ -65,7 +65,7 @@ async function bookAndSeal(): Promise<void> {
   await new LedgerVerifier(db.database.money).seal();
 }
 
-/** What a database owner can do who takes care that the seals are right, too. */
+/** Tampers as a database owner would who also rebuilds the seals. */
 async function editAndSealAgain(edit: string): Promise<void> {
   await owner.query(edit);
   await owner.query('DELETE FROM ledger_seals; DELETE FROM audit_seals');
@@ -73,7 +73,7 @@ async function editAndSealAgain(edit: string): Promise<void> {
   await owner.query('SELECT seal_audit_log()');
 }
 
-test('each day that is over has a file, which names the one before', async () => {
+test('writes a file for each finished day that names the previous one', async () => {
   await bookAndSeal();
   expect(await inDays(0, (roots) => roots.writeDue())).toBe(1);
   expect(await inDays(3, (roots) => roots.writeDue())).toBe(3);
@@ -88,7 +88,7 @@ test('each day that is over has a file, which names the one before', async () =>
   expect(await inDays(3, (_, verifier) => verifier.verify())).toMatchObject({ violations: [], checked: 18 });
 });
 
-test('a day is not written before all of it is sealed', async () => {
+test('does not write a day before all of it is sealed', async () => {
   await inDays(0, (roots) => roots.writeDue());
   expect(await inDays(1, (roots) => roots.writeDue())).toBe(0);
   await bookAndSeal();
@@ -102,7 +102,7 @@ test.each([
     /an entry up to seq 2 has changed since/,
   ],
   ['the audit log', `UPDATE audit_log SET actor = 'mallory'`, /a row up to position 1 has changed since/],
-])('%s that was edited and sealed anew is told by the file', async (_, edit, detail) => {
+])('detects %s edited and resealed by comparing with the file', async (_, edit, detail) => {
   await bookAndSeal();
   await inDays(1, (roots) => roots.writeDue());
   await editAndSealAgain(edit);
@@ -113,7 +113,7 @@ test.each([
   expect(violations[0]?.detail).toMatch(detail);
 });
 
-test('a file that was edited or taken away is told', async () => {
+test('detects a file that was edited or removed', async () => {
   await bookAndSeal();
   await inDays(0, (roots) => roots.writeDue());
   await inDays(3, (roots) => roots.writeDue());
@@ -128,7 +128,7 @@ test('a file that was edited or taken away is told', async () => {
   expect(edited.map(({ object }) => `${object}.txt`)).toEqual([names[2]]);
 });
 
-test('a folder that is away is said to be', async () => {
+test('reports a missing folder', async () => {
   await rm(folder, { recursive: true });
   await expect(inDays(1, (_, verifier) => verifier.verify())).rejects.toMatchObject({
     code: 'service_unavailable',
@@ -136,7 +136,7 @@ test('a folder that is away is said to be', async () => {
   });
 });
 
-test('each file is posted to the address of a setting; while that fails, the day stays due', async () => {
+test('posts each file to the configured address and keeps the day due while that fails', async () => {
   const got: { body: Buffer; headers: Record<string, unknown> }[] = [];
   let status = 500;
   const receiver = createServer(async (request, response) => {
@@ -169,7 +169,7 @@ test('each file is posted to the address of a setting; while that fails, the day
   }
 });
 
-test('copies without the folder, or a bucket without a store, are refused', () => {
+test('rejects copies without the folder and a bucket without a store', () => {
   const none = { bookRootsFolder: null, bookRootsBucket: null, bookRootsWebhook: null } as const;
   const storage = { kind: 'fs' } as const;
   expect(rootCopies({ ...none, storage })).toEqual([]);

@@ -17,7 +17,7 @@ import { testMonthClose } from '../factories/month-close.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
-/** The month before the last one: over for a month at least. */
+/** The month before last, so it has been over for at least a month. */
 const MONTH = new Date();
 MONTH.setUTCDate(1);
 MONTH.setUTCHours(0, 0, 0, 0);
@@ -48,7 +48,7 @@ afterEach(async () => {
   await db?.close();
 });
 
-/** Work at a time of the ledger: `after` a moment. */
+/** Runs `work` with the ledger's clock set to `moment` plus `after`. */
 function at<T>(
   moment: Date,
   after: string,
@@ -58,7 +58,7 @@ function at<T>(
   return atTime(db.url, db.database, `${seconds} seconds ${after}`, work);
 }
 
-/** Calls of each account that end `after` a moment; the ids are of `begun`. */
+/** Makes calls of each account that end `after` a moment. Their ids are from the time `begun`. */
 async function calls(moment: Date, after: string, count: number, begun = moment): Promise<void> {
   await at(moment, after, async (then) => {
     for (const account of accounts) {
@@ -92,7 +92,7 @@ async function callsInDatabase(): Promise<string[]> {
   return rows.map(({ row }) => row);
 }
 
-test('the calls of a closed month leave the database and come back, and the books hold throughout', async () => {
+test('archives the calls of a closed month, restores them, and keeps the books valid throughout', async () => {
   await calls(MONTH, '3 days', 3);
   // begun in the month, ended after it
   await calls(NEXT_MONTH, '1 hour', 1, new Date(NEXT_MONTH.getTime() - 1_000));
@@ -158,7 +158,7 @@ test('the calls of a closed month leave the database and come back, and the book
   ]);
 });
 
-/** What somebody changes of a month whose calls are archived, and back; what tells. */
+/** Changes to a month whose calls are archived, how to undo each, and the violation that reports it. */
 const FORGERIES: readonly (readonly [told: RegExp, forge: string, back: string])[] = [
   [
     /I5/,
@@ -172,7 +172,7 @@ const FORGERIES: readonly (readonly [told: RegExp, forge: string, back: string])
   ],
 ];
 
-test('what is changed in the books of an archived month is told', async () => {
+test('detects changes to the books of an archived month', async () => {
   await calls(MONTH, '3 days', 3);
   await new LedgerVerifier(db.database.money).seal();
   await testMonthClose(db.database).closeDueMonths();

@@ -43,9 +43,9 @@ function lane(
 const values = (items: readonly Item[]) => items.map((item) => item.value);
 const item = (value: number, group = 'a'): Item => ({ group, value });
 
-describe('errors that say nothing of the item', () => {
+describe('errors that say nothing about the item', () => {
   test.each([['42P05'], ['26000'], ['42501'], ['42P01'], ['0A000', 'RevalidateCachedQuery']])(
-    '%s %s: sent again until it works',
+    '%s %s: resends until it works',
     async (code, routine = undefined) => {
       let tries = 0;
       const tested = lane((items) => {
@@ -56,7 +56,7 @@ describe('errors that say nothing of the item', () => {
     },
   );
 
-  test('one item that the database cannot digest does not stop the others, and is not thrown away', async () => {
+  test('isolates an item the database cannot process and does not discard it', async () => {
     let isMended = false;
     const tested = lane((items) =>
       !isMended && items.some(({ value }) => value === 13)
@@ -72,7 +72,7 @@ describe('errors that say nothing of the item', () => {
   }, 20_000);
 });
 
-test('a batch that the database does not support is halved, and an item that it does not support alone is given back', async () => {
+test('halves a batch the database does not support, and gives back an item that alone is not supported', async () => {
   const quarantined: unknown[] = [];
   const refused = databaseError('0A000', 'deferred_router');
   const tested = lane(
@@ -99,7 +99,7 @@ test('a batch that the database does not support is halved, and an item that it 
 describe('batches', () => {
   afterEach(() => jest.restoreAllMocks());
 
-  test('what arrives in one turn is one batch, what arrives while it is in flight the next', async () => {
+  test('batches what arrives in one turn, and what arrives while it is in flight in the next batch', async () => {
     const batches: number[][] = [];
     let inFlight = 0;
     const tested = lane(async (items) => {
@@ -123,7 +123,7 @@ describe('batches', () => {
     ]);
   });
 
-  test('the first of a herd that comes back waits for nine tenths of it, a lone item for nobody', async () => {
+  test('makes the first of a returning herd wait for nine tenths of it, but never delays a lone item', async () => {
     let nowMs = 0;
     jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     const sizes: number[] = [];
@@ -150,7 +150,7 @@ describe('batches', () => {
     await lone;
   });
 
-  test('a herd that stays away is waited for as long as its commit took', async () => {
+  test('waits for a herd that stays away no longer than its commit took', async () => {
     const sizes: number[] = [];
     const tested = lane(async (items) => {
       sizes.push(items.length);
@@ -165,7 +165,7 @@ describe('batches', () => {
     expect(sizes).toEqual([21, 1]);
   });
 
-  test('a batch is never larger than its bound', async () => {
+  test('never makes a batch larger than its maximum', async () => {
     const sizes: number[] = [];
     const tested = lane(
       (items) => {
@@ -179,7 +179,7 @@ describe('batches', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(35);
   });
 
-  test('a statement without an answer: its items and those behind it are refused in time, and told when they came through', async () => {
+  test('rejects the items of an unanswered statement and those behind it in time, and reports the ones that went through', async () => {
     let answer: (() => void) | undefined;
     const silence = new Promise<void>((resolve) => {
       answer = resolve;
@@ -201,7 +201,7 @@ describe('batches', () => {
     expect(late).toEqual([1]);
   });
 
-  test('a full lane refuses at once, and takes items again when it has room', async () => {
+  test('rejects at once when full, and accepts items again when it has room', async () => {
     let release: (() => void) | undefined;
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -225,7 +225,7 @@ describe('batches', () => {
     await expect(tested.submit(item(4))).resolves.toBe(4);
   });
 
-  test('an item whose caller left before it was sent is dropped', async () => {
+  test('drops an item whose caller left before it was sent', async () => {
     const sent: number[] = [];
     const tested = lane(async (items) => {
       sent.push(...values(items));
@@ -243,7 +243,7 @@ describe('batches', () => {
 });
 
 describe('failures', () => {
-  test('a lost reply sends the very same items again', async () => {
+  test('resends the very same items after a lost reply', async () => {
     const sent: number[][] = [];
     const tested = lane((items) => {
       sent.push(values(items));
@@ -255,7 +255,7 @@ describe('failures', () => {
     expect(sent).toEqual([[7], [7], [7]]);
   });
 
-  test('a deadlock that was resolved at our cost is tried again', async () => {
+  test('retries when a deadlock was resolved at our expense', async () => {
     let tries = 0;
     const tested = lane((items) => {
       tries += 1;
@@ -264,7 +264,7 @@ describe('failures', () => {
     await expect(tested.submit(item(7))).resolves.toBe(7);
   });
 
-  test('a poison item is found by halving, refused alone and reported; the others go through', async () => {
+  test('finds a poison item by halving, rejects only that one, reports it, and lets the others through', async () => {
     const quarantined: unknown[] = [];
     const observer: LaneObserver = {
       ...silentObserver,
@@ -293,7 +293,7 @@ describe('failures', () => {
     expect(quarantined).toHaveLength(1);
   });
 
-  test('an item that may be given up is refused with service_unavailable in bounded time', async () => {
+  test('rejects an item that may be given up with service_unavailable in bounded time', async () => {
     const tested = lane(() => Promise.reject(new Error('ECONNREFUSED')), { giveUpAfterMs: 120 });
     const startedAt = performance.now();
     await expect(tested.submit(item(1))).rejects.toMatchObject({ code: 'service_unavailable' });
@@ -308,7 +308,7 @@ describe('on Postgres', () => {
   });
   afterAll(() => db?.close());
 
-  test('an account that is locked by somebody does not hold up the others', async () => {
+  test('does not hold up other accounts while one account is locked', async () => {
     const ledger = testLedger(db.database);
     const accounts = await Promise.all(Array.from({ length: 8 }, () => fundedAccount(db.database, '5')));
     const [stuck, ...free] = accounts;
@@ -328,7 +328,7 @@ describe('on Postgres', () => {
     await ledger.close();
   });
 
-  test('a settlement whose COMMIT was not heard of is charged once', async () => {
+  test('charges a settlement once when the reply to its COMMIT was lost', async () => {
     const account = await fundedAccount(db.database, '5');
     const store = new LedgerStore(db.database.money);
     let lose = true;

@@ -45,7 +45,7 @@ async function keyOf(id: string): Promise<{ spent: string; held: string }> {
   return rows[0];
 }
 
-test('a hold takes money out of reach, settling charges what was used and frees the rest', async () => {
+test('reserves money with a hold, charges the usage on settlement and frees the rest', async () => {
   const account = await fundedAccount(db.database, '5');
   const hold = await ledger.reserve(holdRequest(account, usd('2')));
   expect(hold.granted).toBe(usd('2'));
@@ -75,7 +75,7 @@ test('two settlements of one hold in one batch charge once', async () => {
   expect((await balanceOf(account.accountId)).posted).toBe(usd('4.75').toString());
 });
 
-test('the same hold id sent twice holds once', async () => {
+test('holds once when the same hold id is sent twice', async () => {
   const account = await fundedAccount(db.database, '5');
   const request = holdRequest(account, usd('1'));
   await ledger.reserve(request);
@@ -85,7 +85,7 @@ test('the same hold id sent twice holds once', async () => {
   await expect(ledger.reserve(request)).rejects.toMatchObject({ code: 'idempotency_completed' });
 });
 
-test('a small request is admitted behind a big one that is refused in the same batch', async () => {
+test('admits a small request behind a big one that is rejected in the same batch', async () => {
   const account = await fundedAccount(db.database, '1');
   const outcomes = await Promise.allSettled([
     ledger.reserve(holdRequest(account, usd('0.5'))),
@@ -100,7 +100,7 @@ test('a small request is admitted behind a big one that is refused in the same b
   }
 });
 
-test('between minimum and amount, as much is held as the account and the key afford', async () => {
+test('holds what the account and the key can afford between minimum and amount', async () => {
   const account = await fundedAccount(db.database, '1');
   const limited = { ...account, apiKeyId: await testKey(db.database, account.accountId, '0.4') };
   const hold = await ledger.reserve(holdRequest(limited, usd('3'), { minimum: usd('0.1') }));
@@ -125,14 +125,14 @@ test.each([
   ['deleted', { deleted: true as const }, 'invalid_api_key'],
   ['expired', { expiresAt: new Date(Date.now() - 1) }, 'key_expired'],
   ['confined to other models', { allowedModels: ['other/model'] }, 'model_not_allowed'],
-])('a key that is %s holds nothing', async (_, changes, code) => {
+])('holds nothing for a key that is %s', async (_, changes, code) => {
   const account = await fundedAccount(db.database, '5');
   await new Movements(() => db.database.money).changeKey(account.accountId, account.apiKeyId, changes);
   await expect(ledger.reserve(holdRequest(account, usd('1')))).rejects.toMatchObject({ code });
   expect((await balanceOf(account.accountId)).held).toBe('0');
 });
 
-test('a suspended account holds nothing, and another account’s key does not open it', async () => {
+test('holds nothing for a suspended account or with another account’s key', async () => {
   const account = await fundedAccount(db.database, '5');
   const other = await fundedAccount(db.database, '5');
   const crossed = { accountId: account.accountId, apiKeyId: other.apiKeyId };
@@ -145,7 +145,7 @@ test('a suspended account holds nothing, and another account’s key does not op
   });
 });
 
-test('a call that another model answered is recorded, and reported, under that model and its prices', async () => {
+test('records and reports a call that another model answered under that model and its prices', async () => {
   const account = await fundedAccount(db.database, '1');
   const hold = await ledger.reserve(holdRequest(account, usd('0.5')));
   await ledger.settle(
@@ -159,7 +159,7 @@ test('a call that another model answered is recorded, and reported, under that m
   expect(rows).toEqual([{ model: 'acme/other', price_version: 'other-prices', rolled: 'acme/other' }]);
 });
 
-test('a hold grows while the account affords it', async () => {
+test('extends a hold while the account can afford it', async () => {
   const account = await fundedAccount(db.database, '1', '0.8');
   const hold = await ledger.reserve(holdRequest(account, usd('0.5')));
   expect(await ledger.extend(hold, usd('0.3'))).toBe(usd('0.8'));
@@ -168,7 +168,7 @@ test('a hold grows while the account affords it', async () => {
   expect(await ledger.extend(hold, nanoUsd(1n))).toBeUndefined();
 });
 
-test('a settlement whose lines do not add up is refused alone; the rest of its batch goes through', async () => {
+test('rejects only the settlement whose lines do not add up; the rest of its batch goes through', async () => {
   const account = await fundedAccount(db.database, '5');
   const holds = await Promise.all([1, 2, 3, 4].map(() => ledger.reserve(holdRequest(account, usd('0.1')))));
   const results = await Promise.allSettled(
@@ -184,7 +184,7 @@ test('a settlement whose lines do not add up is refused alone; the rest of its b
 test.each([
   ['kept', ['ledger_reserve_few', 'ledger_settle_few']],
   ['fresh', ['ledger_reserve', 'ledger_settle']],
-] as const)('with plans %s a lone call is held and settled by %p', async (plans, names) => {
+] as const)('with plans %s holds and settles a lone call by %p', async (plans, names) => {
   const account = await fundedAccount(db.database, '5');
   const sent: string[] = [];
   const query = (statement: pg.QueryConfig) => {
@@ -202,7 +202,7 @@ test.each([
   await own.close();
 });
 
-test('an orphaned hold is closed at what was metered, a renewed one is not', async () => {
+test('closes an orphaned hold at its metered charge, but not a renewed one', async () => {
   const account = await fundedAccount(db.database, '5');
   const store = new LedgerStore(db.database.money);
   const [orphan, silent, live] = await Promise.all(
@@ -242,7 +242,7 @@ test('an orphaned hold is closed at what was metered, a renewed one is not', asy
   await ledger.settle(settlement(live!, usd('0.2')));
 });
 
-test('a hold that never was cannot be settled', async () => {
+test('rejects settling a hold that never existed', async () => {
   const account = await fundedAccount(db.database, '5');
   await expect(ledger.settle(settlement({ id: newUuid(), ...account }, usd('1')))).rejects.toThrow('unknown');
 });

@@ -9,11 +9,11 @@ import { createDatabase, type Database } from '../../src/store/database.ts';
 import { fundedAccount, holdRequest, settlement, type TestAccount, testLedger } from '../factories/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
-/** Limits that renew, against a model that keeps the charges of the period in a list. */
+/** Limits that renew, compared with a model that keeps the charges of the period in a list. */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** A Thursday noon in UTC, three days before a month and four before a week begins. */
+/** A Thursday noon in UTC, three days before a month begins and four before a week does. */
 const BEGINNING = Date.UTC(2027, 0, 28, 12);
 const STORIES = 40;
 
@@ -34,12 +34,12 @@ interface OpenHold {
 class BudgetModel {
   limit: bigint | null;
   reset: Reset | null = null;
-  /** Begin of the count; the charges since then. */
+  /** Start of the count; `counted` holds the charges since then. */
   since = Number.NEGATIVE_INFINITY;
   counted: Charge[] = [];
   all: Charge[] = [];
   readonly open: OpenHold[] = [];
-  /** An entry never dates before the one before it. */
+  /** An entry is never dated before the previous one. */
   lastEntryAt: number;
 
   /** `openedAt`: when the account's first entry was booked. */
@@ -69,7 +69,7 @@ class BudgetModel {
 
   count(reset: Reset | null, at: number): void {
     if (reset !== this.reset) {
-      // behind every entry there is: the database counts in microseconds
+      // after every existing entry: the database counts in microseconds
       this.since = reset === null ? Number.NEGATIVE_INFINITY : Math.max(at, this.lastEntryAt + 0.001);
       this.counted = reset === null ? [...this.all] : [];
       this.reset = reset;
@@ -80,7 +80,7 @@ class BudgetModel {
     return this.reset !== null && periodStart(this.reset, at) > this.since;
   }
 
-  /** What was given back makes room only in the period of its charge. */
+  /** A refund frees budget only in the period of its charge. */
   #given({ at, refunded }: Charge): bigint {
     return at < this.since ? 0n : refunded;
   }
@@ -123,7 +123,7 @@ const command = fc.oneof(
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
 let db: TestDatabase;
-/** One connection: the clock is moved per session. */
+/** One connection: the clock is set per session. */
 let database: Database;
 let ledger: PostgresLedger;
 let movements: Movements;
@@ -141,7 +141,7 @@ afterAll(async () => {
   await db?.close();
 });
 
-/** The ledger's clock as a test moves it; between two moves it goes on by itself, far slower than an hour. */
+/** Sets the ledger's clock. Between two moves it runs on by itself, for far less than an hour. */
 class LedgerClock {
   readonly #startedAt = Date.now();
   #hours = 0;
@@ -291,7 +291,7 @@ class Story {
   }
 }
 
-test('what a key may spend is reckoned within the statement, without a call for each key', async () => {
+test('computes what a key may spend within the statement, without a function call per key', async () => {
   const columns = 'k.limit_reset, k.counted_from, k.spent, k.spent_before, ledger_now()';
   const { rows } = await database.money.query(
     `EXPLAIN (VERBOSE) SELECT limit_free(k.limit_nano, k.held, ${columns}), limit_base(${columns}),
@@ -300,7 +300,7 @@ test('what a key may spend is reckoned within the statement, without a call for 
   expect(JSON.stringify(rows)).not.toMatch(/(limit_free|limit_base|budget_start)\(/);
 });
 
-test(`${STORIES} stories of a key whose limit renews, with calls across the boundary and clocks that step back`, async () => {
+test(`matches the model in ${STORIES} stories of a renewing limit, with calls across the boundary and clocks that step back`, async () => {
   const verifier = new LedgerVerifier(database.money);
   await fc.assert(
     fc.asyncProperty(
@@ -323,7 +323,7 @@ test(`${STORIES} stories of a key whose limit renews, with calls across the boun
   );
 }, 60_000);
 
-test('a day is over at 00:00 UTC, to the millisecond; what is refused says when the limit renews', async () => {
+test('ends a day at 00:00 UTC to the millisecond, and says in the rejection when the limit renews', async () => {
   const startedAt = Date.now();
   const setTo = (time: number) =>
     database.money.query(`SELECT set_config('tollgate.clock_offset', $1, false)`, [`${time - startedAt} ms`]);
@@ -345,6 +345,6 @@ test('a day is over at 00:00 UTC, to the millisecond; what is refused says when 
   const rest = await ledger.reserve(holdRequest(account, nanoUsd(60n)));
   await ledger.settle(settlement(rest, nanoUsd(0n)));
   await setTo(midnight - HOUR_MS);
-  // back in yesterday the new day's count goes on
+  // back in yesterday, the count of the new day continues
   await expect(ledger.reserve(holdRequest(account, nanoUsd(61n)))).rejects.toThrow('Insufficient credits');
 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => db?.close());
 
-/** Decides at once, and keeps the answer to itself until it may speak. */
+/** Decides at once but withholds the answer until `mayAnswer` resolves. */
 class SlowToAnswer extends LedgerStore {
   readonly #mayAnswer: Promise<void>;
 
@@ -42,7 +42,7 @@ test.each([
   { what: 'a call', draft: undefined, end: { status: 'failed', state: null } },
   { what: 'a task', draft: task, end: { status: 'cancelled', state: 'canceled' } },
 ])(
-  '$what that is held after its caller was refused is over, and costs nothing',
+  'closes $what that is held after its caller was rejected, at no cost',
   async ({ draft, end }) => {
     const account = await fundedAccount(db.database, '5');
     let answer = (): void => undefined;

@@ -6,8 +6,8 @@ import { fundedAccount, holdRequest, settlement, testLedger, usd } from '../fact
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 /**
- * Batches write keys and holds in any order, under the locks of balances alone. That is safe as long as whoever writes rows of several
- * accounts without their balances waits for none of them.
+ * Batches write keys and holds in any order, protected only by the locks on balances. That is safe as long as writers that touch rows
+ * of several accounts without locking their balances never wait for one.
  */
 
 let db: TestDatabase;
@@ -29,7 +29,7 @@ afterAll(async () => {
   await db?.close();
 });
 
-test('chores that write rows of several accounts pass over those that a batch has locked', async () => {
+test('skips rows locked by a batch in chores that write rows of several accounts', async () => {
   const accounts = await Promise.all([1, 2].map(() => fundedAccount(db.database, '5')));
   const keys = accounts.map(({ apiKeyId }) => apiKeyId);
   const ledger = testLedger(db.database);

@@ -24,14 +24,14 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await owner?.end();
-  // some of the books are broken on purpose
+  // some tests break the books on purpose
   await db?.discard();
 });
 
 const lastMonth = <T>(work: (database: TestDatabase['database']) => Promise<T>) =>
   atTime(db.url, db.database, LAST_MONTH, work);
 
-/** An account of last month with three calls. */
+/** Creates an account with three calls last month. */
 async function busyAccount(): Promise<TestAccount> {
   return await lastMonth(async (database) => {
     const account = await fundedAccount(database, '5');
@@ -53,7 +53,7 @@ async function due(): Promise<number> {
   return (await new StateReadModel(oneCell(db.database)).read()).statementsDue.accounts;
 }
 
-test('one run closes all that is due; an account that is locked, and one that does not add up, hold up no other', async () => {
+test('closes everything due in one run, not held up by an account that is locked or one that does not add up', async () => {
   const locked = await busyAccount();
   const wrong = await busyAccount();
   const sound = await busyAccount();
@@ -66,7 +66,7 @@ test('one run closes all that is due; an account that is locked, and one that do
   await holder.connect();
   await holder.query('BEGIN');
   await holder.query('SELECT 1 FROM balances WHERE account_id = $1 FOR UPDATE', [locked.accountId]);
-  // sealed as it was, changed since
+  // sealed as it was, then changed
   await owner.query('SELECT seal_account($1)', [wrong.accountId]);
   await owner.query(`UPDATE generations SET provider_cost = 8 WHERE account_id = $1`, [wrong.accountId]);
   const all = rows.length + 3;
@@ -92,14 +92,14 @@ test('one run closes all that is due; an account that is locked, and one that do
   expect(await months.closeDueMonths()).toEqual({ statements: 0, failed: 1 });
 });
 
-test('a run that is stopped begins no other account', async () => {
+test('starts no further account once the run is aborted', async () => {
   const { accountId } = await busyAccount();
   const stopped = AbortSignal.abort();
   expect(await testMonthClose(db.database).closeDueMonths(stopped)).toEqual({ statements: 0, failed: 0 });
   expect((await statements()).has(accountId)).toBe(false);
 });
 
-/** What somebody changes of the account $1. */
+/** Forgeries of account $1 and the violation each one causes. */
 const FORGERIES: readonly [string, string, RegExp][] = [
   [
     'usage',
@@ -153,7 +153,7 @@ const FORGERIES: readonly [string, string, RegExp][] = [
   ],
 ];
 
-test.each(FORGERIES)('a statement is not proven when somebody changes %s', async (_, forge, detail) => {
+test.each(FORGERIES)('does not prove a statement after somebody changed %s', async (_, forge, detail) => {
   const { accountId } = await busyAccount();
   await owner.query('SELECT seal_account($1)', [accountId]);
   await owner.query('SELECT close_months($1)', [accountId]);
@@ -168,7 +168,7 @@ test.each(FORGERIES)('a statement is not proven when somebody changes %s', async
   }
 });
 
-test('statements that cannot be proven together are proven one by one', async () => {
+test('proves statements one by one when they cannot be proven together', async () => {
   const first = await busyAccount();
   const second = await busyAccount();
   const { documents } = createStatements({

@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await owner?.end();
-  // some of the books are broken on purpose
+  // some tests break the books on purpose
   await db?.discard();
 });
 
@@ -43,11 +43,11 @@ function nightly(pool: pg.Pool, entriesAgain?: number): NightlyProof {
   });
 }
 
-/** A proof at another time of the ledger. */
+/** Runs a proof at another time of the ledger. */
 const proveAt = (offset: string, entriesAgain?: number): Promise<NightlyReport> =>
   atTime(db.url, db.database, offset, ({ money }) => nightly(money, entriesAgain).prove());
 
-/** Calls of the account at another time, sealed as the minute's check does. */
+/** Makes calls of the account at another time, then seals them like the check that runs each minute. */
 async function callsAt(offset: string, count: number): Promise<void> {
   await atTime(db.url, db.database, offset, async (then) => {
     for (let call = 0; call < count; call += 1) {
@@ -57,7 +57,7 @@ async function callsAt(offset: string, count: number): Promise<void> {
   await new LedgerVerifier(db.database.money).seal();
 }
 
-/** An account with a closed month that is final, two calls since, and a proof of all of it. */
+/** Sets up an account with a final closed month, two calls since then, and a proof of all of it. */
 async function provenAccount(): Promise<void> {
   account = await atTime(db.url, db.database, past('-70 days'), (then) => fundedAccount(then, '5'));
   await callsAt(past('-69 days'), 3);
@@ -66,7 +66,7 @@ async function provenAccount(): Promise<void> {
   expect(await proveAt(past('-1 hour'))).toMatchObject({ accounts: 1, whole: 1, violations: [] });
 }
 
-test('an account is proven whole once, then what is new; what is closed is proven again in rotation', async () => {
+test('proves an account whole once, then only what is new, and closed months again in rotation', async () => {
   await provenAccount();
   expect(await proveAt(past('-1 hour'), 0)).toMatchObject({
     entries: 0,
@@ -98,7 +98,7 @@ test('an account is proven whole once, then what is new; what is closed is prove
   expect(rows).toEqual([{ kind: 'nightly' }]);
 });
 
-/** Accounts as {@link provenAccount} makes them, under the names of what is then changed of each. */
+/** Sets up accounts like {@link provenAccount}, each named after what a test changes in it. */
 async function provenAccounts(names: readonly string[]): Promise<ReadonlyMap<string, TestAccount>> {
   const made = new Map<string, TestAccount>();
   await atTime(db.url, db.database, past('-70 days'), async (then) => {
@@ -118,7 +118,7 @@ async function provenAccounts(names: readonly string[]): Promise<ReadonlyMap<str
   return made;
 }
 
-/** What somebody changes in a month that is closed and proven, of an account $1; the sums stay right. */
+/** Changes to a closed and proven month of account $1 that keep the sums right. */
 const OLD: Readonly<Record<string, string>> = {
   'a description': `UPDATE ledger_entries SET description = 'x' WHERE account_id = $1 AND seq = 1`,
   'the cost of a call': `UPDATE generations SET provider_cost = 7
@@ -129,7 +129,7 @@ const OLD: Readonly<Record<string, string>> = {
   'a document': `UPDATE documents SET pdf = 'x' WHERE account_id = $1`,
 };
 
-test('what somebody changes of closed months is told by the rotation and by the full proof', async () => {
+test('detects changes to closed months by the rotation and by the full proof', async () => {
   const accounts = await provenAccounts(Object.keys(OLD));
   for (const [what, { accountId }] of accounts) {
     await owner.query(OLD[what] ?? '', [accountId]);
@@ -147,7 +147,7 @@ test('what somebody changes of closed months is told by the rotation and by the 
   expect((await new LedgerVerifier(db.database.money).verify()).ok).toBe(false);
 });
 
-/** What somebody changes of what the next proof is about, of an account $1, and what tells. */
+/** Changes of account $1 to what the next proof covers, and the violation each one causes. */
 const NEW: Readonly<Record<string, readonly [told: RegExp, forge: string]>> = {
   'an entry': [
     /I16.* seq 7 was changed/,
@@ -175,7 +175,7 @@ const NEW: Readonly<Record<string, readonly [told: RegExp, forge: string]>> = {
   'the audit log': [/I16: .* audit/, `INSERT INTO audit_seals SELECT 1, 1, 'x' WHERE $1::uuid IS NOT NULL`],
 };
 
-test('what somebody changes that is new is told by the next proof, and each one after it', async () => {
+test('detects changes to new data in the next proof and in each one after it', async () => {
   const accounts = await provenAccounts(Object.keys(NEW));
   for (account of accounts.values()) {
     await callsAt(past('-40 minutes'), 2);
@@ -192,7 +192,7 @@ test('what somebody changes that is new is told by the next proof, and each one 
   }
 });
 
-test('an entry that was changed and sealed again, with all after it, is not what was proven', async () => {
+test('detects an entry that was changed after its proof and resealed together with all later ones', async () => {
   await provenAccount();
   await owner.query(`UPDATE ledger_entries SET description = 'x' WHERE seq = 1`);
   await owner.query('DELETE FROM ledger_seals');
@@ -208,7 +208,7 @@ test('an entry that was changed and sealed again, with all after it, is not what
   }
 });
 
-test('a clock that steps back behind what was proven is no violation', async () => {
+test('reports no violation when the clock steps back before what was proven', async () => {
   account = await atTime(db.url, db.database, past('-5 hours'), (then) => fundedAccount(then, '5'));
   await proveAt(past('-1 hour'), 0);
   await callsAt(past('-3 hours'), 2);
@@ -216,8 +216,8 @@ test('a clock that steps back behind what was proven is no violation', async () 
   expect(await proveAt(past('0 minutes'), 0)).toMatchObject({ whole: 0, violations: [] });
 });
 
-test('what a proof reads follows what is new, not history', async () => {
-  // one session for all that reads much: others tell the statistics when they like
+test('reads rows in proportion to what is new, not to history', async () => {
+  // one session for all that reads much: other sessions report their statistics at a time of their own
   const pool = new pg.Pool({ connectionString: db.url, max: 1 });
   const verifier = new LedgerVerifier(pool);
   const setClock = (offset: string) =>
@@ -248,7 +248,7 @@ test('what a proof reads follows what is new, not history', async () => {
   expect(much).toBeLessThan(little * 2);
 });
 
-test('sealing much in many lots reads each entry and its call about once', async () => {
+test('reads each entry and its call about once when sealing many in small lots', async () => {
   const [history, lot] = [8_000, 500];
   account = await atTime(db.url, db.database, '-31 days', (then) => fundedAccount(then, '5'));
   await writeHistory(owner, account, history);
@@ -259,9 +259,9 @@ test('sealing much in many lots reads each entry and its call about once', async
   expect((await rowsRead(db.database.money)) - before).toBeLessThan(3 * history);
 });
 
-/** Rows of entries, calls, seals and roll-ups that sessions have read so far. */
+/** Returns how many rows of entries, calls, seals and roll-ups the sessions have read so far. */
 async function rowsRead(pool: pg.Pool): Promise<number> {
-  // a session tells what it has read when it likes, up to ten seconds later
+  // a session reports its reads at a time of its own, up to ten seconds later
   for (const session of [pool, owner]) {
     await session.query('SELECT pg_stat_force_next_flush()');
   }
@@ -272,7 +272,7 @@ async function rowsRead(pool: pg.Pool): Promise<number> {
   return Number(rows[0]?.read);
 }
 
-test("an id that is nobody's proves nothing and breaks nothing", async () => {
+test('proves nothing and breaks nothing for an unknown id', async () => {
   expect(await proveAt(past('0 minutes'))).toMatchObject({ accounts: 0, violations: [] });
   expect(await new StatementProof(db.database.money).prove([newUuid()])).toEqual(new Map());
 });

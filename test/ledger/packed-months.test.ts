@@ -35,7 +35,7 @@ async function cli(...args: readonly string[]): Promise<{ code: number; text: st
   return { code, text };
 }
 
-/** Calls of twenty accounts in turn, in the order of time, as a busy month has them. */
+/** Writes calls of twenty accounts in turn, in the order of time, like a busy month. */
 function write(from: number, to: number): Promise<unknown> {
   return owner.query(`
     WITH calls AS (
@@ -69,7 +69,7 @@ async function indexes(): Promise<IndexFacts[]> {
 
 const bytesOf = (facts: readonly IndexFacts[]) => facts.reduce((sum, { bytes }) => sum + bytes, 0);
 
-test('the indexes of a month that is over shrink by a third and find what they found', async () => {
+test('shrinks the indexes of a finished month by a third and still finds the same rows', async () => {
   await write(1, CALLS);
   const before = await indexes();
   const { code, text } = await cli('archive', 'pack', NAME, '--json');
@@ -89,9 +89,9 @@ test('the indexes of a month that is over shrink by a third and find what they f
   expect(rows).toEqual([{ calls: CALLS / 20 }]);
 });
 
-test('calls are written while it waits for a backup, and what was broken off is cleared away', async () => {
+test('accepts calls while it waits for a backup, and clears away what an aborted run left', async () => {
   await write(1, 100);
-  // as a REINDEX that was ended leaves it
+  // the state an aborted REINDEX leaves behind
   await owner.query(`CREATE INDEX left_ccnew ON generations_${SUFFIX} (account_id)`);
   await owner.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'left_ccnew'::regclass`);
   const backup = new pg.Client({ connectionString: db.ownerUrl });
@@ -114,7 +114,7 @@ test('calls are written while it waits for a backup, and what was broken off is 
   expect((await indexes()).filter(({ is_valid, is_part }) => !(is_valid && is_part))).toEqual([]);
 });
 
-test('without a month, each that is over and not packed is; what is written anew is packed anew', async () => {
+test('packs every finished unpacked month when none is named, and packs recreated tables again', async () => {
   const packedTables = async () => {
     const { code, text } = await cli('archive', 'pack', '--json');
     return [code, JSON.parse(text).map((row: { table: string }) => row.table)];
@@ -128,7 +128,7 @@ test('without a month, each that is over and not packed is; what is written anew
   expect(await packedTables()).toEqual([0, all]);
 });
 
-test('a month that is not over, or not there, is refused', async () => {
+test('rejects a month that is not over or does not exist', async () => {
   const now = new Date().toISOString().slice(0, 7);
   expect(await cli('archive', 'pack', now)).toMatchObject({
     code: 1,

@@ -19,7 +19,7 @@ import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
-/** Rows of each table that grows; each of them takes more pages than a statement may look at. */
+/** Rows of each table that grows. Each table takes more pages than a statement may read. */
 const ROWS = 20_000;
 const PAGES_MAX = 100;
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   await owner?.end();
-  // its entries were written past the ledger
+  // its entries were written without the ledger
   await database?.discard();
 });
 
@@ -72,7 +72,7 @@ async function writeHistory(): Promise<void> {
     `INSERT INTO api_keys (id, account_id, hash, name, label, role, deleted_at, has_history)
        SELECT gen_random_uuid(), '${accountId}', encode(sha256(n::text::bytea), 'hex'), 'old', 'old', 'owner',
               clock_timestamp() - interval '100 days', true FROM ${rows}`,
-    // and what is not due for days
+    // and rows that are not due for days
     `INSERT INTO tasks (id, account_id, api_key_id, endpoint, model, kind, pool, state, seed, charge, completed_at, deadline_at, media_expires_at)
        SELECT gen_random_uuid(), '${accountId}', '${keyId}', '/v3', 'm', 'image', 'local', 'succeeded', 1, 1, ${ago}, ${ago}, ${ahead}
          FROM ${rows}`,
@@ -94,10 +94,10 @@ async function writeHistory(): Promise<void> {
   }
 }
 
-/** Pages of 8 kB that a statement looked at, in what it calls, too. It changes nothing. */
+/** Returns how many 8 kB pages a statement reads, including those of the functions it calls. Changes nothing. */
 async function pagesOf(statement: SqlStatement, values: readonly unknown[]): Promise<number> {
   let pages = 0;
-  // the first time reads the catalog, too
+  // the first run reads the catalog, too
   for (let time = 0; time < 2; time += 1) {
     await owner.query('BEGIN');
     const { rows } = await owner.query(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${statement.text}`, [
@@ -110,7 +110,7 @@ async function pagesOf(statement: SqlStatement, values: readonly unknown[]): Pro
   return pages;
 }
 
-test('a total holds all that was written off, whenever it was summed', async () => {
+test('sums all write-offs in a total, whenever it was rolled up', async () => {
   const total = async () => (await owner.query(writeOffTotals.text)).rows;
   const all = [{ reason: 'above_hold', amount: ((ROWS * (ROWS + 1)) / 2).toString() }];
   expect(await total()).toEqual(all);
@@ -142,17 +142,21 @@ const LOOKUPS: readonly { name: string; statement: SqlStatement; values?: () => 
   { name: 'unfinished cancels', statement: findCanceling, values: () => [100] },
   { name: 'expired media', statement: findExpiredMedia, values: () => [100] },
   { name: 'old tasks', statement: deleteOldTasks, values: () => [30, 10] },
-  { name: 'checkout sessions without news', statement: staleCheckoutSessions, values: () => ['stripe', 100] },
-  { name: 'checkout sessions whose time is over', statement: expireCheckoutSessions },
+  {
+    name: 'checkout sessions without an update',
+    statement: staleCheckoutSessions,
+    values: () => ['stripe', 100],
+  },
+  { name: 'expired checkout sessions', statement: expireCheckoutSessions },
   { name: 'payment events to book', statement: claimPaymentEvents, values: () => ['stripe', 100] },
   { name: 'keys to forget', statement: forgetApiKeys, values: () => [90, 100] },
-  { name: 'idempotency keys whose day is over', statement: expireIdempotencyKeys, values: () => [10] },
+  { name: 'expired idempotency keys', statement: expireIdempotencyKeys, values: () => [10] },
   { name: 'webhooks that are due', statement: takeDeliveries, values: () => [100, 60_000, 10] },
-  { name: 'who is to be told of credits and keys', statement: tellAlerts, values: () => [500] },
-  { name: 'old deliveries of alerts', statement: deleteOldAlerts, values: () => [30, 100] },
-  { name: 'how long tasks take', statement: typicalDuration, values: () => ['m'] },
+  { name: 'accounts and keys to alert', statement: tellAlerts, values: () => [500] },
+  { name: 'old alert deliveries', statement: deleteOldAlerts, values: () => [30, 100] },
+  { name: 'typical task duration', statement: typicalDuration, values: () => ['m'] },
   {
-    name: 'a sign-in, which takes ended sessions away',
+    name: 'a sign-in, which removes ended sessions',
     statement: insertConsoleSession,
     values: () => [newUuid(), 'f'.repeat(64), accountId, keyId, 1, '', ''],
   },
@@ -161,7 +165,7 @@ const LOOKUPS: readonly { name: string; statement: SqlStatement; values?: () => 
 ];
 
 test.each(LOOKUPS)(
-  '$name: a statement that runs by the clock does not read history',
+  '$name: a statement that runs on a schedule does not read history',
   async ({ statement, values }) => {
     await new WriteOffTotals(database.database.money).rollUp();
     expect(await pagesOf(statement, values?.() ?? [])).toBeLessThan(PAGES_MAX);

@@ -25,7 +25,7 @@ const movement = (accountId: string, reference = newUuid()) => ({
   description: 'dispute',
 });
 
-/** 10 USD paid by one purchase, some of it used, then all of it disputed. */
+/** Sets up 10 USD paid in one purchase, some of it used, then all of it disputed. */
 async function disputed(used: '0' | '7'): Promise<{ accountId: string; purchase: string }> {
   const account = await fundedAccount(db.database, '0');
   const { accountId } = account;
@@ -55,7 +55,7 @@ async function balanceOf(accountId: string): Promise<{ posted: bigint; debt: big
   return { posted: BigInt(rows[0]?.posted ?? -1), debt: BigInt(rows[0]?.debt ?? -1) };
 }
 
-test('the debt of a dispute is repaid first, the rest is credited, once', async () => {
+test('repays the debt of a dispute first and credits the rest, once', async () => {
   const { accountId, purchase } = await disputed('7');
   expect(await balanceOf(accountId)).toEqual({ posted: 0n, debt: usd('7') });
   const reference = newUuid();
@@ -70,7 +70,7 @@ test('the debt of a dispute is repaid first, the rest is credited, once', async 
   ).rejects.toMatchObject({ code: 'idempotency_key_reused' });
 });
 
-test('a part that the debt swallows writes no entry', async () => {
+test('writes no entry for a part that only repays debt', async () => {
   const { accountId, purchase } = await disputed('7');
   await movements.reinstatePayment(movement(accountId), purchase, usd('2'));
   expect(await balanceOf(accountId)).toEqual({ posted: 0n, debt: usd('5') });
@@ -78,7 +78,7 @@ test('a part that the debt swallows writes no entry', async () => {
   expect(await balanceOf(accountId)).toEqual({ posted: usd('3'), debt: 0n });
 });
 
-test('never more than was taken back; what is given back can be taken again', async () => {
+test('reinstates no more than was reversed, and can reverse again what it reinstated', async () => {
   const { accountId, purchase } = await disputed('0');
   const tooMuch = movements.reinstatePayment(movement(accountId), purchase, usd('10.01'));
   await expect(tooMuch).rejects.toMatchObject({ code: 'invalid_parameter' });
@@ -90,7 +90,7 @@ test('never more than was taken back; what is given back can be taken again', as
   expect(await balanceOf(accountId)).toEqual({ posted: 0n, debt: 0n });
 });
 
-test('a purchase of another account or of none is not found', async () => {
+test('returns not found for a purchase of another account or none', async () => {
   const { purchase } = await disputed('0');
   const { accountId } = await fundedAccount(db.database, '1');
   for (const reference of [purchase, newUuid()]) {
@@ -100,7 +100,7 @@ test('a purchase of another account or of none is not found', async () => {
   }
 });
 
-test('what an earlier release booked as an adjustment is not given back again', async () => {
+test('does not reinstate again what an earlier release booked as an adjustment', async () => {
   const { accountId, purchase } = await disputed('0');
   const reference = newUuid();
   await movements.adjust(movement(accountId, reference), usd('10'));
@@ -110,7 +110,7 @@ test('what an earlier release booked as an adjustment is not given back again', 
   expect(await balanceOf(accountId)).toEqual({ posted: usd('10'), debt: 0n });
 });
 
-test('the same reference sent by many at once is booked once', async () => {
+test('books one reference once when many send it at the same time', async () => {
   const { accountId, purchase } = await disputed('7');
   const reference = newUuid();
   const outcomes = await Promise.all(

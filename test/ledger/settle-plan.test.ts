@@ -27,7 +27,7 @@ afterAll(async () => {
   await db?.close();
 });
 
-/** Rows of holds read by way of any index but that of their ids, since the database was made. */
+/** Returns how many rows of holds were read by any index except the primary key since the database was created. */
 async function rowsRead(): Promise<number> {
   const { rows } = await owner.query<{ read: string }>(
     `SELECT sum(idx_tup_read) AS read FROM pg_stat_user_indexes
@@ -36,7 +36,10 @@ async function rowsRead(): Promise<number> {
   return Number(rows[0]?.read);
 }
 
-/** Opens holds, and settles all but the last `open` of them: few at a time, and all the rest together. Returns rows read meanwhile. */
+/**
+ * Opens holds and settles all but the last `open` of them, few at first and then all the rest together. Returns the rows read
+ * meanwhile.
+ */
 async function reserveAndSettle(account: TestAccount, open: number): Promise<number> {
   const before = await rowsRead();
   const database = createDatabase({ url: db.url, moneyConnections: 2, connections: 1 }, () => undefined);
@@ -48,13 +51,13 @@ async function reserveAndSettle(account: TestAccount, open: number): Promise<num
   }
   await Promise.all(holds.slice(10).map((hold) => ledger.settle(settlement(hold, usd('0.01')))));
   await ledger.close();
-  // a connection that ends tells its counts
+  // a connection reports its counts when it ends
   await database.close();
   await leftAlone();
   return (await rowsRead()) - before;
 }
 
-/** Until no connection is there that has settled. */
+/** Resolves when no connection that has settled is left. */
 async function leftAlone(): Promise<void> {
   await eventually(async () => {
     const { rows } = await owner.query<{ others: number }>(
@@ -65,10 +68,10 @@ async function leftAlone(): Promise<void> {
   });
 }
 
-test('settlements read their own holds, even where the statistics know of few', async () => {
+test('settlements read only their own holds, even when the statistics know of few rows', async () => {
   const account = await fundedAccount(db.database, '1000');
   await reserveAndSettle(account, 1);
-  // a large table with one row, by the statistics
+  // by the statistics, a large table with one row
   await owner.query('VACUUM (ANALYZE) holds');
   expect(await reserveAndSettle(account, 0)).toBeLessThan(HOLDS);
 });

@@ -15,7 +15,7 @@ beforeEach(async () => {
 // which also proves that the days equal the roll-ups
 afterEach(() => db?.close());
 
-/** An account with one call of 0.10 on each of these days. */
+/** Creates an account with one call of 0.10 on each of these days. */
 async function accountWithCalls(...daysAgo: number[]): Promise<TestAccount> {
   const account = await atTime(db.url, db.database, '-60 days', (database) => fundedAccount(database, '9'));
   for (const days of daysAgo) {
@@ -42,7 +42,7 @@ async function sums(account: TestAccount): Promise<Record<string, unknown>> {
 
 const rollUp = () => new UsageDays(db.database.money).rollUp();
 
-test('fills finished days once, and leaves the running one', async () => {
+test('fills finished days once and leaves the current one', async () => {
   const account = await accountWithCalls(45, 3, 3, 0);
   expect(await rollUp()).toBe(45);
   const filled = { days: 2, hours: 2, charge: usd('0.30').toString() };
@@ -51,7 +51,7 @@ test('fills finished days once, and leaves the running one', async () => {
   expect(await sums(account)).toEqual(filled);
 });
 
-test('goes on where it stopped when another day has passed', async () => {
+test('continues where it stopped when another day has passed', async () => {
   const account = await accountWithCalls(5);
   await atTime(db.url, db.database, '-4 days', ({ money }) => new UsageDays(money).rollUp());
   expect(await sums(account)).toMatchObject({ days: 1 });
@@ -61,7 +61,7 @@ test('goes on where it stopped when another day has passed', async () => {
   expect(await sums(account)).toEqual({ days: 3, hours: 3, charge: usd('0.30').toString() });
 });
 
-test('many workers at once fill each day once, while calls are settled', async () => {
+test('fills each day once when many workers run at once while calls are settled', async () => {
   const accounts = await Promise.all([accountWithCalls(40, 2), accountWithCalls(40, 2)]);
   await Promise.all([
     ...Array.from({ length: 6 }, rollUp),
@@ -73,7 +73,7 @@ test('many workers at once fill each day once, while calls are settled', async (
   }
 });
 
-test('a settlement that is being committed when its day ends is in that day', async () => {
+test('counts a settlement that is being committed when its day ends in that day', async () => {
   const account = await accountWithCalls(2);
   const yesterday = await db.database.money.connect();
   try {
@@ -93,7 +93,7 @@ test('a settlement that is being committed when its day ends is in that day', as
   expect(await sums(account)).toEqual({ days: 2, hours: 2, charge: usd('0.20').toString() });
 });
 
-test('nothing lands in a finished day, even when the clock is set back', async () => {
+test('adds nothing to a finished day, even when the clock is set back', async () => {
   const account = await accountWithCalls(3);
   await rollUp();
   await call(account, 2);
@@ -103,7 +103,7 @@ test('nothing lands in a finished day, even when the clock is set back', async (
   expect(await sums(account)).toMatchObject({ days: 2, charge: usd('0.30').toString() });
 });
 
-test('an account without calls needs no days, and is looked at once', async () => {
+test('creates no days for an account without calls and looks at it once', async () => {
   await atTime(db.url, db.database, '-9 days', (database) => fundedAccount(database, '1'));
   expect(await rollUp()).toBe(0);
   const { rows } = await db.database.money.query(

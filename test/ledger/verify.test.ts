@@ -22,7 +22,7 @@ beforeEach(async () => {
   db = await createTestDatabase();
   owner = new pg.Client({ connectionString: db.ownerUrl });
   await owner.connect();
-  // what a superuser with bad intentions would do first
+  // what a malicious superuser would do first
   await owner.query('SET session_replication_role = replica');
   verifier = new LedgerVerifier(db.database.money);
   account = await fundedAccount(db.database, '5');
@@ -95,12 +95,12 @@ const CORRUPTIONS: readonly [string, (ids: { account: string; generation: string
   ['I15', ({ account: id }) => `INSERT INTO usage_day_marks VALUES ('${id}', '2100-01-01', '2100-01-01')`],
 ];
 
-test('sound books have no violations, in full and per account', async () => {
+test('finds no violations in sound books, in full and per account', async () => {
   expect(await verifier.verify()).toMatchObject({ ok: true, violations: [], checked: 17 });
   expect(await verifier.verify(account.accountId)).toMatchObject({ ok: true });
 });
 
-test('books that are wrong in very many rows are told like those that are wrong in a few', async () => {
+test('reports books that are wrong in very many rows like those that are wrong in a few', async () => {
   await owner.query(`INSERT INTO holds (id, account_id, api_key_id, request_id, endpoint, model, price_version, is_task,
       amount, created_at, expires_at)
     SELECT gen_random_uuid(), '${account.accountId}', '${newUuid()}', 'r', 'e', 'm', 'p', false, 0, now(), now() - interval '5 min'
@@ -112,7 +112,7 @@ test('books that are wrong in very many rows are told like those that are wrong 
   ]);
 });
 
-test.each(CORRUPTIONS)('%s notices its corruption', async (invariant, corrupt) => {
+test.each(CORRUPTIONS)('detects the corruption of %s', async (invariant, corrupt) => {
   await owner.query(corrupt({ account: account.accountId, generation }));
   for (const report of [await verifier.verify(), await verifier.verify(account.accountId)]) {
     expect(report.ok).toBe(false);
@@ -121,7 +121,7 @@ test.each(CORRUPTIONS)('%s notices its corruption', async (invariant, corrupt) =
   expect((await verifier.verify(newUuid())).ok).toBe(true);
 });
 
-/** What a database owner can do who takes care that the sums stay right. */
+/** Tampering a database owner can do while keeping the sums right. */
 const TAMPERINGS: readonly [string, RegExp, string][] = [
   [
     'a reason is rewritten',
@@ -169,10 +169,10 @@ const TAMPERINGS: readonly [string, RegExp, string][] = [
     /period/,
     'UPDATE invoices SET usage = usage + 1, adjustments = adjustments + 1',
   ],
-  ['a statement is said to end on another entry', /statement of/, `UPDATE invoices SET digest = 'x'`],
+  ['a statement is made to end on another entry', /statement of/, `UPDATE invoices SET digest = 'x'`],
 ];
 
-test.each(TAMPERINGS)('noticed: %s', async (_, detail, tampering) => {
+test.each(TAMPERINGS)('detects: %s', async (_, detail, tampering) => {
   const { rows } = await owner.query<{ offset: string }>(
     `SELECT (date_trunc('month', now(), 'UTC') + interval '1 month' + interval '1 h' - now())::text AS offset`,
   );
@@ -196,7 +196,7 @@ test.each(TAMPERINGS)('noticed: %s', async (_, detail, tampering) => {
   expect(violations.map((violation) => `${violation.object} ${violation.detail}`).join('\n')).toMatch(detail);
 });
 
-test('the owner cannot edit what may not change without taking the fences down', async () => {
+test('stops the owner from editing immutable rows as long as the triggers are active', async () => {
   await owner.query('SET session_replication_role = origin');
   for (const [table, change] of [
     ['generations', 'charge = 0'],
@@ -209,7 +209,7 @@ test('the owner cannot edit what may not change without taking the fences down',
   }
 });
 
-/** Makes sure that a table has a row to refuse the change of. */
+/** Makes sure that a table has a row whose change can be rejected. */
 async function movementsOf(table: string): Promise<void> {
   const act = { actor: 'alice', request_id: null, action: 'account.adjust', object: 'acc' };
   const movement = { accountId: account.accountId, reference: newUuid(), description: table, act };
@@ -217,7 +217,7 @@ async function movementsOf(table: string): Promise<void> {
   await verifier.seal();
 }
 
-test('an incremental check proves each entry once, and finds a tampered one behind its watermark', async () => {
+test('proves each entry once in an incremental check, and finds a tampered one behind its watermark', async () => {
   expect(await verifier.verifyIncrement()).toEqual({ accounts: 1, violations: [] });
   expect(await verifier.verifyIncrement()).toEqual({ accounts: 0, violations: [] });
   const ledger = testLedger(db.database);

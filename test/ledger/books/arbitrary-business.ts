@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 
-/** How time goes on before something is done: mostly forward, to a month's end and over it, and back as after a bad clock. */
+/** How time passes before a deed: mostly forward, to the end of a month and past it, and backward as after a bad clock. */
 export type Passing =
   | { readonly pass: 'minutes' | 'days'; readonly count: number }
   | { readonly pass: 'to the end of the month' | 'into the next month' }
   | { readonly pass: 'back'; readonly seconds: number };
 
-/** What a business does; indexes pick among what there is. */
+/** One thing a business does. Indexes pick among what exists at that time. */
 export interface Deed {
   readonly passing: Passing;
   readonly account: number;
@@ -57,7 +57,7 @@ const act = fc.oneof(
   },
 );
 
-/** The leap day, the ends of short months and of a year, the night that clocks go forward in America. */
+/** Leap day, the ends of short months and of a year, and the night the clocks go forward in America. */
 const STARTS = [
   '2024-02-28T23:30:00Z',
   '2023-12-31T23:58:00Z',
@@ -73,7 +73,7 @@ const deed: fc.Arbitrary<Deed> = fc.record({
   pick: fc.nat(30),
 });
 
-/** A month is closed as soon as it is over; then the clock steps back into it, and business goes on. */
+/** Closes a month as soon as it is over, then steps the clock back into it and goes on. */
 const closeAndStepBack: fc.Arbitrary<Deed[]> = fc
   .tuple(deed, deed, fc.integer({ min: 6, max: 60 }))
   .map(([close, next, seconds]) => [

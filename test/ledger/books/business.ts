@@ -25,18 +25,18 @@ interface Payment {
   readonly reference: string;
 }
 
-/** Money that moved outside, was adjusted by operators, given back for calls, or given up. */
+/** Money that moved outside, was adjusted by operators, refunded for calls, or forgiven. */
 type Matter = 'cash' | 'adjusted' | 'refunded' | 'forgiven';
 
 interface Move {
   readonly matter: Matter;
-  /** In nano-USD, as it was asked for. */
+  /** In nano-USD, as requested. */
   readonly amount: bigint;
-  /** When the ledger says that it was. */
+  /** The time the ledger gives it. */
   readonly at: Date;
 }
 
-/** A business that is run on a ledger whose clock it sets. Its sums are what really happened, told by nobody else. */
+/** Runs a business on a ledger whose clock it sets. Its sums record what really happened, independently of every other source. */
 export class RunningBusiness {
   readonly customers: Customer[] = [];
   readonly #pool: pg.Pool;
@@ -49,7 +49,7 @@ export class RunningBusiness {
   #nowMs: number;
 
   constructor(database: Database, url: string, start: string) {
-    // one connection: the clock is the session's
+    // one connection: the clock is set per session
     this.#pool = new pg.Pool({ connectionString: url, max: 1 });
     this.#database = { ...database, money: this.#pool };
     this.#movements = new Movements(() => this.#pool);
@@ -69,14 +69,14 @@ export class RunningBusiness {
     this.#nowMs = later(this.#nowMs, time);
     await this.#setClock();
     await this.#do(deed).catch((error: unknown) => {
-      // what the ledger refuses did not happen
+      // what the ledger rejects did not happen
       if (!(error instanceof AppError)) {
         throw error;
       }
     });
   }
 
-  /** Ends what is open and closes every month that is over. */
+  /** Ends open calls and closes every month that is over. */
   async finish(): Promise<void> {
     this.#nowMs = later(this.#nowMs, { pass: 'into the next month' });
     await this.#setClock();
@@ -86,7 +86,7 @@ export class RunningBusiness {
     await testMonthClose(this.#database).closeDueMonths();
   }
 
-  /** What really moved, in nano-USD; of it, what the ledger dates before that time. */
+  /** What really moved, in nano-USD; only what the ledger dates before `before`. */
   sumOf(matter: Matter, before = new Date(8.64e15)): bigint {
     return this.#moves
       .filter((move) => move.matter === matter && move.at < before)
@@ -147,7 +147,7 @@ export class RunningBusiness {
     await this.#moved('cash', amount, reference);
   }
 
-  /** Sent twice, as an operator does who saw no answer: booked and audited once. */
+  /** Sent twice, like an operator who saw no answer: booked and audited once. */
   async #adjust(customer: Customer, amount: bigint): Promise<void> {
     const movement = {
       accountId: customer.id,

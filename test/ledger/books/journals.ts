@@ -7,7 +7,7 @@ import type { LedgerEntryJson } from '../../../src/operators/ledger-entries.sche
 import { ownTemporaryFolder } from '../../factories/temporary-folder.ts';
 import type { JournalChecks } from '../../setup/bookkeeping-programs.ts';
 
-/** Accounts of the books that must agree; those of the first three have one below them per customer or reason. */
+/** Accounts of the books that must agree. The first three have a subaccount per customer or reason. */
 const PARENTS = ['Liabilities:Customers', 'Assets:Receivable', 'Expenses:Operator'] as const;
 const LEAVES = ['Assets:Cash-clearing', 'Income:Usage', 'Expenses:Write-off'] as const;
 export type BookAccount = (typeof PARENTS)[number] | (typeof LEAVES)[number];
@@ -17,7 +17,7 @@ export interface MonthEnd {
   readonly end: string;
   /** Entries of the month. */
   readonly entries: readonly LedgerEntryJson[];
-  /** What each account has at the end of the month, in nano-USD; debits are positive. */
+  /** Balance of each account at the end of the month, in nano-USD; debits are positive. */
   readonly sums: Readonly<Record<BookAccount, bigint>>;
 }
 
@@ -25,8 +25,8 @@ const run = promisify(execFile);
 const TIMEOUT_MS = 30_000;
 
 /**
- * Exports each month, asserts below it what the accounts have at its end, and has hledger and beancount check it all. Rejects with
- * what these say.
+ * Exports each month, appends assertions of the balances at its end, and checks it all with hledger and beancount. Rejects with their
+ * output.
  */
 export async function checkJournals(months: readonly MonthEnd[], programs: JournalChecks): Promise<void> {
   const folder = ownTemporaryFolder('journals');
@@ -56,7 +56,7 @@ async function hledgerJournal(months: readonly MonthEnd[]): Promise<string> {
   return parts.join('');
 }
 
-/** One export of all months: an account is opened once. Without `~ 0` a nano-USD more or less would be tolerated. */
+/** One export of all months, because an account is opened only once. Without `~ 0`, a difference of one nano-USD would be tolerated. */
 async function beancountJournal(months: readonly MonthEnd[]): Promise<string> {
   const text = await exported(
     months.flatMap(({ entries }) => entries),
@@ -85,7 +85,7 @@ async function exported(
   return chunks.join('');
 }
 
-/** All nine decimals. */
+/** Prints all nine decimals. */
 function usdText(nano: bigint): string {
   const digits = (nano < 0n ? -nano : nano).toString().padStart(10, '0');
   return `${nano < 0n ? '-' : ''}${digits.slice(0, -9)}.${digits.slice(-9)}`;

@@ -58,7 +58,7 @@ const sum = (amounts: readonly string[]): bigint => amounts.reduce((total, text)
 const amountsOf = (rows: readonly Transaction[], type?: string): bigint =>
   sum(rows.filter((row) => type === undefined || row.type === type).map(({ amount }) => amount.value));
 
-/** Balance by every source that tells one, row by row and page by page. Returns the transactions, oldest first. */
+/** Checks the balance against every source that states one, row by row and page by page. Returns the transactions, oldest first. */
 async function reconcileBalance({ id, key }: Customer): Promise<Transaction[]> {
   const path = '/api/v1/billing/balance-transactions';
   const newestFirst = await all<Transaction>(`${path}?limit=1000`, key.secret);
@@ -94,13 +94,13 @@ async function reconcileBalance({ id, key }: Customer): Promise<Transaction[]> {
   return rows;
 }
 
-/** A report by day is of so many at most. */
+/** Longest range of a report by day. */
 const RANGE_DAYS_MAX = 366;
 const HOURS_DAYS_MAX = 31;
 const DAY_MS = 86_400_000;
 const dayOf = (time: number) => new Date(Math.floor(time / DAY_MS) * DAY_MS).toISOString();
 
-/** Rows of a report between two days, in ranges that it answers. */
+/** Rows of a report between two days, fetched in ranges it accepts. */
 async function report<Row>({ key }: Customer, name: string, from: string, to: string): Promise<Row[]> {
   const longest = dayOf(Date.parse(from) + RANGE_DAYS_MAX * DAY_MS);
   const end = to < longest ? to : longest;
@@ -110,7 +110,7 @@ async function report<Row>({ key }: Customer, name: string, from: string, to: st
   return end < to ? [...rows, ...(await report<Row>({ key } as Customer, name, end, to))] : rows;
 }
 
-/** Charges by every grouping, by hours, and by two halves of the range; calls and tokens by both reports that tell them. */
+/** Checks charges by every grouping, by hour, and by two halves of the range; calls and tokens by both reports that count them. */
 async function reconcileUsage(customer: Customer, rows: readonly Transaction[]): Promise<void> {
   const [first] = rows;
   if (!first) {
@@ -145,7 +145,7 @@ async function reconcileUsage(customer: Customer, rows: readonly Transaction[]):
 
 const total = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
 
-/** Statements: identity, chain, their transactions, CSV; every transaction in exactly one. Returns the last closing balance. */
+/** Checks statements: sums, chain, transactions, CSV, and every transaction in exactly one. Returns the last closing balance. */
 async function reconcileStatements({ key }: Customer, rows: readonly Transaction[]): Promise<bigint> {
   const path = '/api/v1/billing/invoices';
   const invoices = (await all<Invoice>(path, key.secret)).reverse();
@@ -180,7 +180,7 @@ async function reconcileStatements({ key }: Customer, rows: readonly Transaction
   return opening;
 }
 
-/** The operator's side: what really moved, audited and booked; reports and the proof. */
+/** Checks the operator's side: what really moved was audited and booked, and reports and the proof agree. */
 async function reconcileBooks(run: RunningBusiness): Promise<void> {
   const ids = run.customers.map(({ id }) => publicId('account', id));
   const entries = (await all<LedgerEntryJson>('/admin/v1/ledger/entries?limit=500', ADMIN_TOKEN)).filter(
@@ -217,7 +217,7 @@ async function reconcileBooks(run: RunningBusiness): Promise<void> {
   expect(proof.json.data.violations).toEqual([]);
 }
 
-/** At the end of each month: two bookkeeping programs find in the exports what statements, reports and the business say. */
+/** Checks that two bookkeeping programs find in the exports, for the end of each month, what statements, reports and the business say. */
 async function reconcileJournals(run: RunningBusiness): Promise<void> {
   const ids = run.customers.map(({ id }) => publicId('account', id));
   const statements = (
@@ -255,7 +255,7 @@ async function reconcileJournals(run: RunningBusiness): Promise<void> {
   await checkJournals(months, journalChecks);
 }
 
-test('whatever a business does and its clock, every source tells the same money', async () => {
+test('reports the same money from every source, whatever the business and its clock do', async () => {
   await fc.assert(
     fc.asyncProperty(business, async ({ start, deeds }) => {
       const run = new RunningBusiness(server.database, server.test.url, start);

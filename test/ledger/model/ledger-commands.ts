@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** One thing a customer, an operator, a payment provider or time can do. Indexes pick among what exists then. */
+/** One thing a customer, an operator, a payment provider or time can do. Indexes pick among what exists at that time. */
 export type LedgerCommand =
   | { readonly do: 'nothing' }
   | { readonly do: 'reserve'; readonly key: number; readonly amount: bigint; readonly minimum: bigint }
@@ -26,7 +26,7 @@ export type LedgerCommand =
 const index = fc.nat({ max: 30 });
 const amount = fc.bigInt({ min: 1n, max: 1_000n });
 const permille = fc.integer({ min: 0, max: 1_000 });
-/** Of a hold, to settle: a call may cost more than was held for it. */
+/** Share of a hold to settle: a call may cost more than was held for it. */
 const share = fc.oneof(
   { weight: 3, arbitrary: permille },
   { weight: 1, arbitrary: fc.integer({ min: 1_001, max: 4_000 }) },
@@ -34,7 +34,7 @@ const share = fc.oneof(
 const times = fc.integer({ min: 1, max: 3 });
 
 const command: fc.Arbitrary<LedgerCommand> = fc.oneof(
-  // first, so that a failing story shrinks by commands turning into nothing
+  // first, so that a failing story shrinks by turning commands into nothing
   { withCrossShrink: true },
   { weight: 1, arbitrary: fc.constant<LedgerCommand>({ do: 'nothing' }) },
   {

@@ -12,7 +12,7 @@ const STORIES = 1_000;
 
 interface Shard {
   readonly db: TestDatabase;
-  /** One connection: the clock is moved per session. */
+  /** One connection: the clock is set per session. */
   readonly database: Database;
   readonly ledger: PostgresLedger;
 }
@@ -52,7 +52,7 @@ async function tellStories(shard: Shard, seed: number): Promise<void> {
   );
 }
 
-test(`${STORIES} stories of 50 commands: the ledger and a model of plain bigints agree after every command`, async () => {
+test(`keeps the ledger and a model of plain bigints equal after every command of ${STORIES} stories of 50 commands`, async () => {
   const seed = Number(process.env.LEDGER_MODEL_SEED ?? Math.floor(Math.random() * 2 ** 31));
   await Promise.all(shards.map((shard, index) => tellStories(shard, seed + index)));
 }, 240_000);

@@ -25,7 +25,7 @@ export interface ModelCharge {
 export interface ModelPurchase {
   readonly reference: string;
   readonly amount: bigint;
-  /** Taken back and not given back again. */
+  /** Reversed and not reinstated since. */
   reversed: bigint;
 }
 
@@ -34,7 +34,7 @@ export class LedgerModel {
   held = 0n;
   used = 0n;
   debt = 0n;
-  /** Written off: neither hold nor free money covered it. */
+  /** Written off: covered neither by the hold nor by free money. */
   lost = 0n;
   suspended = false;
   entries = 0;
@@ -47,7 +47,7 @@ export class LedgerModel {
     this.keys = keyIds.map((id) => ({ id, limit: null, spent: 0n, held: 0n, disabled: false }));
   }
 
-  /** The granted amount, or the code of the refusal. */
+  /** Returns the granted amount, or the code of the rejection. */
   reserve(id: string, key: ModelKey, amount: bigint, minimum: bigint): bigint | string {
     const refusal = this.#refusalOf(key, minimum);
     if (refusal !== undefined) {
@@ -60,7 +60,7 @@ export class LedgerModel {
     return granted;
   }
 
-  /** The charge that stands after settling: beyond the hold, what is free on the account and the key, never what others hold. */
+  /** Returns the final charge: beyond the hold it takes what is free on the account and the key, never what other calls hold. */
   settle(hold: ModelHold, due: bigint): bigint {
     if (hold.closedAt !== undefined) {
       return hold.closedAt;
@@ -109,7 +109,7 @@ export class LedgerModel {
     return true;
   }
 
-  /** Ends some of the debt from outside: forgiven or paid. */
+  /** Clears some of the debt from outside: forgiven or paid. */
   clearDebt(amount: bigint): boolean {
     if (amount > this.debt) {
       return false;

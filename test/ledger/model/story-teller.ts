@@ -14,7 +14,7 @@ import type { LedgerCommand } from './ledger-commands.ts';
 import { LedgerModel, type ModelHold } from './ledger-model.ts';
 import { expectOutcome, pick, setClock } from './story-support.ts';
 
-/** Tells one story to the model and to the real ledger, and compares what each says after every command. */
+/** Plays one story on the model and on the real ledger, and compares both after every command. */
 export class StoryTeller {
   readonly #database: Database;
   readonly #ledger: PostgresLedger;
@@ -51,7 +51,7 @@ export class StoryTeller {
     await this.#compare();
   }
 
-  /** Ends what is open, so that the next story of this database starts alone. */
+  /** Ends what is open, so that the next story in this database starts alone. */
   async end(): Promise<void> {
     for (const hold of this.#model.holds.filter((candidate) => candidate.closedAt === undefined)) {
       await this.#settle(hold, 0n);
@@ -220,12 +220,12 @@ export class StoryTeller {
     expect(await this.#store.renew(holds, ttlMs)).toBe(open.length);
   }
 
-  /** Every lease runs out, and the reaper of another process cleans up. */
+  /** Lets every lease expire and the reaper of another process clean up. */
   async #loseProcess(): Promise<void> {
     await this.#renewAll(-1);
     const open = this.#model.holds.filter((hold) => hold.closedAt === undefined);
     expect(await new HoldReaper(this.#store, this.#ledger, silentLog).reap()).toBe(open.length);
-    // in the database's order: nothing depends on it, sums are the same
+    // in the database's order: nothing depends on it, the sums are the same
     for (const hold of open) {
       this.#model.settle(hold, hold.metered);
     }

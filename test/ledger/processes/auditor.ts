@@ -10,13 +10,13 @@ import { silentLog, testLedger } from '../../factories/ledger.ts';
 import type { ToldCharge } from './ledger-process.ts';
 
 export interface AuditReport {
-  /** Charges the clients were told of. */
+  /** Number of charges reported to clients. */
   readonly told: number;
-  /** Told, but the books say something else, or nothing. */
+  /** Charges reported to a client for which the books have another charge or none. */
   readonly wrong: readonly { readonly told: ToldCharge; readonly booked: string | undefined }[];
 }
 
-/** Compares what clients wrote down with what the books say. Knows nothing of how the ledger works. */
+/** Compares what clients wrote down with what the books say. Knows nothing about how the ledger works. */
 export async function audit(pool: pg.Pool, folder: string): Promise<AuditReport> {
   const charges = await readTold(folder);
   const { rows } = await pool.query<{ id: string; account_id: string; charge: string }>(
@@ -31,7 +31,7 @@ export async function audit(pool: pg.Pool, folder: string): Promise<AuditReport>
   return { told: charges.length, wrong };
 }
 
-/** Closes what killed processes left behind, as if their leases had run out. */
+/** Closes what killed processes left behind, as if their leases had expired. */
 export async function closeOrphans(database: Database): Promise<void> {
   const { rows } = await database.money.query<{ id: string }>('SELECT id FROM holds');
   const store = new LedgerStore(database.money);

@@ -21,7 +21,7 @@ let folder: string;
 
 beforeEach(async () => {
   folder = temporaryFolder('ledger-crashes');
-  // an unprivileged Postgres must be able to reach its files below
+  // an unprivileged Postgres must be able to reach its files below this folder
   await chmod(folder, 0o711);
 });
 
@@ -39,7 +39,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-test(`${PROCESS_KILLS} kill -9s under load with 2 % of database replies lost: nothing lost, doubled or wrong`, async () => {
+test(`survives ${PROCESS_KILLS} kill -9s under load with 2 % of database replies lost: nothing lost, doubled or wrong`, async () => {
   const db = await createTestDatabase();
   const target = new URL(db.url);
   const proxy = await startFaultProxy({
@@ -72,7 +72,7 @@ test(`${PROCESS_KILLS} kill -9s under load with 2 % of database replies lost: no
   await db.close();
 }, 180_000);
 
-test(`${POSTGRES_KILLS} kill -9s of Postgres under load: every charge a client was told of is there`, async () => {
+test(`keeps every charge reported to a client across ${POSTGRES_KILLS} kill -9s of Postgres under load`, async () => {
   const options = { dataDir: folder, durable: true, logFile: join(folder, 'postgres.log') };
   let postgres = await startEmbeddedPostgres(options);
   const applicationRole = decodeURIComponent(new URL(postgres.databaseUrl).username);

@@ -6,7 +6,7 @@ import { nanoUsd, ZERO_USD } from '../../../src/lib/money.ts';
 import { createDatabase } from '../../../src/store/database.ts';
 import { holdRequest, settlement, type TestAccount, testLedger, usd } from '../../factories/ledger.ts';
 
-/** What the parent asks of this process. */
+/** What the parent asks this process to do. */
 export type LedgerOrder =
   | { readonly do: 'race'; readonly account: TestAccount; readonly calls: number; readonly amount: string }
   | {
@@ -22,7 +22,7 @@ export interface RaceResult {
   readonly codes: Readonly<Record<string, number>>;
 }
 
-/** A line of the auditor's log: what this process was told before it could be killed. */
+/** A line of the auditor's log: a charge this process was told of before it could be killed. */
 export interface ToldCharge {
   readonly id: string;
   readonly accountId: string;
@@ -48,7 +48,7 @@ async function race(
   return { admitted, codes };
 }
 
-/** One client that calls, is charged, and writes down what it was told; for ever. */
+/** Runs one client forever: it calls, is charged, and writes down the charge it was told. */
 async function client(ledger: PostgresLedger, accounts: readonly TestAccount[], log: string): Promise<never> {
   for (;;) {
     const account = accounts[Math.floor(Math.random() * accounts.length)]!;

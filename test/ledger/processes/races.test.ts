@@ -21,7 +21,7 @@ afterAll(async () => {
   await db?.close();
 });
 
-/** Lets every process send its share of the calls at once; the account's holds are released afterwards. */
+/** Makes every process send its share of the calls at once, then releases the holds of the account. */
 async function raceOnce(credits: string, limit?: string): Promise<{ admitted: number; codes: string[] }> {
   const account = await fundedAccount(db.database, credits, limit);
   const results = await Promise.all(
@@ -47,13 +47,13 @@ async function raceOnce(credits: string, limit?: string): Promise<{ admitted: nu
   };
 }
 
-test(`${CALLS} calls of 0.10 at once on 5.00, from ${PROCESSES} processes: exactly 50 admitted, ${ROUNDS} times`, async () => {
+test(`admits exactly 50 of ${CALLS} calls of 0.10 at once on 5.00, from ${PROCESSES} processes, ${ROUNDS} times`, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     expect(await raceOnce('5.00')).toEqual({ admitted: 50, codes: ['insufficient_credits'] });
   }
 }, 120_000);
 
-test(`the same on a key limit of 5.00 while the account has plenty`, async () => {
+test(`admits as many on a key limit of 5.00 while the account has plenty`, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     expect(await raceOnce('5000', '5.00')).toEqual({ admitted: 50, codes: ['key_limit_exceeded'] });
   }

@@ -5,7 +5,7 @@ import type { LedgerOrder } from './ledger-process.ts';
 
 const SCRIPT = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 
-/** A ledger in a process of its own, connected to `databaseUrl`. Resolves when it takes orders. */
+/** Starts a ledger in its own process, connected to `databaseUrl`. Resolves when it takes orders. */
 export async function startLedgerProcess(databaseUrl: string): Promise<ChildProcess> {
   const child = fork(SCRIPT, {
     execArgv: ['--import', 'tsx'],
@@ -24,7 +24,7 @@ export async function ask<Answer>(child: ChildProcess, order: LedgerOrder): Prom
   return result as Answer;
 }
 
-/** Ends a process and waits until it is gone. */
+/** Stops a process and waits until it has exited. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const gone = once(child, 'exit');
