@@ -16,7 +16,7 @@ export const COVERED: readonly CoveredScenario[] = [
       { file: 'test/ledger/holds.test.ts', title: 'two settlements of one hold in one batch charge once' },
       {
         file: 'test/jobs/fence.test.ts',
-        title: 'an ending sent again, as after a lost reply of the database',
+        title: 'answers closed and charges nothing more when an ending is sent again',
       },
       { file: 'test/jobs/processes.test.ts', title: 'stopped for three leases and woken' },
     ],

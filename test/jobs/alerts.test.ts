@@ -45,7 +45,7 @@ async function buy(amount: string): Promise<void> {
   );
 }
 
-/** What was written down for delivery so far, after another look. */
+/** Looks for due alerts, then returns all deliveries recorded so far. */
 async function told(): Promise<{ event: string; url: string; facts: Record<string, unknown> }[]> {
   await alerts.tell(NEVER);
   const { rows } = await it.pool.query(
@@ -55,7 +55,7 @@ async function told(): Promise<{ event: string; url: string; facts: Record<strin
   return rows;
 }
 
-test('low credits are told once when they fall below the sum, and again after they were above it', async () => {
+test('sends a low-credit alert once when credits fall below the threshold, and again after they were above it', async () => {
   await alerts.change(who.accountId, { url: URL, creditsLow: usd('8.00') });
   await spend('1.00');
   expect(await told()).toEqual([]);
@@ -78,7 +78,7 @@ test('low credits are told once when they fall below the sum, and again after th
   expect(await told()).toHaveLength(2);
 });
 
-test('credits that were above the sum between two looks are told again', async () => {
+test('alerts again when credits were above the threshold between two checks', async () => {
   await alerts.change(who.accountId, { url: URL, creditsLow: usd('8.00') });
   await spend('3.00');
   expect(await told()).toHaveLength(1);
@@ -87,14 +87,14 @@ test('credits that were above the sum between two looks are told again', async (
   expect(await told()).toHaveLength(2);
 });
 
-test('several looks at once tell once', async () => {
+test('sends one alert when several checks run at once', async () => {
   await alerts.change(who.accountId, { url: URL, creditsLow: usd('9.50'), keyLimitNear: 10 });
   await spend('1.00', who.apiKeyId);
   await Promise.all(Array.from({ length: 8 }, () => alerts.tell(NEVER)));
   expect((await told()).map(({ event }) => event)).toEqual(['credits.low', 'key.limit_near']);
 });
 
-test('a key near its limit is told once per limit', async () => {
+test('alerts once per limit when a key nears it', async () => {
   await alerts.change(who.accountId, { url: URL, keyLimitNear: 75 });
   await spend('2.99', who.apiKeyId);
   expect(await told()).toEqual([]);
@@ -123,7 +123,7 @@ test('a key near its limit is told once per limit', async () => {
   expect(await told()).toHaveLength(2);
 });
 
-test('a limit that renews is told once per period', async () => {
+test('alerts once per period for a limit that renews', async () => {
   await alerts.change(who.accountId, { url: URL, keyLimitNear: 50 });
   await it.pool.query('SELECT change_api_key($1, $2, \'{"limit_reset": "daily"}\')', [
     who.accountId,
@@ -131,7 +131,7 @@ test('a limit that renews is told once per period', async () => {
   ]);
   await spend('2.00', who.apiKeyId);
   expect(await told()).toHaveLength(1);
-  // what was told, was told of yesterday
+  // moves the alert to yesterday
   await it.pool.query(
     "UPDATE key_alerts SET counted_from = counted_from - interval '1 day' WHERE api_key_id = $1",
     [who.apiKeyId],
@@ -140,7 +140,7 @@ test('a limit that renews is told once per period', async () => {
   expect(await told()).toHaveLength(2);
 });
 
-test('without a URL or a threshold nothing is told; a new one is judged at once', async () => {
+test('alerts about nothing without a URL or a threshold, and checks a new one at once', async () => {
   await spend('3.50', who.apiKeyId);
   await alerts.change(who.accountId, { creditsLow: usd('9.00'), keyLimitNear: 80 });
   expect(await told()).toEqual([]);
@@ -157,7 +157,7 @@ test('without a URL or a threshold nothing is told; a new one is judged at once'
   });
 });
 
-test('an alert is posted as task events are: signed, tried again, listed', async () => {
+test('posts an alert like a task event: signed, retried, listed', async () => {
   const received: { headers: IncomingHttpHeaders; body: string }[] = [];
   const endpoint: Server = createServer((request, response) => {
     let body = '';

@@ -8,7 +8,7 @@ import { TaskTest } from '../factories/task-test.ts';
 
 let it: TaskTest;
 let stubborn: TaskTest;
-/** Its heartbeats come too late to tell anything within a test. */
+/** Its heartbeats are too slow to report anything within a test. */
 let patient: TaskTest;
 
 beforeAll(async () => {
@@ -40,7 +40,7 @@ async function cancel(test: TaskTest, id: string) {
   return await test.stack.cancels.cancel(id, { accountId: test.who.accountId, apiKeyId: null });
 }
 
-test('a task that waits is over at once, its hold released, and never runs', async () => {
+test('ends a waiting task at once, releases its hold and never runs it', async () => {
   const id = await submitImage(it.stack, it.who, 'run=1');
   expect(await it.openHolds()).toBe(1);
   expect(await cancel(it, id)).toBe('canceled');
@@ -51,7 +51,7 @@ test('a task that waits is over at once, its hold released, and never runs', asy
   expect(await cancel(it, id)).toBe('canceled');
 });
 
-test('a running task is told over Redis, stops, and costs nothing', async () => {
+test('stops a running task by a message over Redis, at no cost', async () => {
   start(patient);
   const id = await submitImage(patient.stack, patient.who, 'run=60000');
   await patient.inState(id, 'generating');
@@ -65,7 +65,7 @@ test('a running task is told over Redis, stops, and costs nothing', async () => 
   expect(await patient.charges(id)).toEqual([]);
 });
 
-test('without the message the next heartbeat tells', async () => {
+test('reports the cancel with the next heartbeat when the message is missing', async () => {
   start(it);
   const id = await submitImage(it.stack, it.who, 'run=60000');
   await it.inState(id, 'generating');
@@ -73,7 +73,7 @@ test('without the message the next heartbeat tells', async () => {
   expect((await it.ended(id, 2_000)).task.state).toBe('canceled');
 });
 
-test('generated and waiting: canceled at once, and never processed', async () => {
+test('cancels a generated task at once and never post-processes it', async () => {
   start(it, 'generate');
   const id = await submitImage(it.stack, it.who, 'run=1');
   const { signal } = new AbortController();
@@ -84,7 +84,7 @@ test('generated and waiting: canceled at once, and never processed', async () =>
   expect(await it.charges(id)).toEqual([]);
 });
 
-test('what the engine cannot stop cannot be canceled, and is charged when it is done', async () => {
+test('cannot cancel what the engine cannot stop, and charges it when it is done', async () => {
   start(stubborn);
   const id = await submitImage(stubborn.stack, stubborn.who, 'run=150');
   await stubborn.inState(id, 'generating');
@@ -94,7 +94,7 @@ test('what the engine cannot stop cannot be canceled, and is charged when it is 
   await expect(cancel(stubborn, id)).rejects.toMatchObject({ code: 'task_not_cancelable' });
 });
 
-test("another account's task is not found", async () => {
+test('does not find the task of another account', async () => {
   const id = await submitImage(it.stack, it.who, 'run=1');
   await expect(
     it.stack.cancels.cancel(id, { accountId: stubborn.who.accountId, apiKeyId: null }),
@@ -102,7 +102,7 @@ test("another account's task is not found", async () => {
   await cancel(it, id);
 });
 
-test('a cancel whose process died half-way is finished by the sweep', async () => {
+test('finishes a cancel in the sweep when its process died halfway', async () => {
   const id = await submitImage(it.stack, it.who, 'run=1');
   await it.pool.query('UPDATE tasks SET cancel_requested_at = clock_timestamp() WHERE id = $1', [id]);
   await it.stack.services.sweeps.sweep();

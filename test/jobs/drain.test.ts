@@ -27,7 +27,7 @@ async function reported(): Promise<{ draining: string | null; running: number } 
 
 const slots = async () => (await it.stack.dispatch.liveSlots()).size;
 
-test('a drained host lets its runs end and takes none, until it is resumed', async () => {
+test('lets the runs of a drained host finish and gives it no new ones until it is resumed', async () => {
   it.stack.start();
   const running = await submitImage(it.stack, it.who, 'run=800');
   await it.inState(running, 'generating');
@@ -49,7 +49,7 @@ test('a drained host lets its runs end and takes none, until it is resumed', asy
   expect((await it.ended(running)).task).toMatchObject({ state: 'succeeded', failures: 0 });
 });
 
-test('a notice is given by a file or by an address, as long as it is there', async () => {
+test('sees a notice in a file or at an address for as long as it is there', async () => {
   const file = join(temporaryFolder('notice'), 'preempted');
   let answer = { status: 404, text: 'no' };
   const server: Server = createServer((_, response) => {

@@ -37,7 +37,7 @@ function engineAt(url: string, timeouts = {}): Engine {
   return sdCppKind.create({ id: 'gpu', kind: 'sdcpp', base_url: url, poll_interval_ms: 10, timeouts });
 }
 
-/** A second host with an engine of its own; it works from the returned function on. */
+/** Sets up a second host with its own engine. The returned function starts it. */
 async function farHost(): Promise<() => Promise<void>> {
   const stack = await createTaskStack({
     ...{ database: it.database.database, databaseUrl: it.database.url, redisUrl: it.redisUrl },
@@ -69,7 +69,7 @@ async function countersOf(id: string): Promise<{ failures: number; interruptions
   return rows[0];
 }
 
-test('an engine that is away costs tasks time and nothing else', async () => {
+test('costs tasks nothing but time while an engine is away', async () => {
   await near.goAway(true);
   it.stack.start();
   const ids = await order(6);
@@ -84,7 +84,7 @@ test('an engine that is away costs tasks time and nothing else', async () => {
   expect(await hostsOfPool()).toEqual(['near.1']);
 });
 
-test('where one host of two has no engine, the other does the work', async () => {
+test('lets the other host do the work when one of two has no engine', async () => {
   await near.goAway(true);
   it.stack.start();
   await (await farHost())();
@@ -96,7 +96,7 @@ test('where one host of two has no engine, the other does the work', async () =>
   expect(far.accepted).toBe(ids.length);
 });
 
-test('a run that its engine takes along is made again, counted as an interruption', async () => {
+test('makes a run again when its engine died with it, and counts an interruption', async () => {
   it.stack.start();
   near.reset('never_finishes');
   const [id = ''] = await order(1);
@@ -110,7 +110,7 @@ test('a run that its engine takes along is made again, counted as an interruptio
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('an engine that hangs is left after the first answer that does not come', async () => {
+test('leaves a hanging engine after the first missing answer', async () => {
   await it.close();
   await open(engineAt(near.url, { first_byte_ms: 500 }));
   it.stack.start();
@@ -130,9 +130,9 @@ test('an engine that hangs is left after the first answer that does not come', a
   expect(await countersOf(id)).toMatchObject({ failures: 0, interruptions: 1 });
 }, 30_000);
 
-test('a task that failed on one host is tried on another', async () => {
+test('tries a task that failed on one host on another', async () => {
   near.reset('fails');
-  // at hand: each second without it, the pause before the next attempt doubles
+  // prepared beforehand: each second without it doubles the pause before the next attempt
   const startFarHost = await farHost();
   it.stack.start();
   const ids = await order(4);
@@ -145,7 +145,7 @@ test('a task that failed on one host is tried on another', async () => {
   expect(near.accepted + far.accepted).toBeLessThanOrEqual(3 * ids.length);
 }, 30_000);
 
-test('a run without enough memory is tried once more after the engine has freed it, then fails as such', async () => {
+test('retries a run without enough memory once after the engine has freed it, then fails it with that error', async () => {
   const comfy = await new ComfyUiServer().start();
   await it.close();
   comfy.reset('fails');

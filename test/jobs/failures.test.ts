@@ -36,7 +36,7 @@ afterAll(async () => {
   await it?.close();
 });
 
-/** Storage whose next puts fail as often as the test says. */
+/** Storage whose next puts fail as often as the test asks. */
 function flaky(storage: Storage): Storage {
   return {
     ...storage,
@@ -53,7 +53,7 @@ function flaky(storage: Storage): Storage {
   };
 }
 
-test('a refused prompt fails at once, free, with the reason', async () => {
+test('fails a refused prompt at once, free of charge, with the reason', async () => {
   const id = await submitImage(it.stack, it.who, 'fail=content_refused');
   const { task } = await it.ended(id);
   expect(task).toMatchObject({
@@ -66,7 +66,7 @@ test('a refused prompt fails at once, free, with the reason', async () => {
   expect(await it.openHolds()).toBe(0);
 });
 
-test('a passing failure is retried with a fresh submit, and the task is charged once', async () => {
+test('retries a transient failure with a fresh submit and charges the task once', async () => {
   const id = await submitImage(it.stack, it.who, 'flaky=1');
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
@@ -74,7 +74,7 @@ test('a passing failure is retried with a fresh submit, and the task is charged 
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('a storage that is away costs time, not work: no failure, no second run, one charge', async () => {
+test('loses only time while the storage is away: no failure, no second run, one charge', async () => {
   isStoreAway = true;
   const id = await submitImage(it.stack, it.who, 'run=1');
   await eventually(async () => submitsOf(it.journal, id).length === 1);
@@ -86,7 +86,7 @@ test('a storage that is away costs time, not work: no failure, no second run, on
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('an upstream that asks for patience puts the task off, at no failure, and lets others through', async () => {
+test('delays a task whose upstream asks for patience, without a failure, and lets others through', async () => {
   const id = await submitImage(it.stack, it.who, 'busy=900');
   const other = await it.ended(await submitImage(it.stack, it.who, 'run=1'));
   const { task } = await it.ended(id);
@@ -96,7 +96,7 @@ test('an upstream that asks for patience puts the task off, at no failure, and l
   expect(other.task.completedAt!.getTime()).toBeLessThan(task.completedAt!.getTime());
 });
 
-test('the fifth failed run ends the task, free', async () => {
+test('ends a task at its fifth failed run, free of charge', async () => {
   const id = await taskOfNoPool('flaky=99');
   await it.pool.query("UPDATE tasks SET failures = 4, pool = 'gpu' WHERE id = $1", [id]);
   const { task } = await it.ended(id);
@@ -105,7 +105,7 @@ test('the fifth failed run ends the task, free', async () => {
   expect(await it.charges(id)).toEqual([]);
 });
 
-test('a task that took its workers along too often is not run again', async () => {
+test('does not run a task again that took its workers down too often', async () => {
   const id = await taskOfNoPool('run=1');
   await it.pool.query("UPDATE tasks SET interruptions = 10, pool = 'gpu' WHERE id = $1", [id]);
   const { task } = await it.ended(id);
@@ -113,7 +113,7 @@ test('a task that took its workers along too often is not run again', async () =
   expect(submitsOf(it.journal, id)).toEqual([]);
 });
 
-test('an engine that takes too long is stopped and asked again', async () => {
+test('stops an engine that takes too long and asks it again', async () => {
   const id = await submitImage(it.stack, it.who, 'run=60000');
   await eventually(async () => submitsOf(it.journal, id).length === 2);
   expect(await it.events(id)).toContain('queued engine_timeout');
@@ -123,7 +123,7 @@ test('an engine that takes too long is stopped and asked again', async () => {
   expect(task).toMatchObject({ state: 'canceled', failures: timeouts.length });
 });
 
-test('storage that fails while raw output is stored: the task comes back', async () => {
+test('requeues a task when the storage fails while raw output is stored', async () => {
   failingPuts = 1;
   const id = await submitImage(it.stack, it.who, 'run=1');
   const { task } = await it.ended(id);
@@ -131,7 +131,7 @@ test('storage that fails while raw output is stored: the task comes back', async
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('media that another try may save is processed again without a second run', async () => {
+test('processes media that a retry may save again without a second run', async () => {
   mediaFailures = [new MediaError('media_tool_stalled', 'stalled')];
   const id = await submitImage(it.stack, it.who, 'run=1');
   const { task } = await it.ended(id);
@@ -140,7 +140,7 @@ test('media that another try may save is processed again without a second run', 
   expect(await it.events(id)).toContain('generated media_tool_stalled');
 });
 
-test('media that is refused ends the task, free, and the raw file goes', async () => {
+test('ends a task whose media is refused, free of charge, and deletes the raw file', async () => {
   mediaFailures = [new MediaError('media_type_refused', 'html')];
   const id = await submitImage(it.stack, it.who, 'run=1');
   const { task } = await it.ended(id);
@@ -149,13 +149,13 @@ test('media that is refused ends the task, free, and the raw file goes', async (
   await eventually(async () => (await it.stack.storage.stat(`raw/${id}/1/0.png`)) === undefined);
 });
 
-test('a task whose engine is not configured here fails, free', async () => {
+test('fails a task whose engine is not configured here, free of charge', async () => {
   const id = await taskOfNoPool('run=1');
   await it.stack.services.generate.run(id, new AbortController().signal);
   expect((await it.ended(id)).task).toMatchObject({ state: 'failed', errorCode: 'upstream_unavailable' });
 });
 
-test('past its deadline a task fails: while it waits, and while it runs', async () => {
+test('fails a task past its deadline, waiting or running', async () => {
   const waiting = await submitImage(it.stack, it.who, 'run=1');
   await it.pool.query(
     "UPDATE tasks SET pool = 'nobody', deadline_at = clock_timestamp() - interval '1 s' WHERE id = $1",
@@ -171,7 +171,7 @@ test('past its deadline a task fails: while it waits, and while it runs', async 
   expect(await it.charges(running)).toEqual([]);
 });
 
-/** A queued task of a pool that no relay feeds: nothing claims it before the test has set the scene. */
+/** Creates a queued task of a pool that no relay feeds, so nothing claims it before the test is set up. */
 async function taskOfNoPool(prompt: string): Promise<string> {
   const id = newUuid();
   const parameters = storeParameters({

@@ -39,7 +39,7 @@ async function row(id: string): Promise<unknown> {
   return rows[0];
 }
 
-/** Every write a worker can make under its claim; all must say that the claim is over. */
+/** Tries every write a worker can make under its claim. Each must report that the claim is over. */
 async function writeAll(claimed: ClaimedTask): Promise<unknown[]> {
   const { id, attempt } = claimed;
   const { claims, endings } = it.stack;
@@ -71,7 +71,7 @@ const NOTHING_WRITTEN = [
   'fenced',
 ];
 
-test('a worker whose lease lapsed writes nothing: while the task waits, and while another has it', async () => {
+test('lets a worker with a lapsed lease write nothing, both while the task waits and while another worker has it', async () => {
   const id = await submitImage(it.stack, it.who);
   const zombie = await claim(id, 'generating');
   await lapse(id);
@@ -91,7 +91,7 @@ test('a worker whose lease lapsed writes nothing: while the task waits, and whil
   );
 });
 
-test('a lapsed post-processing writes nothing either', async () => {
+test('lets a lapsed post-processing write nothing either', async () => {
   const id = await submitImage(it.stack, it.who);
   const first = await claim(id, 'generating');
   await it.stack.claims.markGenerated(id, first.attempt, RUN, 0.9);
@@ -106,7 +106,7 @@ test('a lapsed post-processing writes nothing either', async () => {
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('an ending sent again, as after a lost reply of the database, answers closed and charges nothing more', async () => {
+test('answers closed and charges nothing more when an ending is sent again, as after a lost database reply', async () => {
   const id = await submitImage(it.stack, it.who);
   const first = await claim(id, 'generating');
   await it.stack.claims.markGenerated(id, first.attempt, RUN, 0.9);
@@ -117,7 +117,7 @@ test('an ending sent again, as after a lost reply of the database, answers close
   expect(await it.charges(id)).toEqual([(-second.charge).toString()]);
 });
 
-test('an ended task cannot be claimed, renewed, ended otherwise or charged again', async () => {
+test('does not claim, renew, charge or otherwise end a task that has ended', async () => {
   const id = await submitImage(it.stack, it.who);
   const claimed = await claim(id, 'generating');
   await it.stack.endings.fail(claimed, { attempt: 1, from: ['generating'] }, { code: 'x', message: '' });
@@ -135,7 +135,7 @@ test('an ended task cannot be claimed, renewed, ended otherwise or charged again
   expect(await it.charges(id)).toEqual([]);
 });
 
-test('progress never goes back, also over attempts', async () => {
+test('never lowers the progress, not even across attempts', async () => {
   const id = await submitImage(it.stack, it.who);
   const first = await claim(id, 'generating');
   await it.stack.claims.renew([{ id, attempt: 1, progress: 0.6 }], 1_000);
@@ -148,7 +148,7 @@ test('progress never goes back, also over attempts', async () => {
   await it.stack.endings.fail(second, { attempt: 2, from: ['generating'] }, { code: 'x', message: '' });
 });
 
-test('a renewal finds its way past a row that somebody has locked', async () => {
+test('skips a locked row when renewing leases', async () => {
   const [locked, free] = [await submitImage(it.stack, it.who), await submitImage(it.stack, it.who)];
   await claim(locked, 'generating');
   await claim(free, 'generating');
@@ -163,14 +163,14 @@ test('a renewal finds its way past a row that somebody has locked', async () => 
   expect(await it.stack.claims.findLease(locked, 1)).toEqual({ cancelRequested: false });
 });
 
-test('with the cancel flag up nobody can claim the task', async () => {
+test('does not claim a task with the cancel flag set', async () => {
   const id = await submitImage(it.stack, it.who);
   await it.pool.query('UPDATE tasks SET cancel_requested_at = clock_timestamp() WHERE id = $1', [id]);
   expect(await it.stack.claims.claim(id, 'generating', 'w', 1_000)).toBeUndefined();
   await it.stack.services.sweeps.sweep();
 });
 
-test('an attempt that lost its claim stops at the next heartbeat instead of working on for nothing', async () => {
+test('stops an attempt that lost its claim at the next heartbeat instead of wasting work', async () => {
   const id = await submitImage(it.stack, it.who, 'run=60000');
   const attempt = it.stack.services.generate.run(id, new AbortController().signal);
   await it.inState(id, 'generating');

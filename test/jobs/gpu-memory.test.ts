@@ -20,12 +20,12 @@ engines: [{ id: one, kind: builtin }, { id: two, kind: builtin }]`,
 );
 const SOLD = new CatalogService(() => CATALOG);
 
-/** The servers that have something in the memory of the one GPU; each needs most of it. */
+/** The engines with something in the memory of the one GPU, by number of running tasks. Each needs most of the memory. */
 const working = new Map<string, number>();
 const together: string[][] = [];
 const freed: string[] = [];
 
-/** Fills the memory from its first run on until it is asked to free it. */
+/** Fills the memory from its first run until it is asked to free it. */
 class HeavyEngine extends ScriptedEngine {
   override async submit(request: EngineRequest): Promise<string> {
     working.set(this.id, (working.get(this.id) ?? 0) + 1);
@@ -67,7 +67,7 @@ afterAll(() => it?.close());
 const order = (id: string) =>
   submitImage(it.stack, it.who, 'run=20', { model: SOLD.orderable(id, 'image', it.who.principal) });
 
-test('a run that finds no room is left to other hosts, without a failure, and is made when there is some', async () => {
+test('leaves a run without room to other hosts, without a failure, and makes it once there is room', async () => {
   const leave = await it.stack.rooms.take('one', new AbortController().signal);
   const id = await order('image-other');
   const { signal } = new AbortController();
@@ -79,7 +79,7 @@ test('a run that finds no room is left to other hosts, without a failure, and is
   expect(await it.stack.services.generate.run(id, signal)).toEqual({ result: 'advanced' });
 });
 
-test('two pools on one GPU are never in its memory together, and all their tasks are made', async () => {
+test('never has two pools of one GPU in its memory at the same time, and makes all their tasks', async () => {
   const ids: string[] = [];
   for (let round = 0; round < 4; round += 1) {
     ids.push(await order('image-turbo'), await order('image-other'));

@@ -17,7 +17,7 @@ let it: TaskTest;
 
 afterEach(() => it?.close());
 
-/** Post-processing that waits until it is let go, however often it is called. */
+/** Post-processing that waits until it is released, however often it is called. */
 function gate() {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -35,7 +35,7 @@ function gate() {
   };
 }
 
-/** Hands over what it made in memory, as engines do over HTTP. */
+/** Returns its output from memory, like engines over HTTP. */
 class EngineInMemory extends ScriptedEngine {
   override async collect(...order: Parameters<ScriptedEngine['collect']>): Promise<EngineOutput[]> {
     const made = await super.collect(...order);
@@ -50,13 +50,13 @@ async function postprocessJobs(): Promise<number> {
   return Number(rows[0]?.count);
 }
 
-/** How often a task was claimed, for its generation or its post-processing. */
+/** Returns how often a task was claimed for generation or post-processing. */
 async function claimsOf(id: string): Promise<number> {
   const { rows } = await it.pool.query<{ attempt: number }>('SELECT attempt FROM tasks WHERE id = $1', [id]);
   return rows[0]?.attempt ?? 0;
 }
 
-test('a picture is finished where it was generated: one claim, one charge, no raw file, no folder left', async () => {
+test('finishes a picture where it was generated: one claim, one charge, no raw file, no folder left', async () => {
   it = await TaskTest.open({ inPlace: PLACES });
   it.stack.start('generate,maintenance');
   const id = await submitImage(it.stack, it.who);
@@ -70,7 +70,7 @@ test('a picture is finished where it was generated: one claim, one charge, no ra
   expect(await readdir(join(it.folder, 'media'))).not.toContain('raw');
 });
 
-test("the engine's slot is free before the work on the files begins", async () => {
+test('frees the slot of the engine before the work on the files begins', async () => {
   const held = gate();
   it = await TaskTest.open({ inPlace: { ...PLACES, places: 2 }, slots: 1, postprocess: held.postprocess });
   it.stack.start('generate,maintenance');
@@ -86,7 +86,7 @@ test("the engine's slot is free before the work on the files begins", async () =
 test.each([
   ['no place becomes free in time', { ...PLACES, waitMs: 1 }],
   ['memory is taken by others', { ...PLACES, places: 2, bytesMax: 1 }],
-])('where %s, the task takes the way through the queue', async (_, inPlace) => {
+])('takes the task through the queue when %s', async (_, inPlace) => {
   const held = gate();
   const engine = new EngineInMemory(join(temporaryFolder('in-place'), 'journal'));
   it = await TaskTest.open({ inPlace, engine, postprocess: held.postprocess });
@@ -106,7 +106,7 @@ test.each([
   expect(await claimsOf(next)).toBe(1);
 });
 
-test('files that could not be made in place are made by post-processing', async () => {
+test('lets post-processing make the files that could not be made in place', async () => {
   let calls = 0;
   it = await TaskTest.open({
     inPlace: PLACES,
@@ -126,7 +126,7 @@ test('files that could not be made in place are made by post-processing', async 
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('what was paid for is stored before anything else happens to it', async () => {
+test('stores paid output before anything else happens to it', async () => {
   const engine = new ScriptedEngine(join(temporaryFolder('in-place'), 'journal'), { paid: true });
   it = await TaskTest.open({ inPlace: PLACES, engine });
   const id = await submitImage(it.stack, it.who);
@@ -135,7 +135,7 @@ test('what was paid for is stored before anything else happens to it', async () 
   expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeDefined();
 });
 
-test('a claim that was lost meanwhile ends nothing: one result, one charge', async () => {
+test('ends nothing after the claim was lost meanwhile: one result, one charge', async () => {
   const held = gate();
   it = await TaskTest.open({ inPlace: { ...PLACES, places: 2 }, postprocess: held.postprocess });
   const id = await submitImage(it.stack, it.who);
@@ -156,7 +156,7 @@ test('a claim that was lost meanwhile ends nothing: one result, one charge', asy
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('a worker that leaves finishes what it has in hand', async () => {
+test('lets a stopping worker finish what it has in hand', async () => {
   const held = gate();
   it = await TaskTest.open({ inPlace: PLACES, postprocess: held.postprocess });
   const worker = it.stack.start('generate,maintenance');

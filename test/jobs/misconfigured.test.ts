@@ -33,12 +33,12 @@ async function reported(): Promise<string[]> {
   return rows.flatMap((row: { misconfigured: string[] }) => row.misconfigured);
 }
 
-/** Tasks that wait for an operator are due again. */
+/** Makes tasks that wait for an operator due again. */
 async function waitNoLonger(): Promise<void> {
   await it.pool.query("UPDATE tasks SET not_before = clock_timestamp() WHERE state = 'queued'");
 }
 
-test('an engine that refuses everything rests, no task fails for it, and orders are refused until it is mended', async () => {
+test('rests an engine that rejects everything, fails no task for it, and rejects orders until it is fixed', async () => {
   comfy.reset('refuses_content');
   const ids = await Promise.all(
     ['one', 'two', 'three', 'four'].map((prompt) => submitImage(it.stack, it.who, prompt)),

@@ -66,7 +66,7 @@ async function order(model: string, who: TestCustomer = it.who, prompt = ''): Pr
   );
 }
 
-/** Orders them one after the other, so that their ids are in this order. */
+/** Submits the orders one after the other, so that their ids are in this order. */
 async function orderAll(models: readonly string[], who?: TestCustomer, prompt?: string): Promise<string[]> {
   const ids: string[] = [];
   for (const model of models) {
@@ -75,7 +75,7 @@ async function orderAll(models: readonly string[], who?: TestCustomer, prompt?: 
   return ids;
 }
 
-/** As the relay hands them out. */
+/** Dispatches tasks like the relay. */
 async function dispatch(limit = 100): Promise<string[]> {
   return (await it.stack.dispatch.queued('gpu').take(limit, 60_000)).map(({ id }) => id);
 }
@@ -85,32 +85,32 @@ function claimsWith(patienceMs: number): ModelAffinityClaims {
   return new ModelAffinityClaims(it.stack.claims, affinity, patienceMs);
 }
 
-/** The model that a worker with these loaded gets in the turn of a task. */
+/** Returns the model a worker with these loaded models gets in the turn of a task. */
 async function claimed(claims: ModelAffinityClaims, taskId: string, loaded: readonly string[]) {
   const task = await claims.claim({ taskId, worker: 'host.1', leaseMs: 60_000, pool: 'gpu', loaded });
   return task?.model.replace('acme/', '');
 }
 
-test('a worker gets the model that it has loaded, in whosever turn, and a turn without such a task is its own', async () => {
+test('gives a worker the model it has loaded in any task’s turn, and the task of the turn when none has that model', async () => {
   const [a1, b1, a2, b2] = (await orderAll(['a', 'b', 'a', 'b'])) as [string, string, string, string];
   await dispatch();
   const claims = claimsWith(60_000);
   expect(await claimed(claims, a1, ['b'])).toBe('b');
   expect(await claimed(claims, b1, ['b'])).toBe('b');
-  // the turns of the tasks that went first are those of the passed over
+  // the turns of tasks that went first belong to those passed over
   expect(await claimed(claims, a2, ['b'])).toBe('a');
   expect(await claimed(claims, b2, ['b'])).toBe('a');
   expect(await claimed(claims, b2, ['b'])).toBeUndefined();
 });
 
-test('only tasks whose turn has come go first', async () => {
+test('lets only tasks go first whose turn has come', async () => {
   const [a1, b1] = (await orderAll(['a', 'b'])) as [string, string];
   expect(await dispatch(1)).toEqual([a1]);
   expect(await claimed(claimsWith(60_000), a1, ['b'])).toBe('a');
   expect(await dispatch()).toEqual([b1]);
 });
 
-test('a task that was passed over has the next turn once its patience has ended, the longest first', async () => {
+test('gives the next turn to a task that was passed over once its patience has ended, longest first', async () => {
   const [c1, c2, ...others] = await orderAll(['c', 'c', 'a', 'a', 'a', 'a']);
   await dispatch();
   const claims = claimsWith(150);
@@ -127,7 +127,7 @@ test('a task that was passed over has the next turn once its patience has ended,
   expect(await claimed(claims, others[1]!, ['a'])).toBe('a');
 });
 
-test('workers that claim at once get a task each, and none twice', async () => {
+test('gives each worker that claims at once a task of its own', async () => {
   const ids = await orderAll(Array.from({ length: 24 }, (_, index) => MODELS[index % 3]!));
   await dispatch();
   const claims = claimsWith(60_000);
@@ -145,12 +145,12 @@ test('workers that claim at once get a task each, and none twice', async () => {
   const got = found.flatMap((task) => (task ? [task.id] : []));
   expect(new Set(got).size).toBe(got.length);
   expect(got.length).toBeGreaterThan(20);
-  // a turn that was left unused is the relay's to give out again
+  // the relay gives an unused turn out again
   await it.pool.query("UPDATE tasks SET dispatched_at = NULL WHERE state = 'queued'");
   expect(got.length + (await dispatch()).length).toBe(24);
 });
 
-test('a worker without a preference has the turn of a task that went in another’s', async () => {
+test('gives a worker without a preference the turn of a task that ran in another’s turn', async () => {
   const [a1, b1] = (await orderAll(['a', 'b'])) as [string, string];
   await dispatch();
   const claims = claimsWith(60_000);
@@ -200,7 +200,7 @@ async function loadsOf(prefix: string, orders: readonly string[], options: Param
   return hosts.reduce((loads, { engine }) => loads + engine.loads, 0);
 }
 
-/** Models of that many orders, mixed at random but the same in every run. */
+/** Returns the models of that many orders, mixed at random but the same in every run. */
 function mixedModels(count: number): string[] {
   let seed = 7;
   return Array.from({ length: count }, () => {
@@ -209,9 +209,9 @@ function mixedModels(count: number): string[] {
   });
 }
 
-/** Two hosts that claim in turn among four tasks whose turn has come. Returns how often a model was loaded. */
+/** Plays two hosts that claim alternately among four tasks whose turn has come. Returns how often a model was loaded. */
 async function loadsInTurn(models: readonly string[], prefers: boolean): Promise<number> {
-  // a customer of its own: these tasks never end, and would count among those that it has running
+  // its own customer: these tasks never end and would count as running ones of a shared customer
   await orderAll(models, await customer(it.database.database, '50.00'));
   const claims = claimsWith(60_000);
   const loaded: string[][] = [[], []];
@@ -227,20 +227,20 @@ async function loadsInTurn(models: readonly string[], prefers: boolean): Promise
   return loads;
 }
 
-test('four tasks to choose from save a third of the loads', async () => {
+test('saves a third of the model loads with four tasks to choose from', async () => {
   const models = mixedModels(80);
   const byTurns = await loadsInTurn(models, false);
   expect(await loadsInTurn(models, true)).toBeLessThan(byTurns * 0.67);
 }, 30_000);
 
-test('two hosts and two models: fewer loads than by turns alone, and every task runs once', async () => {
+test('loads models less often than by turns alone on two hosts with two models, and runs every task once', async () => {
   const orders = mixedModels(80);
   const byTurns = await loadsOf('affinity-off', orders, { loaded: NO_PREFERENCE });
-  // how many fewer depends on how far the relay is ahead of the hosts
+  // how much less depends on how far the relay is ahead of the hosts
   expect(await loadsOf('affinity-on', orders, {})).toBeLessThan(byTurns);
 }, 120_000);
 
-test('a model that no host has loaded has its turn after its patience, while others keep coming', async () => {
+test('gives a model that no host has loaded its turn after its patience, while others keep coming', async () => {
   const patienceMs = 400;
   const many = await orderAll(
     Array.from({ length: 60 }, (_, index) => (index % 2 ? 'a' : 'b')),
@@ -258,6 +258,6 @@ test('a model that no host has loaded has its turn after its patience, while oth
     many,
   ]);
   await Promise.all(hosts.map(({ stack }) => stack.close()));
-  // others still waited when it was done: it was not simply the last
+  // others still waited when it was done, so it was not simply the last
   expect(open.rowCount).toBeGreaterThan(0);
 }, 120_000);

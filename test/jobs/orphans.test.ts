@@ -31,7 +31,7 @@ async function keysBelow(prefix: string): Promise<string[]> {
   return keys;
 }
 
-/** The files and the ends of all tasks happened that long ago. */
+/** Backdates the files and the ends of all tasks by that many ms. */
 async function ageAll(ms: number): Promise<void> {
   const then = new Date(Date.now() - ms);
   for (const key of [...(await keysBelow('acct/')), ...(await keysBelow('raw/'))]) {
@@ -50,7 +50,7 @@ async function put(key: string): Promise<string> {
   return key;
 }
 
-test('a worker killed between storing and settling leaves files; once the task has ended without them, they go', async () => {
+test('deletes the files of a worker killed between storing and settling once the task has ended without them', async () => {
   const running = it.stack.start('generate,maintenance');
   const id = await submitImage(it.stack, it.who, 'run=1');
   const victim = await spawnTaskWorker(
@@ -85,7 +85,7 @@ test('a worker killed between storing and settling leaves files; once the task h
   expect(await it.charges(id)).toEqual([]);
 });
 
-test('files that a task lists stay; those of no task at all go after a week', async () => {
+test('keeps files that a task lists and deletes those of no task after a week', async () => {
   const running = it.stack.start();
   const id = await submitImage(it.stack, it.who, 'run=1');
   const { media } = await it.ended(id);
@@ -104,7 +104,7 @@ test('files that a task lists stay; those of no task at all go after a week', as
   expect(await it.stack.storage.stat(stranger)).toBeUndefined();
 });
 
-test('a round looks at so many files and the next goes on behind them', async () => {
+test('checks a limited number of files per round and continues there in the next one', async () => {
   const strangers = await Promise.all(Array.from({ length: 5 }, () => put(`raw/${newUuid()}/1/0.png`)));
   await ageAll(8 * DAY_MS);
   const clock = { now: () => Date.now() };
@@ -120,7 +120,7 @@ test('a round looks at so many files and the next goes on behind them', async ()
   expect(rounds.length).toBeGreaterThan(1);
 });
 
-test('a round lists each prefix once, however many pages it makes of it', async () => {
+test('lists each prefix once per round, however many pages there are', async () => {
   const listings: string[] = [];
   const asked: number[] = [];
   const keys = Array.from({ length: 1_200 }, () => `raw/${newUuid()}/1/0.png`).toSorted();

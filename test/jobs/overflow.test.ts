@@ -56,7 +56,7 @@ async function order(count: number, who = it.who): Promise<string[]> {
   return ids;
 }
 
-/** Where the tasks stand, and by which name the engine there knows their model. */
+/** Returns the pool of each task and the name of its model there. */
 async function places(ids: readonly string[]): Promise<string[]> {
   const { rows } = await it.pool.query<{ place: string }>(
     "SELECT pool || ' ' || (parameters->>'upstream_model') AS place FROM tasks WHERE id = ANY ($1::uuid[]) ORDER BY id",
@@ -67,8 +67,8 @@ async function places(ids: readonly string[]): Promise<string[]> {
 
 const move = () => it.stack.services.overflow.move();
 
-describe('tasks that wait', () => {
-  test('stay where a live worker serves them, and where nobody else could', async () => {
+describe('waiting tasks', () => {
+  test('stay where a live worker serves them, and where no other pool could', async () => {
     const ids = await order(2);
     expect(await move()).toBe(0);
     await live({ gpu: 1, hosted: 1, late: 1 });
@@ -76,7 +76,7 @@ describe('tasks that wait', () => {
     expect(await places(ids)).toEqual(['gpu near', 'gpu near']);
   });
 
-  test('go on where none does, as many as can be served soon, accounts in turns', async () => {
+  test('move on when no worker serves them, as many as can be served soon, in turns by account', async () => {
     const other = await customer(it.database.database);
     const mine = await order(6);
     const theirs = await order(1, other);
@@ -91,14 +91,14 @@ describe('tasks that wait', () => {
     expect((await places(mine)).filter((place) => place === 'gpu near').length).toBeGreaterThan(2);
   });
 
-  test('come back from an engine that goes away, too', async () => {
+  test('return from an engine that goes away, too', async () => {
     await live({ gpu: 1_000 });
     await move();
     const { rows } = await it.pool.query("SELECT 1 FROM tasks WHERE state = 'queued' AND pool <> 'gpu'");
     expect(rows).toEqual([]);
   });
 
-  test('go on after their time, however alive their engine is; none of which a billed run may go on', async () => {
+  test('move on after their time, even when their engine is alive, except those with a billed run', async () => {
     const [old, begun, young] = await order(3);
     await it.pool.query("UPDATE tasks SET created_at = now() - interval '61 s' WHERE id = ANY ($1::uuid[])", [
       [old, begun],
@@ -108,7 +108,7 @@ describe('tasks that wait', () => {
     expect(await move()).toBe(1);
     expect(await places([old!])).toEqual(['late later']);
     expect(await places([begun!, young!])).toEqual(['gpu near', 'gpu near']);
-    // where a run costs nothing, it is left behind with the host that had it
+    // a run that costs nothing is left behind with the host that had it
     await it.pool.query(
       "UPDATE tasks SET engine_submitted_at = now(), engine_reference = 'r' WHERE id = $1",
       [old],
@@ -123,7 +123,7 @@ describe('tasks that wait', () => {
   });
 });
 
-test('an order is served by the next route while the first is away, at the price of the order', async () => {
+test('serves an order by the next route while the first is away, at the price of the order', async () => {
   await it.pool.query("UPDATE tasks SET deadline_at = now() WHERE state = 'queued'");
   await it.stack.services.sweeps.sweep();
   it.stack.start('generate:hosted,postprocess,webhooks,maintenance');

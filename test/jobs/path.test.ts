@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => it?.close());
 
-test('a submitted task is generated, post-processed, charged once, and has a URL', async () => {
+test('generates, post-processes and charges a submitted task once and gives it a URL', async () => {
   const id = await submitImage(it.stack, it.who, 'run=30', { seed: -1 });
   const { task, media } = await it.ended(id);
   expect(task).toMatchObject({ state: 'succeeded', progress: 1, generationRuns: 1, failures: 0 });
@@ -36,13 +36,13 @@ test('a submitted task is generated, post-processed, charged once, and has a URL
   expect(await it.openHolds()).toBe(0);
 });
 
-test('a task that waits inside its engine says where', async () => {
+test('reports the place of a task that waits inside its engine', async () => {
   const id = await submitImage(it.stack, it.who, 'run=400 place=4');
   await eventually(async () => (await it.stack.results.read(id, EVERY_TASK)).estimate.queuePosition === 4);
   expect((await it.ended(id)).estimate.queuePosition).toBeNull();
 });
 
-test('the provider, its cost and the line of the charge stand on the generation; the prompt is gone', async () => {
+test('records the provider, its cost and the charge line on the generation and removes the prompt', async () => {
   const id = await submitImage(it.stack, it.who, 'run=1 canary-prompt');
   await it.ended(id);
   const { rows } = await it.pool.query(
@@ -61,7 +61,7 @@ test('the provider, its cost and the line of the charge stand on the generation;
   ]);
 });
 
-test('nothing of a prompt is ever in Redis', async () => {
+test('never stores any of a prompt in Redis', async () => {
   const redis = new Redis(it.redisUrl);
   const ids = await Promise.all(
     Array.from({ length: 5 }, () =>
@@ -80,7 +80,7 @@ test('nothing of a prompt is ever in Redis', async () => {
   expect(found.join('')).not.toContain('canary');
 });
 
-test('a job that runs twice, or many times at once, makes one run and one charge', async () => {
+test('makes one run and one charge of a job that runs twice or many times at once', async () => {
   const id = await submitImage(it.stack, it.who, 'run=50');
   const { signal } = new AbortController();
   const outcomes = await Promise.all(
@@ -97,15 +97,15 @@ test('a job that runs twice, or many times at once, makes one run and one charge
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('raw files and work folders are gone when the task has ended', async () => {
+test('removes raw files and work folders when the task has ended', async () => {
   const id = await submitImage(it.stack, it.who, 'run=5');
   await it.ended(id);
-  // The charge comes before the tidying: a customer does not wait for it.
+  // The charge comes before the cleanup: a customer does not wait for it.
   await eventually(async () => (await readdir(join(it.folder, 'work'))).length === 0);
   expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeUndefined();
 });
 
-test('a video task goes the same way', async () => {
+test('runs a video task the same way', async () => {
   const id = await submitImage(it.stack, it.who, 'run=5', {
     endpoint: '/v3/async/video-fast',
     model: TASK_CATALOG.orderable('video-fast', 'video', { allowedModels: null }),
@@ -120,7 +120,7 @@ test('a video task goes the same way', async () => {
   expect(await it.charges(id)).toEqual(['-300000000']);
 });
 
-test('base64 output is read from storage at each read', async () => {
+test('reads base64 output from storage at each read', async () => {
   const id = await submitImage(it.stack, it.who, 'run=1', { base64Output: true, seed: 7 });
   const { media } = await it.ended(id);
   expect(media[0]?.ttlSeconds).toBe(0);

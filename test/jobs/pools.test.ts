@@ -49,7 +49,7 @@ async function order(
   return ids;
 }
 
-test("one account's 429s put its tasks off; the pool goes on for the others", async () => {
+test('delays the tasks of one account whose calls get 429; the pool continues for the others', async () => {
   const [loud, quiet] = await customers(2);
   busy.reset('rate_limit');
   busy.isLimited = ({ json }) => JSON.stringify(json).includes('poison');
@@ -68,7 +68,7 @@ test("one account's 429s put its tasks off; the pool goes on for the others", as
   }
 });
 
-test('two pools of one kind: the one that answers 429 to several accounts pauses, the other goes on; then both are served, once', async () => {
+test('pauses only the pool that answers 429 to several accounts, then serves both, each task once', async () => {
   busy.reset('rate_limit');
   const waiting = await order('gpu', await customers(3));
   const served = await order('other', Array(6).fill(it.who));

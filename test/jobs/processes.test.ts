@@ -22,7 +22,7 @@ afterEach(async () => {
 
 afterAll(() => it?.close());
 
-/** The end of a task, with the sweep that a schedule would bring some seconds later. */
+/** Waits until a task has ended, running the sweep that the schedule would run some seconds later. */
 async function sweptToEnd(id: string) {
   await eventually(
     async () => {
@@ -54,7 +54,7 @@ async function worker(
   return child;
 }
 
-test('killed in the middle of a run: another worker makes it, one result, one charge', async () => {
+test('lets another worker make the run of one killed in the middle: one result, one charge', async () => {
   const first = await worker();
   const id = await submitImage(it.stack, it.who, 'run=400', { seed: -1 });
   await eventually(async () => submitsOf(it.journal, id).length === 1);
@@ -69,7 +69,7 @@ test('killed in the middle of a run: another worker makes it, one result, one ch
   expect(await it.openHolds()).toBe(0);
 });
 
-test('killed right after a paid upstream accepted: the run is found again, never submitted twice', async () => {
+test('finds the run of a worker killed right after a paid upstream accepted it, and never submits it twice', async () => {
   const engine = { paid: true, recovers: true };
   const first = await worker(['--queues=generate:gpu,maintenance'], engine);
   const id = await submitImage(it.stack, it.who, 'run=50 die');
@@ -80,7 +80,7 @@ test('killed right after a paid upstream accepted: the run is found again, never
   expect(await it.charges(id)).toHaveLength(1);
 });
 
-test('killed between storing and settling: another worker settles, once, and the engine is not asked again', async () => {
+test('lets another worker settle once after a kill between storing and settling, without asking the engine again', async () => {
   const victim = await spawnTaskWorker(
     {
       ...{ databaseUrl: it.database.url, redisUrl: it.redisUrl, prefix: it.stack.prefix, folder: it.folder },
@@ -118,7 +118,7 @@ test('stopped for three leases and woken: the result is the other worker’s, th
   const before = await it.pool.query('SELECT * FROM tasks WHERE id = $1', [id]);
   await new Promise((resolve) => setTimeout(resolve, 2 * FAST_LEASES.leaseMs));
   sleeper.kill('SIGCONT');
-  // It is awake again when it has served another task.
+  // It is awake again once it has served another task.
   await endWorker(children.at(-1) as ChildProcess, 'SIGTERM');
   const other = await submitImage(it.stack, it.who, 'run=1');
   await it.ended(other, 15_000);
@@ -130,7 +130,7 @@ test('stopped for three leases and woken: the result is the other worker’s, th
   await rest.close();
 });
 
-test('SIGTERM: what runs is finished when it can be, given back when not, and the process leaves in good order', async () => {
+test('on SIGTERM finishes what can be finished, gives back the rest, and exits cleanly', async () => {
   const engine = { recovers: true };
   const leaving = await worker([], engine);
   const short = await submitImage(it.stack, it.who, 'run=300');

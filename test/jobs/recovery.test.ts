@@ -33,7 +33,7 @@ async function openWith(options: { paid: boolean; recovers: boolean }): Promise<
   return it;
 }
 
-/** Takes the task from whoever has it, as after a crash. */
+/** Takes the task away from its owner, as after a crash. */
 async function crash(it: TaskTest, id: string): Promise<void> {
   await it.pool.query('UPDATE tasks SET lease_until = clock_timestamp() WHERE id = $1', [id]);
   await it.stack.services.sweeps.sweep();
@@ -43,7 +43,7 @@ async function dueNow(it: TaskTest, id: string): Promise<void> {
   await it.pool.query('UPDATE tasks SET not_before = clock_timestamp() WHERE id = $1', [id]);
 }
 
-test('a paid upstream whose answer was lost and that cannot be asked is never sent the task again', async () => {
+test('never resends a task to a paid upstream whose answer was lost and that cannot be queried', async () => {
   const id = await submitImage(blind.stack, blind.who, 'run=1 lose=accepted');
   await blind.stack.services.generate.run(id, signal);
   await dueNow(blind, id);
@@ -54,7 +54,7 @@ test('a paid upstream whose answer was lost and that cannot be asked is never se
   expect(await blind.charges(id)).toEqual([]);
 });
 
-test('one that can be asked goes on with the run it has', async () => {
+test('continues the existing run at an upstream that can be queried', async () => {
   const id = await submitImage(sighted.stack, sighted.who, 'run=1 lose=accepted');
   await sighted.stack.services.generate.run(id, signal);
   await dueNow(sighted, id);
@@ -62,7 +62,7 @@ test('one that can be asked goes on with the run it has', async () => {
   expect(submitsOf(journal, id)).toEqual([1]);
 });
 
-test('one that can be asked and knows nothing of it is sent the task', async () => {
+test('sends the task to an upstream that can be queried and does not know it', async () => {
   const id = await submitImage(sighted.stack, sighted.who, 'run=1');
   await sighted.stack.claims.claim(id, 'generating', 'dead', 1_000);
   await sighted.stack.claims.markSubmitting(id, 1, 'gpu');
@@ -71,7 +71,7 @@ test('one that can be asked and knows nothing of it is sent the task', async () 
   expect(submitsOf(journal, id)).toEqual([2]);
 });
 
-test('a stored reference is polled by the next attempt instead of a second submit', async () => {
+test('polls a stored reference in the next attempt instead of submitting again', async () => {
   const id = await submitImage(sighted.stack, sighted.who, 'run=300');
   const first = sighted.stack.services.generate.run(id, signal);
   await sighted.inState(id, 'generating');
@@ -82,7 +82,7 @@ test('a stored reference is polled by the next attempt instead of a second submi
   expect(submitsOf(journal, id)).toEqual([1]);
 });
 
-test('a process that leaves gives its task back at once, without a failure, and the run goes on', async () => {
+test('gives the task of a stopping process back at once, without a failure, and the run continues', async () => {
   const id = await submitImage(sighted.stack, sighted.who, 'run=80');
   const first = sighted.stack.services.generate.run(id, signal);
   await sighted.inState(id, 'generating');
@@ -94,7 +94,7 @@ test('a process that leaves gives its task back at once, without a failure, and 
   expect(submitsOf(journal, id)).toEqual([1]);
 });
 
-test('a paid run that the upstream has forgotten fails, free; a local one is simply made again', async () => {
+test('fails a paid run the upstream has forgotten, free of charge, and simply repeats a local one', async () => {
   for (const [it, submits, state] of [
     [blind, [], 'failed'],
     [local, [2], 'generated'],
@@ -109,7 +109,7 @@ test('a paid run that the upstream has forgotten fails, free; a local one is sim
   }
 });
 
-test('after a crash before the submit a local task runs again with the same seed', async () => {
+test('runs a local task again with the same seed after a crash before the submit', async () => {
   const id = await submitImage(local.stack, local.who, 'run=1', { seed: -1 });
   await local.stack.claims.claim(id, 'generating', 'dead', 1_000);
   await crash(local, id);

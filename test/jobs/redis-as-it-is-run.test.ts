@@ -23,7 +23,7 @@ import { startMovingAddress } from '../setup/moving-address.ts';
 
 const PREFIX = 'tollgate';
 const QUEUE = 'moving';
-/** What an operator is told to expect. */
+/** The time operators are told to expect. */
 const NORMAL_WITHIN_MS = 15_000;
 /** As in docs/infrastructure.md. */
 const LEAST_RIGHTS = [
@@ -53,14 +53,14 @@ afterEach(async () => {
   }
 });
 
-/** A server of its own with these settings; resolves with its port once it answers. */
+/** Starts a separate server with these settings. Resolves with its port once it answers. */
 async function startRedis(...settings: string[]): Promise<number> {
   const port = await choosePort();
   await runServer(port, '--port', String(port), '--bind', '127.0.0.1', '--save', '', ...settings);
   return port;
 }
 
-/** Watches over the master at that port, and makes its replica the master a second after it has gone; resolves with its port. */
+/** Starts a sentinel that watches the master at that port and promotes its replica a second after it has gone. Resolves with its port. */
 async function startSentinel(master: number): Promise<number> {
   const port = await choosePort();
   const file = join(temporaryFolder('sentinel'), 'sentinel.conf');
@@ -83,7 +83,7 @@ async function runServer(port: number, ...args: string[]): Promise<void> {
   await eventually(async () => (await admin(port).ping()) === 'PONG');
 }
 
-/** One connection per port that may do everything. */
+/** Returns one connection per port with all rights. */
 function admin(port: number): Redis {
   const client = new Redis({ port, retryStrategy: () => 50 });
   client.on('error', () => undefined);
@@ -112,13 +112,13 @@ function connected(address: string): { queue: Queue; done: string[]; worker: Wor
   return { queue, done, worker, errors };
 }
 
-/** Adds a job, again until it is taken, and waits until it has run. */
+/** Adds a job, retrying until it is accepted, and waits until it has run. */
 async function works({ queue, done }: ReturnType<typeof connected>, name: string): Promise<void> {
   await eventually(async () => await queue.add(name, {}, { jobId: name }), NORMAL_WITHIN_MS, 'a job taken');
   await eventually(async () => done.includes(name), NORMAL_WITHIN_MS, `the job ${name}`);
 }
 
-test('the documented rights are enough, and nothing is refused under them', async () => {
+test('needs no more than the documented rights, with no command denied', async () => {
   const port = await startRedis();
   const all = admin(port);
   await all.call('ACL', 'SETUSER', 'tg', 'on', '>pw', ...LEAST_RIGHTS);
@@ -127,7 +127,7 @@ test('the documented rights are enough, and nothing is refused under them', asyn
   expect(await all.call('ACL', 'LOG')).toEqual([]);
 });
 
-test('installations that share a Redis do not see each other, and each queue has a slot of its own', async () => {
+test('isolates installations that share a Redis and gives each queue its own slot', async () => {
   const connection = admin(await startRedis());
   const cluster = admin(await startRedis('--cluster-enabled', 'yes'));
   const [ours, theirs] = ['tollgate', 'other'].map((prefix) => new Producer(connection, { prefix }));
@@ -151,7 +151,7 @@ test.each<[string, string[], string, RegExp]>([
   ['without channels', ['+@all', '~*', 'resetchannels'], 'tg:pw@', /NOPERM/],
   ['without the keys', ['+@all', '~other:*', '&*'], 'tg:pw@', /NOPERM/],
   ['with another password', ['+@all', '~*', '&*'], 'tg:wrong@', /password or user is wrong/],
-])('a user %s is refused in one line', async (_, rights, user, words) => {
+])('rejects a user %s in one line', async (_, rights, user, words) => {
   const port = await startRedis();
   await admin(port).call('ACL', 'SETUSER', 'tg', 'on', '>pw', ...rights);
   const refusal = inspectRedis(url(port, user), PREFIX);
@@ -161,7 +161,7 @@ test.each<[string, string[], string, RegExp]>([
   });
 });
 
-test('a certificate that is not trusted is refused in one line that says what to set', async () => {
+test('rejects an untrusted certificate in one line that says what to set', async () => {
   const server = createTlsServer(UNTRUSTED, (socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
@@ -172,7 +172,7 @@ test('a certificate that is not trusted is refused in one line that says what to
   server.close();
 });
 
-test('a cluster is refused in one line, a replica is waited for', async () => {
+test('rejects a cluster in one line and waits for a replica', async () => {
   const cluster = await startRedis('--cluster-enabled', 'yes');
   await expect(inspectRedis(url(cluster), PREFIX)).rejects.toMatchObject({
     name: 'RedisSettingsError',
@@ -186,7 +186,7 @@ test('a cluster is refused in one line, a replica is waited for', async () => {
   });
 }, 20_000);
 
-test('a worker whose password is wrong ends with one line and code 2', async () => {
+test('exits with one line and code 2 when the password of a worker is wrong', async () => {
   const port = await startRedis();
   await admin(port).call('ACL', 'SETUSER', 'tg', 'on', '>right', ...LEAST_RIGHTS);
   const db = await createTestDatabase();
@@ -209,7 +209,7 @@ test('a worker whose password is wrong ends with one line and code 2', async () 
   ]);
 }, 60_000);
 
-test('sentinels tell where the master is, also once it has died', async () => {
+test('follows the master that sentinels name, even after it has died', async () => {
   const master = await startRedis();
   const replica = await startRedis('--replicaof', '127.0.0.1', String(master));
   const sentinel = await startSentinel(master);
@@ -222,7 +222,7 @@ test('sentinels tell where the master is, also once it has died', async () => {
     ((await admin(sentinel).call('SENTINEL', 'replicas', 'main')) as unknown[]).length === 1;
   await eventually(knowsReplica, 30_000, 'a replica that the sentinel knows');
   servers[0]?.kill('SIGKILL');
-  // a sentinel that a busy machine has kept waiting does nothing for 30 s
+  // a sentinel stalled by a busy machine does nothing for 30 s
   await eventually(
     async () => (await admin(replica).info('replication')).includes('role:master'),
     60_000,
@@ -233,7 +233,7 @@ test('sentinels tell where the master is, also once it has died', async () => {
   expect(performance.now() - chosenAt).toBeLessThan(NORMAL_WITHIN_MS);
 }, 120_000);
 
-test('a connection that is told to reconnect while it asks a sentinel comes back', async () => {
+test('recovers a connection that is told to reconnect while it asks a sentinel', async () => {
   const master = await startRedis();
   const sentinel = await startSentinel(master);
   const connection = createProducerConnection(`redis+sentinel://127.0.0.1:${sentinel}/main`, () => undefined);
@@ -242,7 +242,7 @@ test('a connection that is told to reconnect while it asks a sentinel comes back
   await eventually(async () => (await connection.ping()) === 'PONG', NORMAL_WITHIN_MS, 'an answer');
 }, 40_000);
 
-test('a worker that is refused at every turn rests, and goes on once it may', async () => {
+test('rests a worker whose every command is denied, and continues once it is allowed', async () => {
   const port = await startRedis();
   const all = admin(port);
   await all.call('ACL', 'SETUSER', 'tg', 'on', '>pw', ...LEAST_RIGHTS);
@@ -260,7 +260,7 @@ test('a worker that is refused at every turn rests, and goes on once it may', as
   await works(own, 'after');
 }, 40_000);
 
-test('the master moves to another server and the old one becomes its replica: workers and producers follow', async () => {
+test('follows with workers and producers when the master moves and the old one becomes its replica', async () => {
   const [first, second] = [await startRedis(), await startRedis()];
   const address = await startMovingAddress(first);
   clients.push({ disconnect: () => void address.close() });
@@ -273,7 +273,7 @@ test('the master moves to another server and the old one becomes its replica: wo
   expect(performance.now() - movedAt).toBeLessThan(NORMAL_WITHIN_MS);
 }, 40_000);
 
-test('a command that waited for the connection and is refused then does not end the process', async () => {
+test('does not end the process when a command that waited for the connection is then rejected', async () => {
   const port = await startRedis();
   const script = `
     import { createWorkerConnection } from './queues/connection.ts';
@@ -291,7 +291,7 @@ test('a command that waited for the connection and is refused then does not end 
   expect(said).toEqual([expect.stringMatching(/unknown command/), '', [0, null]]);
 });
 
-test('a server that vanishes without a word is left', async () => {
+test('leaves a server that vanishes silently', async () => {
   const port = await startRedis();
   const address = await startMovingAddress(port);
   clients.push({ disconnect: () => void address.close() });

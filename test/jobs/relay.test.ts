@@ -50,7 +50,7 @@ function accountsOf(tickets: readonly RelayTicket[], owners: Map<string, string>
   return tickets.map((ticket) => owners.get(ticket.id) ?? '?');
 }
 
-test('goes round the accounts: a backlog of one does not hold up the others', async () => {
+test('rotates among the accounts: a backlog of one does not hold up the others', async () => {
   const owners = new Map<string, string>();
   const [a, b, c] = accounts as [TestCustomer, TestCustomer, TestCustomer];
   for (const [who, name, tasks] of [
@@ -70,9 +70,9 @@ test('goes round the accounts: a backlog of one does not hold up the others', as
   expect(second).toEqual(['a', 'a', 'a', 'a']);
 });
 
-test('what an account has running counts as turns taken, and above its cap nothing more is handed out', async () => {
+test('counts the running tasks of an account as turns taken, and dispatches no more above its cap', async () => {
   const [a, b] = accounts as [TestCustomer, TestCustomer];
-  // several may be made in one ms, and then their ids say nothing about which came first
+  // several may be made in one ms, and then their ids do not tell which came first
   const busy = (await backlog(a, 5)).toSorted();
   for (const id of busy.slice(0, 2)) {
     await it.stack.claims.claim(id, 'generating', 'w', 60_000);
@@ -87,7 +87,7 @@ test('what an account has running counts as turns taken, and above its cap nothi
   ]);
 });
 
-test('what was handed out and still waits counts as turns taken, too', async () => {
+test('counts dispatched tasks that still wait as turns taken, too', async () => {
   const [a, b] = accounts as [TestCustomer, TestCustomer];
   const first = (await backlog(a, 6)).toSorted();
   const source = new TaskDispatchStore(oneCell(it.database.database), 100).queued('gpu');
@@ -97,7 +97,7 @@ test('what was handed out and still waits counts as turns taken, too', async () 
   expect(taken.map(({ id }) => id)).toEqual([...second.slice(0, 3), first[3], second[3]]);
 });
 
-test('many relays at once share the rows: none is handed out twice', async () => {
+test('shares the rows among many relays at once and dispatches none twice', async () => {
   await backlog(accounts[0] as TestCustomer, 60);
   const stores = Array.from({ length: 6 }, () =>
     new TaskDispatchStore(oneCell(it.database.database), 1_000).queued('gpu'),
@@ -109,7 +109,7 @@ test('many relays at once share the rows: none is handed out twice', async () =>
   expect(ids.length).toBe(60);
 });
 
-test('the queue stays shallow while rows wait, and fills again as jobs are taken', async () => {
+test('keeps the queue shallow while rows wait, and refills it as jobs are taken', async () => {
   await it.stack.dispatch.registerSlots('test-worker', new Map([['generate-gpu', 3]]));
   await backlog(accounts[0] as TestCustomer, 20);
   const relay = startRelay(it.stack, producer, FAST_RELAY);
@@ -125,7 +125,7 @@ test('the queue stays shallow while rows wait, and fills again as jobs are taken
   await it.stack.dispatch.forgetWorker('test-worker');
 });
 
-test('jobs that Redis forgot are sent again, as new jobs', async () => {
+test('sends jobs that Redis forgot again, as new jobs', async () => {
   const [id] = await backlog(accounts[0] as TestCustomer, 1);
   const relay = startRelay(it.stack, producer, FAST_RELAY);
   const queue = producer.queue('generate-gpu');
@@ -135,7 +135,7 @@ test('jobs that Redis forgot are sent again, as new jobs', async () => {
   await relay.close();
 });
 
-test('with Redis away nothing is marked as dispatched, and the rows go out when it is back', async () => {
+test('marks nothing as dispatched while Redis is away, and sends the rows when it is back', async () => {
   const [id] = await backlog(accounts[0] as TestCustomer, 1);
   const broken = new Producer(createBroken(), { prefix: it.stack.prefix });
   const dead = startRelay(it.stack, broken, FAST_RELAY);
@@ -148,13 +148,13 @@ test('with Redis away nothing is marked as dispatched, and the rows go out when 
   await relay.close();
 });
 
-test('a send that fails half-way puts the rows back at once', async () => {
+test('puts the rows back at once when sending fails halfway', async () => {
   const taken: RelayTicket[][] = [];
   const back: (readonly RelayTicket[])[] = [];
   const feed = defineFeed({
     queue: 'postprocess',
     contract: postprocessTask,
-    // No payload of this contract: the send throws.
+    // Not a payload of this contract: sending throws.
     toPayload: () => ({ taskId: 'none', dispatch: 0 }),
     source: {
       take: async () => {
@@ -182,7 +182,7 @@ test('a send that fails half-way puts the rows back at once', async () => {
   expect(errors).toHaveLength(1);
 });
 
-test('a notification wakes the relay: a task is picked up in well under the sweep', async () => {
+test('wakes the relay by a notification: a task is picked up well before the sweep', async () => {
   const running = it.stack.start();
   await eventually(async () => (await it.stack.dispatch.liveSlots()).size > 0);
   const latencies: number[] = [];

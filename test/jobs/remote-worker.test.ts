@@ -11,7 +11,7 @@ import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts';
 
 const MAIN = new URL('../../workers/main.ts', import.meta.url);
 
-/** Small, for what is drawn is not what is tested. */
+/** Small, because the content of the media is not what is tested. */
 const CATALOG = `
 models:
   - id: acme/film
@@ -24,14 +24,14 @@ engines: [{ id: local, kind: builtin }]
 `;
 
 let server: OperatorServer;
-/** The line between the host and the API. */
+/** The connection between the host and the API. */
 let line: FaultProxy;
 let customer: Customer;
 let folder: string;
 let token: string;
 const children = new Set<ChildProcess>();
 
-/** The shipped entry with these settings and no other. */
+/** Starts the shipped entry point with only these settings. */
 async function start(environment: NodeJS.ProcessEnv, queues: string): Promise<ChildProcess> {
   const { PATH, FFMPEG_PATH, FFPROBE_PATH } = process.env;
   const child = fork(MAIN, [`--queues=${queues}`], {
@@ -102,7 +102,7 @@ interface TaskRow {
   readonly charged: boolean;
 }
 
-/** Every task, once none waits any more. */
+/** Returns all tasks once none is waiting any more. */
 async function allEnded(count: number): Promise<TaskRow[]> {
   return await eventually(
     async () => {
@@ -123,14 +123,14 @@ async function unended(): Promise<{ state: string }[]> {
   return rows;
 }
 
-/** Lets the leases of a dead worker lapse as time would. */
+/** Expires the leases of a dead worker, as time would. */
 async function lapse(): Promise<void> {
   await server.db.database.money.query(
     `UPDATE tasks SET lease_until = statement_timestamp() - interval '1 s' WHERE state = 'generating'`,
   );
 }
 
-test('a worker without database and Redis makes pictures and videos, killed at any point, each charged once', async () => {
+test('makes pictures and videos on a worker without database and Redis, killed at any point, and charges each once', async () => {
   let remote = await startRemote();
   await orderFilm();
   let ordered = 1;
@@ -150,7 +150,7 @@ test('a worker without database and Redis makes pictures and videos, killed at a
     ['inside', ['postprocess', 'maintenance']],
     ['rented:host-1', ['generate-local']],
   ]);
-  // the API is away for a while: the worker waits for it, and orders for the worker
+  // while the API is away, the worker waits for it, and orders wait for the worker
   line.sever();
   line.freeze();
   await order(4);
@@ -158,7 +158,7 @@ test('a worker without database and Redis makes pictures and videos, killed at a
   expect((await unended()).map(({ state }) => state)).toEqual(Array.from({ length: 4 }, () => 'queued'));
   line.thaw();
   await allEnded(ordered);
-  // one of many points: `npm run chaos -- --only=H4` kills twenty times
+  // one point of many: `npm run chaos -- --only=H4` kills twenty times
   await order(6);
   await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
   await end(remote, 'SIGKILL');
@@ -167,6 +167,6 @@ test('a worker without database and Redis makes pictures and videos, killed at a
   const all = await allEnded(ordered);
   expect(all.filter(({ state, entries }) => state !== 'succeeded' || entries !== 1)).toEqual([]);
   expect(await end(remote, 'SIGTERM')).toBe(0);
-  // one that leaves in good order says so, unlike those that were killed
+  // one that exits cleanly is unregistered, unlike those that were killed
   expect((await server.call('GET', '/admin/v1/workers')).text).not.toContain(`host-1.${remote.pid}"`);
 }, 90_000);

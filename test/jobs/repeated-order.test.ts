@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => it?.close());
 
-/** What a request does that was promised this id for its Idempotency-Key. */
+/** Submits like a request that was promised this id for its Idempotency-Key. */
 function submit(generationId: string): Promise<string> {
   const context = {
     principal: it.who.principal,
@@ -20,7 +20,7 @@ function submit(generationId: string): Promise<string> {
   return it.stack.submits.submit(imageOrder(''), { ...context, generationId });
 }
 
-test('an order sent again after its first request died is told the same task, waiting or ended, and held once', async () => {
+test('returns the same task, waiting or ended, and holds once when an order is resent after its first request died', async () => {
   const promised = newUuid();
   expect([await submit(promised), await submit(promised)]).toEqual([promised, promised]);
   expect(await it.openHolds()).toBe(1);

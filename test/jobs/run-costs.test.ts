@@ -28,7 +28,7 @@ async function generationOf(id: string) {
   return rows[0];
 }
 
-test('an output that a cancel comes before was billed; of a run that says nothing no cost is known', async () => {
+test('records an output as billed when a cancel precedes it, and no cost for a run that reports none', async () => {
   const { claims, endings } = it.stack;
   for (const cost of ['7', null]) {
     const id = await submitImage(it.stack, it.who, '');
@@ -46,7 +46,7 @@ test('an output that a cancel comes before was billed; of a run that says nothin
   }
 });
 
-test('a run that is billed and fails, and the one after it that succeeds, cost both', async () => {
+test('adds the costs of a billed run that fails and of the next one that succeeds', async () => {
   it.stack.start();
   const id = await submitImage(it.stack, it.who, 'flaky=1 bills');
   const waiting = await eventually(async () => {
@@ -73,7 +73,7 @@ test('a run that is billed and fails, and the one after it that succeeds, cost b
   expect(await it.charges(id)).toEqual(['-5000000']);
 });
 
-test('a run that is billed and ends its task by failing costs what it is billed', async () => {
+test('records the billed cost of a run that ends its task by failing', async () => {
   const id = await submitImage(it.stack, it.who, 'fail=content_refused bills');
   await it.ended(id);
   expect(await generationOf(id)).toMatchObject({

@@ -38,7 +38,7 @@ async function unfinished(): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
-test('workers killed, Redis emptied, jobs doubled: every task ends once, every success is charged once, no failure is', async () => {
+test('ends every task once and charges only each success, once, with workers killed, Redis emptied and jobs doubled', async () => {
   const redis = new Redis(it.redisUrl);
   const who = [it.who, await customer(it.database.database, '100.00')];
   children = await Promise.all([spawn(), spawn()]);

@@ -39,7 +39,7 @@ async function wordsOf(id: string): Promise<{ detail: string; said: string }> {
   });
 }
 
-test("a graph that the engine refuses is the operator's to mend: the task waits, and is made when it is mended", async () => {
+test('keeps a task waiting while the engine rejects its graph, and makes it once the operator has fixed it', async () => {
   comfy.reset('refuses_content');
   const id = await submitImage(it.stack, it.who, 'customer prompt');
   const { detail, said } = await wordsOf(id);
@@ -53,7 +53,7 @@ test("a graph that the engine refuses is the operator's to mend: the task waits,
   expect((await it.ended(id, 20_000)).task).toMatchObject({ state: 'succeeded', failures: 1 });
 });
 
-test('what the engine said of the last run stands on the generation, and nothing of it in what the customer reads', async () => {
+test('records what the engine said of the last run on the generation, but shows none of it to the customer', async () => {
   comfy.reset('fails');
   const id = await submitImage(it.stack, it.who, 'a house');
   const result = await it.ended(id, 20_000);

@@ -17,7 +17,7 @@ let it: TaskTest;
 let endpoint: Server;
 let url: string;
 let received: Received[] = [];
-/** Statuses of the next answers; 200 when there are none left. `0`: the connection is cut. */
+/** Statuses of the next answers; 200 when none are left. `0` cuts the connection. */
 let answers: number[] = [];
 
 beforeAll(async () => {
@@ -74,14 +74,14 @@ async function inState(id: string, state: string) {
   });
 }
 
-/** The next try, now instead of in some seconds. */
+/** Makes the next try due now instead of in some seconds. */
 async function hurry(id: string): Promise<void> {
   await it.pool.query('UPDATE webhook_deliveries SET next_try_at = clock_timestamp() WHERE task_id = $1', [
     id,
   ]);
 }
 
-test('the end of a task is posted once, signed as Standard Webhooks, with the task-result as payload', async () => {
+test('posts the end of a task once, signed as Standard Webhooks, with the task-result as payload', async () => {
   const id = await finishedWithWebhook();
   const delivery = await inState(id, 'delivered');
   expect(received).toHaveLength(1);
@@ -102,7 +102,7 @@ test('the end of a task is posted once, signed as Standard Webhooks, with the ta
   ).toThrow();
 });
 
-test('a failed task is told too, a task without a webhook tells nobody', async () => {
+test('posts a failed task, too, but nothing for a task without a webhook', async () => {
   const failed = await finishedWithWebhook('fail=content_refused');
   await inState(failed, 'delivered');
   const silent = await submitImage(it.stack, it.who, 'run=1');
@@ -112,7 +112,7 @@ test('a failed task is told too, a task without a webhook tells nobody', async (
   expect(await it.stack.deliveries.list(it.who.accountId, silent)).toEqual([]);
 });
 
-test('an endpoint that fails is tried again later with the same id, and every try is logged', async () => {
+test('retries a failing endpoint later with the same id, and logs every try', async () => {
   answers = [500, 0];
   const id = await finishedWithWebhook();
   await eventually(async () => (await deliveryOf(id)).log.length === 1);
@@ -133,7 +133,7 @@ test('an endpoint that fails is tried again later with the same id, and every tr
   expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
 });
 
-test('after the seventh try it is given up; a manual redelivery gives it one more', async () => {
+test('gives up after the seventh try; a manual redelivery allows one more', async () => {
   answers = [500, 503];
   const id = await finishedWithWebhook();
   await eventually(async () => (await deliveryOf(id)).log.length === 1);
@@ -150,7 +150,7 @@ test('after the seventh try it is given up; a manual redelivery gives it one mor
   ]);
 });
 
-test('410 ends it at once, a redirect is not followed', async () => {
+test('stops at once on 410 and does not follow a redirect', async () => {
   answers = [410];
   const gone = await finishedWithWebhook();
   expect((await inState(gone, 'failed')).log).toMatchObject([{ status: 410 }]);
@@ -161,7 +161,7 @@ test('410 ends it at once, a redirect is not followed', async () => {
   expect(received.map(({ path }) => path)).toEqual(['/hook', '/hook']);
 });
 
-test('after a rotation both secrets verify, after a day only the new one signs', async () => {
+test('verifies with both secrets after a rotation, and signs only with the new one after a day', async () => {
   const { secret: old } = await it.stack.secrets.get(it.who.accountId);
   const { secret: fresh, previousSecret } = await it.stack.secrets.rotate(it.who.accountId);
   expect(previousSecret).toBe(old);
@@ -181,13 +181,13 @@ test('after a rotation both secrets verify, after a day only the new one signs',
   new Webhook(fresh).verify(later.body, later.headers as Record<string, string>);
 });
 
-test('secrets lie sealed in the database', async () => {
+test('seals secrets in the database', async () => {
   const { secret } = await it.stack.secrets.get(it.who.accountId);
   const { rows } = await it.pool.query<{ secret: Buffer }>('SELECT secret FROM webhook_secrets');
   expect(rows[0]?.secret.toString('latin1')).not.toContain(secret.slice(6, 30));
 });
 
-test('one job twice is one event', async () => {
+test('sends one event for a job that runs twice', async () => {
   answers = [500];
   const id = await finishedWithWebhook();
   await eventually(async () => (await deliveryOf(id)).log.length === 1);

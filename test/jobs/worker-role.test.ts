@@ -7,7 +7,7 @@ import { endWorker, spawnTaskWorker } from '../factories/spawn-task-worker.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
-/** What a worker calls: the charge or the release of a task's hold. */
+/** The functions a worker calls to charge or release the hold of a task. */
 const ALLOWED = ['ledger_settle(jsonb)', 'ledger_settle_few(jsonb)'];
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -49,7 +49,7 @@ async function refusalOf(statement: string): Promise<string | undefined> {
   );
 }
 
-test('every function of the schema is refused but the two that end a task', async () => {
+test('denies every function of the schema except the two that end a task', async () => {
   const { rows } = await owner.query<{ signature: string; call: string; strict: boolean; granted: boolean }>(`
     SELECT p.oid::regprocedure::text AS signature, p.proisstrict AS strict,
            has_function_privilege('${role}', p.oid, 'EXECUTE') AS granted,
@@ -59,7 +59,7 @@ test('every function of the schema is refused but the two that end a task', asyn
   expect(rows.length).toBeGreaterThan(30);
   const callable: string[] = [];
   for (const { signature, call, strict, granted } of rows) {
-    // a call of a strict function with NULL is not made at all, so nobody asks for the right to make it
+    // a strict function is not executed with NULL at all, so its privilege is never checked
     const refusal = strict ? INSUFFICIENT_PRIVILEGE : await refusalOf(call);
     if (granted || refusal !== INSUFFICIENT_PRIVILEGE) {
       callable.push(signature);
@@ -82,11 +82,11 @@ test.each([
   "INSERT INTO accounts (id, name) VALUES (gen_random_uuid(), 'x')",
   'DELETE FROM task_outputs',
   'CREATE TABLE mine ()',
-])('refused: %s', async (statement) => {
+])('denies: %s', async (statement) => {
   expect(await refusalOf(statement)).toBe(INSUFFICIENT_PRIVILEGE);
 });
 
-test('a worker with that role makes a picture and is paid for it', async () => {
+test('makes a picture on a worker with that role and charges it', async () => {
   const shared = { redisUrl: it.redisUrl, prefix: it.stack.prefix, folder: it.folder };
   const spawn = (databaseUrl: string, queues: string) =>
     spawnTaskWorker({ ...shared, databaseUrl }, [`--queues=${queues}`]);

@@ -43,7 +43,7 @@ function job(name: string, data: unknown): FakeJob {
 const only = (processor: Processors['tasks.generate']): Processors =>
   ({ 'tasks.generate': processor }) as unknown as Processors;
 
-test('a job of an unknown name or payload fails for good, without a run', async () => {
+test('fails a job of an unknown name or payload permanently, without a run', async () => {
   let runs = 0;
   const processors = only(async () => {
     runs += 1;
@@ -61,7 +61,7 @@ test('a job of an unknown name or payload fails for good, without a run', async 
   );
 });
 
-test('what a processor throws reaches Redis as a name, and for good when it says so', async () => {
+test('passes only the name of a thrown error to Redis, and fails permanently when the error says so', async () => {
   const secret = Object.assign(new Error('canary: the prompt was a river'), { code: 'X1' });
   const data = { taskId: ID, dispatch: 1 };
   const fail = (error: Error) =>
@@ -77,7 +77,7 @@ test('what a processor throws reaches Redis as a name, and for good when it says
   await expect(fail(final)).rejects.toMatchObject({ name: 'UnrecoverableError', message: 'Error' });
 });
 
-test('a task that fails for good is a failed job on the board, by its code, and is not run again', async () => {
+test('shows a permanently failed task as a failed job on the board, by its code, and does not run it again', async () => {
   const running = it.stack.start();
   const id = await submitImage(it.stack, it.who, 'fail=content_refused');
   await it.ended(id);
@@ -91,7 +91,7 @@ test('a task that fails for good is a failed job on the board, by its code, and 
   expect(failed).toMatchObject({ failedReason: 'the task failed: content_refused', attemptsMade: 1 });
 });
 
-test('a worker that is connected but takes nothing while jobs wait is noticed; one that is paused on purpose is not', async () => {
+test('detects a connected worker that takes nothing while jobs wait, but not one paused on purpose', async () => {
   const connection = createWorkerConnection(it.redisUrl, () => undefined);
   const queue = new Queue('deaf', { connection: redis, prefix: queuePrefix(it.stack.prefix, 'deaf') });
   const worker = new Worker('deaf', async () => undefined, {
@@ -117,7 +117,7 @@ test('a worker that is connected but takes nothing while jobs wait is noticed; o
   expect(deaf[0]).toBe('deaf');
 });
 
-test('the schedule of chores comes back after Redis has forgotten it', async () => {
+test('restores the schedule of chores after Redis has forgotten it', async () => {
   const running = it.stack.start('maintenance');
   const schedulers = async () => await producer.queue('maintenance').getJobSchedulersCount();
   await eventually(async () => (await schedulers()) === CHORES);
@@ -126,7 +126,7 @@ test('the schedule of chores comes back after Redis has forgotten it', async () 
   await running.close();
 });
 
-test('a lapsed lease is swept by the schedule alone', async () => {
+test('sweeps a lapsed lease by the schedule alone', async () => {
   const running = it.stack.start('maintenance');
   const id = await submitImage(it.stack, it.who, 'run=1');
   await it.stack.claims.claim(id, 'generating', 'dead', 1);
@@ -136,7 +136,7 @@ test('a lapsed lease is swept by the schedule alone', async () => {
   await it.stack.services.sweeps.sweep();
 });
 
-test('notifications come again after the connection was cut', async () => {
+test('receives notifications again after the connection was cut', async () => {
   const heard: (string | undefined)[] = [];
   const signals = new TaskSignalsStore(
     it.database.database.openClient,
@@ -154,7 +154,7 @@ test('notifications come again after the connection was cut', async () => {
   expect(heard).toEqual([undefined, undefined, 'webhooks']);
 });
 
-test('a producer fails at once while Redis is away, and works once it is there', async () => {
+test('fails at once in a producer while Redis is away, and works once it is there', async () => {
   const away = new Redis({ lazyConnect: true, port: 1, retryStrategy: () => null });
   away.on('error', () => undefined);
   const startedAt = Date.now();
