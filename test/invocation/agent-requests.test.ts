@@ -4,10 +4,10 @@ import { AGENT_REQUESTS, type AgentRequest } from './agent-requests.ts';
 import { Gateway, model, SIMPLE_PRICES } from './gateway.ts';
 import { HonestProvider, ITEM_TOKENS } from './honest-provider.ts';
 
-/** What agents really send is served, and what is held for it is near what it can cost. */
+/** Requests that agents really send are served, and the hold for them is close to the maximum cost. */
 
 const HELD_AT_MOST_PERCENT = 150n;
-/** Anthropic's vocabulary makes about so many tokens of one of ours, of English and code. */
+/** Approximate number of tokens in Anthropic's vocabulary per token of ours, for English and code. */
 const ANTHROPIC_RATIO = 1.3;
 
 let provider: HonestProvider;
@@ -70,7 +70,7 @@ describe.each(['chat', 'messages'] as const)('served by a provider of %s', (serv
   );
 });
 
-test('thoughts that only some models are sent again are in the hold of those', async () => {
+test('includes thoughts in the hold for models that get them again', async () => {
   provider.template = (tokens) => tokens;
   const thought = { type: 'thinking', thinking: 'The order was short by two pallets. '.repeat(800) };
   const use = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };

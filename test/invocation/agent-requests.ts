@@ -1,4 +1,4 @@
-/** Requests as agents make them, in both dialects: many tools, long histories, pictures, marks for caches. */
+/** Requests like those of agents, in both dialects: many tools, long histories, pictures, cache marks. */
 
 export interface AgentRequest {
   readonly name: string;
@@ -64,7 +64,7 @@ const messagesTools = TOOL_NAMES.map((name, index) => ({
 
 const steps = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Turns of a chat agent that reads a file at each step. */
+/** Turns of a chat agent that reads a file in each step. */
 function chatSteps(count: number): object[] {
   return steps(count).flatMap((step) => {
     const id = `call_8fK2mQ${step}xZpL0`;
@@ -165,7 +165,7 @@ export const AGENT_REQUESTS: readonly AgentRequest[] = [
     body: { max_tokens: 1_024, messages: [{ role: 'system', content: INSTRUCTIONS }, ...talk(LETTER, 121)] },
   },
   {
-    name: 'letters to be read into a schema',
+    name: 'letters to extract into a schema',
     dialect: 'chat',
     body: {
       max_tokens: 2_048,

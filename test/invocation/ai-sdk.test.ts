@@ -76,7 +76,7 @@ function languageModel(provider: (typeof PROVIDERS)[number], id: string): Langua
 }
 
 describe.each(CASES)('ai with %s %s', (provider, id) => {
-  test('plain', async () => {
+  test('returns a plain answer', async () => {
     const { text, finishReason, usage } = await generateText({
       model: languageModel(provider, id),
       prompt: 'hello',
@@ -85,7 +85,7 @@ describe.each(CASES)('ai with %s %s', (provider, id) => {
     expect(usage).toMatchObject({ inputTokens: 20, outputTokens: 9 });
   });
 
-  test('stream', async () => {
+  test('streams an answer', async () => {
     const result = streamText({ model: languageModel(provider, id), prompt: 'hello' });
     let text = '';
     for await (const piece of result.textStream) {
@@ -96,7 +96,7 @@ describe.each(CASES)('ai with %s %s', (provider, id) => {
     expect(await result.usage).toMatchObject({ inputTokens: 20, outputTokens: 9 });
   });
 
-  test.each([false, true])('a tool loop (stream: %s)', async (stream) => {
+  test.each([false, true])('runs a tool loop (stream: %s)', async (stream) => {
     const weather = tool({
       description: 'Weather of a city',
       inputSchema: jsonSchema<{ city: string }>({ type: 'object', properties: { city: { type: 'string' } } }),
@@ -126,7 +126,7 @@ describe.each(CASES)('ai with %s %s', (provider, id) => {
     expect(JSON.stringify(upstreams[id]!.last.body)).toContain('21 °C in Paris');
   });
 
-  test('a provider error is an APICallError with our status and message', async () => {
+  test('reports a provider error as an APICallError with our status and message', async () => {
     upstreams[id]!.reset({ fault: 'overloaded' });
     const error = await generateText({
       model: languageModel(provider, id),
@@ -135,12 +135,12 @@ describe.each(CASES)('ai with %s %s', (provider, id) => {
     }).catch((caught: unknown) => caught);
     expect(APICallError.isInstance(error)).toBe(true);
     expect(error).toMatchObject({ statusCode: 503, isRetryable: true });
-    // the Anthropic provider of `ai` reads messages only out of Anthropic's own envelope, ours is closed
+    // the Anthropic provider of `ai` reads messages only from Anthropic's own envelope; ours is a closed format
     const { message, responseBody } = error as APICallError;
     expect(provider === 'anthropic' ? responseBody : message).toContain('the model is overloaded');
   });
 
-  test('abort', async () => {
+  test('stops the provider on abort', async () => {
     upstreams[id]!.reset({ tokenDelayMs: 50 });
     const controller = new AbortController();
     const before = gateway.ledger.settlements.length;
@@ -162,7 +162,7 @@ describe.each(CASES)('ai with %s %s', (provider, id) => {
   });
 });
 
-test.each(PROVIDERS)('%s asks the builtin model for an object', async (provider) => {
+test.each(PROVIDERS)('%s gets an object from the builtin model', async (provider) => {
   const schema = jsonSchema<{ city: string; degrees: number }>({
     type: 'object',
     properties: { city: { type: 'string' }, degrees: { type: 'number' } },

@@ -3,8 +3,8 @@ import { namedEvent, ReplayUpstream } from '../factories/upstream-replay.ts';
 import { Gateway, model } from './gateway.ts';
 
 /**
- * A provider that stayed within the cap it was given is delivered whole and charged by its own figure, however our
- * tokenizer counts; the same answer costs the same streamed or not.
+ * An answer that stays within its cap is delivered whole and charged by the provider's own figure, however our tokenizer counts it. The
+ * same answer costs the same streamed or not.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
@@ -82,7 +82,7 @@ function chatUsage(reported: number): object {
   return { prompt_tokens: INPUT, completion_tokens: reported, total_tokens: INPUT + reported };
 }
 
-/** Few enough frames in a packet for many packets, and few enough packets to be quick. */
+/** Groups frames into packets: enough per packet to be quick, and few enough for many packets. */
 function pieces(frames: readonly string[]): string[] {
   return Array.from({ length: Math.ceil(frames.length / 20) }, (_, index) =>
     frames.slice(index * 20, index * 20 + 20).join(''),
@@ -99,7 +99,7 @@ type Endpoint = 'chat' | 'messages';
 const PATHS: Record<Endpoint, string> = { chat: '/api/v1/chat/completions', messages: '/v1/messages' };
 const ENDPOINTS: readonly Endpoint[] = ['chat', 'messages'];
 
-/** What an answer says in text, how it ended, and the output tokens it shows; of whole answers and of streams. */
+/** Reads the text of an answer, how it ended, and the output tokens it shows, from whole answers and from streams. */
 const READERS = {
   chat(pieces: Json[]) {
     const choices = pieces.flatMap((piece) => piece.choices);
@@ -156,7 +156,7 @@ const ROWS: [Protocol, words: number, reported: number, packets: 'piece by piece
 ];
 
 test.each(ENDPOINTS.flatMap((endpoint) => ROWS.map((row) => [endpoint, ...row] as const)))(
-  'to %s from %s: %i words reported as %i, %s: streamed as not',
+  'to %s from %s: %i words reported as %i, %s: costs the same streamed or not',
   async (endpoint, protocol, count, reported, how) => {
     const words = wordsOf(count);
     expect(countTokens(words.join(''))).toBeGreaterThan(CAP);
@@ -183,7 +183,7 @@ test.each(ENDPOINTS.flatMap((endpoint) => ROWS.map((row) => [endpoint, ...row] a
 );
 
 test.each(ENDPOINTS.flatMap((endpoint) => ENDPOINTS.map((protocol) => [endpoint, protocol] as const)))(
-  'to %s from %s: a cap is never passed in the charge, and usage shown is usage charged',
+  'to %s from %s: never charges beyond a cap, and shows the usage it charges',
   async (endpoint, protocol) => {
     const most = BigInt(INPUT * 1_000 + CAP * 2_000);
     const answer = { words: wordsOf(1.5 * CAP), reported: 1.5 * CAP };

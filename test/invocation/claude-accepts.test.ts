@@ -5,7 +5,7 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** What we build for Claude, Claude accepts; what was left out is named. The upstream refuses as the real one does. */
+/** Claude accepts what we build for it, and left-out parts are named. The upstream rejects as the real one does. */
 
 let upstream: UpstreamServer;
 let chatUpstream: UpstreamServer;
@@ -68,7 +68,7 @@ async function message(body: object): Promise<string | null> {
   return response.headers.get('x-ignored-parameters');
 }
 
-test('sampling settings go by the model, from both endpoints', async () => {
+test('sends sampling settings according to the model, from both endpoints', async () => {
   expect(await chat({ top_p: 0.5 })).toBeNull();
   expect(upstream.last.body).toMatchObject({ top_p: 0.5 });
   for (const ask of [chat, message]) {
@@ -82,7 +82,7 @@ test('sampling settings go by the model, from both endpoints', async () => {
   expect(upstream.last.body).toMatchObject({ temperature: 0 });
 });
 
-test('thinking is asked for by a budget or adaptively, by the model', async () => {
+test('asks for thinking by a budget or adaptively, depending on the model', async () => {
   await chat({ reasoning_effort: 'high' });
   expect(upstream.last.body.thinking).toEqual({ type: 'enabled', budget_tokens: 3_200 });
   await chat({ model: 'newer', reasoning_effort: 'high' });
@@ -98,7 +98,7 @@ test('thinking is asked for by a budget or adaptively, by the model', async () =
   expect(await chat({ reasoning_effort: 'high', temperature: 0.2 })).toBe('temperature');
 });
 
-test('thinking that would take all of the answer is refused, as Anthropic does, but where it spans several answers', async () => {
+test('rejects thinking that would use up the whole answer, like Anthropic, except when it spans several answers', async () => {
   const thinking = { type: 'enabled', budget_tokens: 2_000 };
   await expect(message({ max_tokens: 2_000, thinking })).rejects.toMatchObject({
     status: 400,
@@ -128,14 +128,14 @@ const HISTORY = [
   { role: 'tool' as const, tool_call_id: 'functions.weather:0', content: 'sunny' },
 ];
 
-test('a tool history without thinking goes on without it, and says so', async () => {
+test('continues a tool history without thinking, and says so', async () => {
   expect(await chat({ messages: HISTORY, reasoning_effort: 'high' })).toBe('reasoning_effort');
   expect(upstream.last.body).not.toHaveProperty('thinking');
   expect(await chat({ model: 'newer', messages: HISTORY, reasoning_effort: 'high' })).toBeNull();
   expect(upstream.last.body.thinking).toEqual({ type: 'adaptive' });
 });
 
-test('tool ids are cleaned, call and result alike, on both endpoints', async () => {
+test('cleans tool ids in calls and results alike, on both endpoints', async () => {
   await chat({ messages: HISTORY });
   const [, { content }, { content: results }] = upstream.last.body.messages;
   expect(content[0].id).toMatch(/^functions_weather_0_[0-9a-f]{8}$/);
@@ -154,7 +154,7 @@ function messagesHistory(id: string, before: object[]) {
   ];
 }
 
-test('unsigned thinking is left out', async () => {
+test('leaves out unsigned thinking', async () => {
   const unsigned = { type: 'thinking', thinking: 'hm', signature: '' };
   const thinking = { type: 'enabled', budget_tokens: 1_024 };
   await message({ messages: messagesHistory('toolu_1', [unsigned]), thinking });
@@ -166,7 +166,7 @@ test('unsigned thinking is left out', async () => {
   expect(upstream.last.body.thinking).toEqual(thinking);
 });
 
-test('schema keywords that it refuses are told in the description', async () => {
+test('moves schema keywords Claude rejects into the description', async () => {
   const schema = {
     type: 'object',
     properties: {
@@ -199,7 +199,7 @@ test('schema keywords that it refuses are told in the description', async () => 
   expect(upstream.last.body.tools[0].input_schema).toEqual({ type: 'object', ...parameters });
 });
 
-test('a prompt of instructions alone is asked by a user; nothing at all is refused', async () => {
+test('sends a prompt with only instructions as a user message, and rejects an empty one', async () => {
   await chat({ messages: [{ role: 'system', content: 'Say hello.' }] });
   expect(upstream.last.body).toMatchObject({
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Say hello.' }] }],
@@ -208,12 +208,12 @@ test('a prompt of instructions alone is asked by a user; nothing at all is refus
   await expect(chat({ messages: [{ role: 'user', content: [] }] })).rejects.toMatchObject({ status: 400 });
 });
 
-test('what tunes is left out by name, what changes the meaning is refused', async () => {
+test('leaves out tuning parameters by name and rejects those that change the meaning', async () => {
   expect(await chat({ seed: 1, presence_penalty: 0.5 })).toBe('seed, presence_penalty');
   await expect(chat({ logprobs: true })).rejects.toMatchObject({ status: 400, code: 'invalid_parameter' });
 });
 
-test('a thought signature travels in the id of its call and back, and nowhere else', async () => {
+test('carries a thought signature in the id of its call and back, and nowhere else', async () => {
   const id = `call_1__thought__${Buffer.from('c2ln+/=').toString('base64url')}`;
   await message({ model: 'gemini', messages: messagesHistory(id, []) });
   expect(chatUpstream.last.body.messages.slice(1)).toMatchObject([
@@ -236,7 +236,7 @@ const INSTRUCTED = [
   { role: 'user', content: [RESULT] },
 ];
 
-test('system turns go to models that know them; others get reminders behind the results', async () => {
+test('sends system turns to models that know them, and reminders after the results to others', async () => {
   await message({ model: 'latest', messages: INSTRUCTED });
   const roles = upstream.last.body.messages.map(({ role }: { role: string }) => role);
   expect(roles).toEqual(['system', 'user', 'assistant', 'user', 'system']);
@@ -261,7 +261,7 @@ const MANAGED = {
   tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }],
 };
 
-test('betas of the list are passed on with their members; without them the members are left out', async () => {
+test('passes listed betas on with their members, and leaves the members out without them', async () => {
   const betas = ['context-management-2025-06-27', 'advanced-tool-use-2025-11-20', 'context-1m-2025-08-07'];
   const headers = { 'anthropic-beta': betas.join(', ') };
   const request = { model: 'older', messages: HI, max_tokens: 10, ...MANAGED };
@@ -281,7 +281,7 @@ test('betas of the list are passed on with their members; without them the membe
   expect(upstream.last.body).not.toHaveProperty('context_management');
 });
 
-test('tools that come with a system turn stand with the others where the provider is not told of the beta', async () => {
+test('lists tools from a system turn with the others where the provider does not get the beta', async () => {
   const definition = { name: 'late', input_schema: { type: 'object' } };
   const added = (tool: object) => [
     ...HI,
@@ -298,7 +298,7 @@ test('tools that come with a system turn stand with the others where the provide
   await expect(message({ messages: added(hosted) })).rejects.toThrow('only tools that the caller runs');
 });
 
-test('tokens are counted free of charge, beyond the context too, and agree with what a call holds for', async () => {
+test('counts tokens free of charge, even beyond the context, and agrees with the hold of a call', async () => {
   const before = gateway.ledger.settlements.length;
   const count = (text: string) =>
     anthropic.messages.countTokens({ model: 'older', messages: [{ role: 'user', content: text }] });

@@ -8,7 +8,7 @@ const CALLS = 1_000;
 const LANES = 16;
 const TEXT = (index: number) => `tell me about number ${index} ${'and more '.repeat(index % 7)}`;
 
-/** One call of each kind, as a body for its path. */
+/** One call of each kind, as a path and its body. */
 const KINDS: readonly ((index: number) => readonly [path: string, body: object])[] = [
   (index) => ['/api/v1/chat/completions', { messages: [{ role: 'user', content: TEXT(index) }] }],
   (index) => ['/vendorx/v1/messages', { max_tokens: 20, messages: [{ role: 'user', content: TEXT(index) }] }],
@@ -49,7 +49,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-/** What the answer says that it cost, in nano-USD; of a stream its last word on it. */
+/** Returns the cost the answer reports, in nano-USD; for a stream, the last one. */
 async function costOf(index: number): Promise<bigint> {
   const [path, body] = KINDS[index % KINDS.length]!(index);
   const stream = index % 3 === 0 && !path.endsWith('embeddings');
@@ -64,7 +64,7 @@ async function costOf(index: number): Promise<bigint> {
   return BigInt(Math.round(Number(told) * 1e9));
 }
 
-test(`the costs that ${CALLS} mixed answers tell add up to what the ledger took`, async () => {
+test(`reports costs in ${CALLS} mixed answers that add up to what the ledger charged`, async () => {
   let next = 0;
   let sum = 0n;
   const lane = async () => {

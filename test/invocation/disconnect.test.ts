@@ -6,7 +6,7 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** Each is one token of o200k_base after the first. */
+/** Each one after the first is one token of o200k_base. */
 const WORDS = Array.from({ length: 60 }, (_, index) => [' alpha', ' river', ' stone', ' cloud'][index % 4]!);
 
 let openai: UpstreamServer;
@@ -47,7 +47,7 @@ interface Reading {
   readonly leftAt: number;
 }
 
-/** Reads a stream for `ms` from its first byte, then hangs up; reports what had arrived. */
+/** Reads a stream for `ms` from its first byte, then hangs up. Returns what had arrived. */
 async function readFor(ms: number, modelId: string, path: 'chat' | 'messages'): Promise<Reading> {
   const controller = new AbortController();
   const url = path === 'chat' ? '/api/v1/chat/completions' : '/vendorx/v1/messages';
@@ -81,7 +81,7 @@ function settlementsSince(count: number) {
   return gateway.ledger.settlements.slice(count);
 }
 
-/** Lets the provider write a word only after the client has read the one before: no clock decides what was delivered. */
+/** Lets the provider write a word only after the client has read the previous one, so no clock decides what was delivered. */
 class Lockstep {
   #written = 0;
   #read = 0;
@@ -106,14 +106,14 @@ interface Leaving {
   readonly user: string;
   readonly modelId: string;
   readonly path: 'chat' | 'messages';
-  /** Hangs up after so many words … */
+  /** Number of words after which the client hangs up … */
   readonly words: number;
-  /** … and so many ms, reading on or not. */
+  /** … and how many ms later, reading on or not. */
   readonly afterMs: number;
   readonly readsOn: boolean;
 }
 
-/** Reads some words of a stream and hangs up; how many had arrived, and when it left. */
+/** Reads some words of a stream and hangs up. Returns how many had arrived and when it left. */
 async function leave(
   leaving: Leaving,
   lockstep: Lockstep,
@@ -154,7 +154,7 @@ async function leave(
   return { hold: parsePublicId('generation', response.headers.get('x-generation-id')!)!, words, leftAt };
 }
 
-test('500 streams closed at a random moment: every charge is what was delivered, upstream stops at once', async () => {
+test('charges what was delivered on each of 500 streams closed at a random moment, and stops the upstream at once', async () => {
   const before = gateway.ledger.settlements.length;
   const cases = Array.from(
     { length: 500 },
@@ -198,11 +198,11 @@ test('500 streams closed at a random moment: every charge is what was delivered,
   const delays = requests.map(
     ({ body, abortedAt }) => abortedAt! - leftAt.get(body.user ?? body.metadata.user_id)!,
   );
-  // what the product itself waits for delays all of them; what a busy machine delays, only some
+  // a wait in the product delays all of them, a busy machine only some
   expect(Math.min(...delays)).toBeLessThan(500);
 }, 120_000);
 
-test('a drained provider is read to its own usage report', async () => {
+test('reads a drained provider to its own usage report', async () => {
   openai.reset({ words: WORDS, tokenDelayMs: 10 });
   const before = gateway.ledger.settlements.length;
   const reading = await readFor(300, 'to/drained', 'chat');
@@ -216,18 +216,18 @@ test('a drained provider is read to its own usage report', async () => {
   await eventually(async () => openai.last.finished);
 });
 
-test('a drained provider that does not come to an end is given up', async () => {
+test('gives up a drained provider that never finishes', async () => {
   openai.reset({ words: WORDS, tokenDelayMs: 60, fault: 'hang_mid_stream' });
   const before = gateway.ledger.settlements.length;
   await readFor(600, 'to/drained', 'chat');
   await eventually(async () => settlementsSince(before).length === 1, 5_000);
-  // what it goes on to write behind our back is billed to us: all of the cap is charged
+  // the provider bills us for what it goes on to write unread, so the whole cap is charged
   expect(gateway.ledger.last).toMatchObject({ status: 'cancelled', usageSource: 'counted' });
   expect(gateway.ledger.last.usage.outputTokens).toBe(500);
   await eventually(async () => openai.last.abortedAt !== undefined);
 });
 
-test('the builtin provider stops as well', async () => {
+test('stops the builtin provider as well', async () => {
   const before = gateway.ledger.settlements.length;
   await readFor(150, 'to/builtin', 'chat');
   await eventually(async () => settlementsSince(before).length === 1);
@@ -235,7 +235,7 @@ test('the builtin provider stops as well', async () => {
   expect(gateway.ledger.last.usage.outputTokens).toBeLessThan(40);
 });
 
-test('a client that leaves after the last token has the whole answer, however its socket ended', async () => {
+test('treats an answer as complete when the client leaves after the last token, however its socket ended', async () => {
   openai.reset({ words: [' one'], fault: 'no_usage' });
   const before = gateway.ledger.settlements.length;
   await readFor(2_000, 'to/openai', 'chat');

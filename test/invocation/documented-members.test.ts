@@ -5,20 +5,23 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** `sent`: the provider's request changes; `here`: it is acted on before; `told`: X-Ignored-Parameters; `refused`: 400 that says so. */
+/**
+ * `sent`: changes the request to the provider; `here`: handled by the gateway; `told`: listed in X-Ignored-Parameters; `refused`: 400
+ * that says so.
+ */
 type Fate = 'sent' | 'here' | 'told' | 'refused';
 type Members = Readonly<Record<string, readonly [value: unknown, fate: Fate]>>;
 
 interface Endpoint {
   readonly path: string;
   readonly base: Readonly<Record<string, unknown>>;
-  /** Interfaces of the installed SDKs that list what a caller may say. */
+  /** Interfaces of the installed SDKs that list what a caller may send. */
   readonly documented: readonly (readonly [file: string, type: string])[];
   readonly members: Members;
   readonly upstream: () => UpstreamServer | undefined;
 }
 
-/** What routers of models take beside what the SDKs of makers of models know. */
+/** Members that model routers accept in addition to those in the SDKs of model makers. */
 const ROUTERS: Members = {
   plugins: [[{ id: 'web' }], 'refused'],
   preset: ['my-prompt', 'refused'],
@@ -41,7 +44,7 @@ const CHAT: Members = {
   ...SAMPLING,
   audio: [{ voice: 'alloy', format: 'wav' }, 'refused'],
   frequency_penalty: [0.5, 'sent'],
-  // without functions it says nothing
+  // without functions it has no effect
   function_call: [{ name: 'weather' }, 'told'],
   functions: [[TOOL.function], 'sent'],
   logit_bias: [{ 5: 1 }, 'sent'],
@@ -120,7 +123,7 @@ const RESPONSES: Members = {
   max_output_tokens: [7, 'sent'],
   metadata: [{ a: 'b' }, 'here'],
   moderation: [{ type: 'auto' }, 'refused'],
-  // without tools it says nothing, as tool_choice does
+  // without tools it has no effect, like tool_choice
   parallel_tool_calls: [false, 'here'],
   previous_response_id: ['resp_1', 'refused'],
   prompt: [{ id: 'p' }, 'refused'],
@@ -225,7 +228,7 @@ afterAll(async () => {
   await anthropic?.close();
 });
 
-/** Names of the members of an interface or a type, as they stand on the wire. */
+/** Returns the member names of an interface or a type, as sent on the wire. */
 function membersOf([file, type]: readonly [string, string]): string[] {
   const text = readFileSync(join('node_modules', file), 'utf8');
   const declaration =
@@ -271,7 +274,7 @@ function fateOf(name: string, sent: Sent, plain: Sent): Fate | string {
 }
 
 describe.each(ENDPOINTS)('$path', (endpoint) => {
-  test('every member that the SDKs document is listed here', () => {
+  test('lists every member that the SDKs document', () => {
     for (const source of endpoint.documented) {
       const documented = membersOf(source);
       expect(documented).toContain('model');
@@ -283,7 +286,7 @@ describe.each(ENDPOINTS)('$path', (endpoint) => {
     }
   });
 
-  test('no member is passed over in silence', async () => {
+  test('ignores no member silently', async () => {
     const plain = await send(endpoint, {});
     const fates: Record<string, string> = {};
     for (const [name, [value]] of Object.entries(endpoint.members)) {
@@ -303,7 +306,7 @@ describe.each(ENDPOINTS)('$path', (endpoint) => {
     { zdr: true },
     { enforce_distillable_text: true },
     { data_collection: 'deny' },
-  ])('what providers may not do is refused: %j', async (provider) => {
+  ])('rejects restrictions on providers: %j', async (provider) => {
     const { status, text } = await send(endpoint, { provider });
     expect({ status, text }).toEqual({
       status: 400,
@@ -311,7 +314,7 @@ describe.each(ENDPOINTS)('$path', (endpoint) => {
     });
   });
 
-  test('wishes for providers are told, and what asks for nothing passes', async () => {
+  test('reports wishes for providers as ignored, and accepts members that ask for nothing', async () => {
     const wishes = { order: ['openai'], sort: 'price', require_parameters: true, allow_fallbacks: true };
     expect(await send(endpoint, { provider: wishes })).toMatchObject({ status: 200, ignored: ['provider'] });
     const nothing = { plugins: [{ id: 'web', enabled: false }], models: [endpoint.base.model], preset: null };

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { countTokens } from '../../src/providers/token-counter.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** Documents of all kinds before a provider that counts them as Anthropic says: the text of a page and its picture. */
+/** Documents of all kinds at a provider that counts them like Anthropic: the text of a page and its picture. */
 
 const CONTEXT = 200_000;
 const PICTURE_TOKENS = 1_600;
@@ -22,7 +22,7 @@ interface Scan {
 
 let provider: Server;
 let gateway: Gateway;
-/** What the provider counts of the request at hand, in tokens. */
+/** Tokens the provider counts for the current request. */
 let tokens = 0;
 let asked = 0;
 
@@ -74,7 +74,7 @@ async function documentOf(pages: number, scan: Scan | undefined): Promise<Buffer
   return Buffer.concat(await document.toArray());
 }
 
-/** Asks about the document. The status, and what was held and charged. */
+/** Asks about the document. Returns the status, and what was held and charged. */
 async function ask(pdf: Buffer, isChat: boolean) {
   const data = pdf.toString('base64');
   const part = isChat
@@ -94,7 +94,7 @@ async function ask(pdf: Buffer, isChat: boolean) {
   return { status: response.status, held: amount, charged: gateway.ledger.last.charge.amount };
 }
 
-test('50 documents of text and scans, 1 to 300 pages: none is refused here, each is held by its pages', async () => {
+test('accepts 50 documents of text and scans, 1 to 300 pages, and holds for each by its pages', async () => {
   const jpeg = await noise(200);
   for (let index = 0; index < 50; index += 1) {
     const pages = PAGES[index % PAGES.length]!;
@@ -102,7 +102,7 @@ test('50 documents of text and scans, 1 to 300 pages: none is refused here, each
     const pdf = await documentOf(pages, scan);
     tokens = pages * (PICTURE_TOKENS + (scan ? 0 : PAGE_TEXT_TOKENS)) + 20;
     const { status, held, charged } = await ask(pdf, index % 2 === 0);
-    // the provider itself says of 300 pages that they are too many
+    // the provider itself rejects 300 pages as too many
     expect({ index, pages, status }).toEqual({ index, pages, status: tokens > CONTEXT ? 400 : 200 });
     expect(charged).toBeLessThanOrEqual(held);
     const most = Math.min(pages * 5_000 + 5_000, CONTEXT) + 4_000 * 2;
@@ -111,7 +111,7 @@ test('50 documents of text and scans, 1 to 300 pages: none is refused here, each
   expect(asked).toBe(50);
 }, 60_000);
 
-test('a scan of 20 MB is admitted on a model of 200,000 tokens, with room for its answer', async () => {
+test('admits a scan of 20 MB on a model of 200,000 tokens, with room for its answer', async () => {
   const jpeg = await noise(1_060);
   const pages = 20;
   const pdf = await documentOf(pages, { pages, jpeg });

@@ -26,11 +26,11 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { model } from './gateway.ts';
 
-/** Appear in prompts and completions, and must appear nowhere else. */
+/** Appear in prompts and completions and must appear nowhere else. */
 const PROMPT_CANARY = 'canary-prompt-7f3a';
 const COMPLETION_CANARY = 'canary-completion-91bc';
 
-/** The server makes its database itself, after it was given its routes. */
+/** The server creates its database itself, after it was given its routes. */
 class LateLedger implements Ledger {
   target: Ledger | undefined;
   readonly #get = (): Ledger => this.target!;
@@ -42,7 +42,7 @@ class LateLedger implements Ledger {
   keepAlive = (hold: Hold, metered: () => MeteredSoFar) => this.#get().keepAlive(hold, metered);
 }
 
-/** Counts how often a prompt was counted. */
+/** Records how often prompts were counted. */
 class CountedTurns extends EventLoopQueue {
   runs = 0;
   override run<T>(accountId: string, steps: Iterator<unknown, T>): Promise<T> {
@@ -135,7 +135,7 @@ async function remaining(): Promise<string> {
   return (await server.call('GET', '/api/v1/credits', { key: key.secret })).json.data.remaining_credits;
 }
 
-test('a call, its generation and its charge agree to the nano-dollar', async () => {
+test('agrees to the nano-dollar in a call, its generation and its charge', async () => {
   const before = Number(await remaining());
   const { json, headers } = await chat();
   expect(json.id).toBe(headers.get('x-generation-id'));
@@ -151,7 +151,7 @@ test('a call, its generation and its charge agree to the nano-dollar', async () 
   expect((before - Number(await remaining())).toFixed(9)).toBe('0.000038000');
 });
 
-test('whoever saw [DONE] sees the charge', async () => {
+test('has recorded the charge by the time the client sees [DONE]', async () => {
   const { text, headers } = await chat({ stream: true });
   expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
   expect(await generation(headers.get('x-generation-id')!)).toMatchObject({
@@ -160,7 +160,7 @@ test('whoever saw [DONE] sees the charge', async () => {
   });
 });
 
-test('a failed call is on record and free', async () => {
+test('records a failed call free of charge', async () => {
   upstream.reset({ fault: 'unauthorized' });
   const before = await remaining();
   const failed = await chat({}, { 'x-request-id': 'my-failed-call' });
@@ -175,7 +175,7 @@ test('a failed call is on record and free', async () => {
   expect(await remaining()).toBe(before);
 });
 
-test('the same Idempotency-Key is answered twice and charged once', async () => {
+test('answers the same Idempotency-Key twice and charges once', async () => {
   const before = Number(await remaining());
   const headers = { 'idempotency-key': 'once' };
   const [first, second] = [await chat({}, headers), await chat({}, headers)];
@@ -184,7 +184,7 @@ test('the same Idempotency-Key is answered twice and charged once', async () => 
   expect((before - Number(await remaining())).toFixed(9)).toBe('0.000038000');
 });
 
-test('a call that was charged by a process that died before it answered: the key names its generation at once', async () => {
+test('names the generation of a key at once when the process that charged it died before answering', async () => {
   const headers = { 'idempotency-key': 'died' };
   const first = await chat({}, headers);
   const before = await remaining();
@@ -199,7 +199,7 @@ test('a call that was charged by a process that died before it answered: the key
   expect(await remaining()).toBe(before);
 });
 
-test('messages under an alias, with the key in x-api-key', async () => {
+test('serves messages under an alias, with the key in x-api-key', async () => {
   const answer = await fetch(`${server.url}/v1/messages`, {
     method: 'POST',
     headers: {
@@ -215,7 +215,7 @@ test('messages under an alias, with the key in x-api-key', async () => {
   expect(await generation(body.id)).toMatchObject({ endpoint: '/vendorx/v1/messages', status: 'completed' });
 });
 
-test('a client that leaves pays what its answer costs the provider: leaving is not cheaper than staying', async () => {
+test('charges a client that leaves what its answer costs the provider: leaving is not cheaper than staying', async () => {
   upstream.reset({ tokenDelayMs: 100 });
   const controller = new AbortController();
   const response = await fetch(`${server.url}/api/v1/chat/completions`, {
@@ -237,7 +237,7 @@ test('a client that leaves pays what its answer costs the provider: leaving is n
   upstream.reset();
 });
 
-test('what was asked and answered is stored and logged nowhere; what a provider says of a failure is, without keys', async () => {
+test('stores and logs no prompt or answer, but stores what a provider says about a failure, without keys', async () => {
   upstream.reset({ words: [COMPLETION_CANARY] });
   expect((await chat()).text).toContain(COMPLETION_CANARY);
   expect((await chat({ stream: true })).text).toContain(COMPLETION_CANARY);
@@ -271,7 +271,7 @@ test('what was asked and answered is stored and logged nowhere; what a provider 
   }
 });
 
-test('nobody without credits has a prompt counted, and credits bought a moment ago are seen', async () => {
+test('counts no prompt for accounts without credits, and sees credits bought a moment ago', async () => {
   const account = await createAccount(server.database, { credits: '0.000001' });
   const poor = await createKey(server.database, account.id);
   const capped = await createKey(server.database, account.id, { limitNano: '1000' });

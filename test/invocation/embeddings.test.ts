@@ -6,7 +6,7 @@ import { Gateway, model, prices } from './gateway.ts';
 
 const VECTOR = [0.5, -0.25, 1];
 
-/** What the upstream answers next, whether it knows base64, and what it was asked. */
+/** What the upstream answers next, whether it supports base64, and what it was asked. */
 const upstream = {
   base64: true,
   status: 200,
@@ -22,7 +22,7 @@ function answerOf(body: { input: unknown; encoding_format?: string }): object {
   const inputs = Array.isArray(body.input) && typeof body.input[0] !== 'number' ? body.input : [body.input];
   const bytes = Buffer.from(new Float32Array(VECTOR).buffer).toString('base64');
   const embedding = upstream.base64 && body.encoding_format === 'base64' ? bytes : VECTOR;
-  // the last first: places are by index
+  // the last first: the index gives the place
   const data = inputs.map((_, index) => ({ object: 'embedding', index, embedding })).reverse();
   return { object: 'list', data, model: 'secret-name', usage: { prompt_tokens: 5, total_tokens: 5 } };
 }
@@ -70,7 +70,7 @@ afterAll(async () => {
 });
 
 test.each([true, false])(
-  'the official SDK, which asks for base64, gets its floats (base64 upstream: %s)',
+  'returns floats to the official SDK, which asks for base64 (base64 upstream: %s)',
   async (base64) => {
     upstream.base64 = base64;
     const {
@@ -110,7 +110,7 @@ test.each([
   ['a text', 'hello'],
   ['tokens', [1, 2, 3]],
   ['lists of tokens', [[1, 2], [3]]],
-])('%s, as floats, shortened', async (_, input) => {
+])('embeds %s as floats, shortened', async (_, input) => {
   const { data } = await openai.embeddings.create({
     model: 'vectors',
     input,
@@ -126,7 +126,7 @@ test.each([
   });
 });
 
-test('each input has a context of its own, and lists of tokens count', async () => {
+test('gives each input its own context, and counts lists of tokens', async () => {
   const most = Array.from({ length: 90 }, (_, token) => token);
   await openai.embeddings.create({ model: 'vectors', input: [most, most, most] });
   await expect(
@@ -143,7 +143,7 @@ test('each input has a context of its own, and lists of tokens count', async () 
   expect(upstream.asked).toHaveLength(1);
 });
 
-test('the built-in model: the same text is the same vector, words in common are near', async () => {
+test('gives the same text the same vector in the built-in model, and places texts with common words close together', async () => {
   const { data } = await openai.embeddings.create({
     model: 'offline',
     input: ['a red gate', 'the red gate', 'blue water', 'a red gate'],
@@ -163,7 +163,7 @@ test.each([
   ['with numbers that are none', { data: [0, 1].map((index) => ({ index, embedding: ['x'] })) }],
   ['of half a number', { data: [0, 1].map((index) => ({ index, embedding: 'AAA=' })) }],
   ['without data', {}],
-])('an answer %s is not told and not charged', async (_, body) => {
+])('neither passes on nor charges an answer %s', async (_, body) => {
   upstream.body = body;
   await expect(openai.embeddings.create({ model: 'vectors', input: ['a', 'b'] })).rejects.toMatchObject({
     status: 502,
@@ -172,7 +172,7 @@ test.each([
   expect(gateway.ledger.settlements.at(-1)).toMatchObject({ status: 'failed', charge: { amount: 0n } });
 });
 
-test('usage that nobody reports is counted', async () => {
+test('counts usage that nobody reports', async () => {
   upstream.body = { data: [{ index: 0, embedding: VECTOR }] };
   const { usage } = await openai.embeddings.create({ model: 'vectors', input: [1, 2, 3, 4] });
   expect(usage.prompt_tokens).toBe(4);
@@ -192,7 +192,7 @@ test.each<[object, string]>([
   [{ model: 'vectors', input: [-1] }, 'invalid_parameter'],
   [{ model: 'vectors', input: 'a', dimensions: 0 }, 'invalid_parameter'],
   [{ model: 'vectors', input: new Array(2_049).fill('a') }, 'invalid_parameter'],
-])('%.60j is refused', async (body, code) => {
+])('rejects %.60j', async (body, code) => {
   await expect(openai.embeddings.create(body as OpenAI.EmbeddingCreateParams)).rejects.toMatchObject({
     status: 400,
     code,

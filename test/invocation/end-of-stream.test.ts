@@ -3,8 +3,8 @@ import { namedEvent, ReplayUpstream } from '../factories/upstream-replay.ts';
 import { Gateway, model } from './gateway.ts';
 
 /**
- * A stream ends with the protocol's own event. Its name inside a customer's text or tool must end nothing: it made such
- * calls free and, ten of them, took the provider away from everybody.
+ * A stream ends with the protocol's own event. The name of that event inside a customer's text or tool must not end anything: it once
+ * made such calls free, and ten of them took the provider away from everybody.
  */
 
 let upstream: ReplayUpstream;
@@ -46,9 +46,9 @@ function delta(body: object): string {
 
 const CLOSE = namedEvent({ type: 'content_block_stop', index: 0 });
 
-/** The word as a tool's name, as a whole delta of text and of arguments, and as a block's text. */
+/** The word as the name of a tool, as a whole delta of text and of arguments, and as the text of a block. */
 const PACKETS: Record<string, string[]> = {
-  'a tool of that name': [
+  'a tool with that name': [
     START,
     start({ type: 'tool_use', id: 'toolu_1', name: 'message_stop', input: {} }),
     delta({ type: 'input_json_delta', partial_json: '{"city":"Oslo"}' }),
@@ -56,7 +56,7 @@ const PACKETS: Record<string, string[]> = {
     ending('tool_use'),
     STOP,
   ],
-  'text of that word': [
+  'text with that word': [
     START,
     start({ type: 'text', text: '' }),
     delta({ type: 'text_delta', text: 'the last event is ' }),
@@ -66,7 +66,7 @@ const PACKETS: Record<string, string[]> = {
     ending('end_turn'),
     STOP,
   ],
-  'arguments of that word': [
+  'arguments with that word': [
     START,
     start({ type: 'tool_use', id: 'toolu_1', name: 'lookup', input: {} }),
     delta({ type: 'input_json_delta', partial_json: '{"q":' }),
@@ -113,9 +113,9 @@ describe.each(Object.keys(PACKETS))('%s', (name) => {
 });
 
 test.each(['/v1/messages', '/api/v1/chat/completions'])(
-  'eighty calls with a tool of that name to %s take the provider away from nobody',
+  'keeps the provider available to everybody during eighty calls with a tool of that name to %s',
   async (path) => {
-    upstream.play('claude', { packets: PACKETS['a tool of that name']!, pauseMs: 0 });
+    upstream.play('claude', { packets: PACKETS['a tool with that name']!, pauseMs: 0 });
     const attacks = await Promise.all(
       Array.from({ length: 80 }, (_, call) => ask(path, `attacker-${call % 4}`)),
     );
@@ -131,7 +131,7 @@ test.each(['/v1/messages', '/api/v1/chat/completions'])(
   },
 );
 
-test('the event that ends the stream may stand before others in one packet, and what follows is not read', async () => {
+test('ends the stream even when other events follow the final one in its packet, and does not read those', async () => {
   const garbage = 'data: {broken\n\n';
   const text = start({ type: 'text', text: 'hello' });
   upstream.play('claude', { packets: [START + text + CLOSE + ending('end_turn') + STOP + garbage] });
@@ -139,7 +139,7 @@ test('the event that ends the stream may stand before others in one packet, and 
   expect(gateway.ledger.last).toMatchObject({ status: 'completed' });
 });
 
-test('an unknown word for the end is an ordinary end, and stands in the log', async () => {
+test('treats an unknown stop reason as a normal end and logs it', async () => {
   const text = start({ type: 'text', text: 'hello' });
   upstream.play('claude', { packets: [START + text + CLOSE + ending('worn_out') + STOP] });
   warnings.length = 0;

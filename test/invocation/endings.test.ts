@@ -5,7 +5,7 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { Script, UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** The table of what is free, row by row as the documentation has it. */
+/** The table of what is free, row by row, as documented. */
 
 const ROW = /^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$/gm;
 const DOCUMENT = readFileSync('docs/architecture/invocation.md', 'utf8');
@@ -53,7 +53,7 @@ async function call(
   return response.text().catch(() => '');
 }
 
-/** How each ending comes about. */
+/** Produces each ending. */
 const ENDINGS: Readonly<Record<CallEnding, () => Promise<unknown>>> = {
   refused: () => call({}, { n_predict: 5, messages: [{ content: [{ type: 'hologram' }] }] }),
   failed_before_first_byte: () => call({ fault: 'hang_before_headers' }),
@@ -88,7 +88,7 @@ const ENDINGS: Readonly<Record<CallEnding, () => Promise<unknown>>> = {
   broken_off: () => call({ fault: 'cut_stream' }),
 };
 
-test('the documentation has a row for every ending, and says what the code says', () => {
+test('has a row for every ending in the documentation that says what the code says', () => {
   expect(Object.fromEntries(ROWS)).toEqual(CALL_ENDINGS);
 });
 
@@ -120,7 +120,7 @@ test.each(ROWS)('%s pays %s', async (ending, pays) => {
   }
 });
 
-test('leaving is not cheaper than staying: who hangs up pays the provider’s own figure', async () => {
+test('charges a client that hangs up the provider’s own figure: leaving is not cheaper than staying', async () => {
   await ENDINGS.left();
   await eventually(async () => gateway.ledger.settlements.length === 1);
   expect(gateway.ledger.last).toMatchObject({
@@ -131,7 +131,7 @@ test('leaving is not cheaper than staying: who hangs up pays the provider’s ow
   });
 });
 
-test('who leaves before the first word pays for what a provider without a report went on to write', async () => {
+test('charges a client that leaves before the first word for what a provider without a usage report went on to write', async () => {
   const controller = new AbortController();
   const words = WORDS.slice(0, 8);
   const asked = call({ fault: 'no_usage', words, tokenDelayMs: 30 }, {}, controller.signal).catch(() => '');
@@ -148,8 +148,8 @@ test('who leaves before the first word pays for what a provider without a report
   expect(charge.amount).toBe(due);
 });
 
-describe.each([true, false])('an answer that cannot be read but reports usage (stream: %s)', (stream) => {
-  test('pays as one that was broken off: within the allowance nothing, then the provider’s own figure', async () => {
+describe.each([true, false])('an unreadable answer that reports usage (stream: %s)', (stream) => {
+  test('pays like one that broke off: nothing within the allowance, then the provider’s own figure', async () => {
     await call({ fault: 'no_message' }, { stream });
     await eventually(async () => gateway.ledger.settlements.length === 1);
     const { charge, due, waived, usage, status } = gateway.ledger.last;

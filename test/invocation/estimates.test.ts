@@ -7,7 +7,7 @@ import { Gateway, type GatewayOptions, model } from './gateway.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { receivedText } from './received-text.ts';
 
-/** What is said before a call is what is held for it. */
+/** The estimate before a call equals the hold for it. */
 
 const CHAT = '/api/v1/chat/completions';
 const MESSAGES = '/vendorx/v1/messages';
@@ -58,7 +58,7 @@ const order = fc.record({
   cost: fc.option(fc.integer({ min: 0, max: 20_000_000 }), { nil: undefined }),
 });
 
-test('the most that is told is the hold, to the nano-dollar, whatever is asked', async () => {
+test('reports the hold as the maximum, to the nano-dollar, whatever the request', async () => {
   await start();
   await fc.assert(
     fc.asyncProperty(order, async ({ endpoint, text, max, models, cost }) => {
@@ -68,7 +68,7 @@ test('the most that is told is the hold, to the nano-dollar, whatever is asked',
       const before = gateway.ledger.requests.length;
       const called = await post(endpoint, request, headers);
       const held = gateway.ledger.requests[before];
-      // refused for the same reason, or held as told
+      // rejected for the same reason, or held as reported
       expect([told.status, told.json.data?.max_amount]).toEqual(
         held ? [200, formatUsd(held.amount)] : [called.status, undefined],
       );
@@ -80,7 +80,7 @@ test('the most that is told is the hold, to the nano-dollar, whatever is asked',
   );
 }, 120_000);
 
-test('nothing is held, asked of a provider or charged', async () => {
+test('holds nothing, asks no provider and charges nothing', async () => {
   await start();
   const { json } = await estimate({
     model: 'one',
@@ -100,17 +100,17 @@ test('nothing is held, asked of a provider or charged', async () => {
   expect([gateway.ledger.requests.length, openai.requests.length]).toEqual([0, 0]);
 });
 
-test('what is expected: the input as counted, an answer as long as the usual one, or as there may be', async () => {
+test('expects the input as counted, and an answer of the usual length or shorter if capped', async () => {
   await start(undefined, 20);
   const messages = [{ role: 'user', content: 'hello' }];
   const { data } = (await estimate({ model: 'one', max_tokens: 50, messages })).json;
-  // 1,000 nano-USD a token in, 2,000 a token out
+  // 1,000 nano-USD per input token, 2,000 per output token
   expect(parseUsd(data.expected_amount)).toBe(BigInt(data.input_tokens) * 1_000n + 20n * 2_000n);
   const shorter = (await estimate({ model: 'one', max_tokens: 5, messages })).json.data;
   expect(parseUsd(shorter.expected_amount)).toBe(BigInt(data.input_tokens) * 1_000n + 5n * 2_000n);
 });
 
-test('short of money: the answer is told to be shorter, or the call not to be affordable', async () => {
+test('reports a shorter answer or a call that is not affordable when credits are short', async () => {
   const caller = { accountId: 'account', apiKeyId: 'key', allowedModels: null };
   const spendable = parseUsd('0.0002')!;
   await start({ ledger: new MemoryLedger(spendable), caller: { ...caller, spendable } });
@@ -122,7 +122,7 @@ test('short of money: the answer is told to be shorter, or the call not to be af
   expect([capped.affordable, capped.output_tokens_max]).toEqual([false, 1_000]);
 });
 
-test('what the call would be refused for is told', async () => {
+test('reports the error the call would be rejected with', async () => {
   await start();
   const messages = [{ role: 'user', content: 'hello '.repeat(200) }];
   const codes = [

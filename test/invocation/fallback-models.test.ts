@@ -3,7 +3,7 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model, prices } from './gateway.ts';
 
-/** A caller's own list of models: held at the dearest, charged as the one that answers. */
+/** A caller's own list of models: held at the most expensive, charged as the one that answers. */
 
 let first: UpstreamServer;
 let second: UpstreamServer;
@@ -61,7 +61,7 @@ function lastCharge() {
   return { amount: charge.amount, served, status };
 }
 
-test('the first model that answers is named and charged; the dearest was held', async () => {
+test('names and charges the first model that answers, and holds for the most expensive', async () => {
   const alone = await ask({ models: ['cheap', 'dear'] });
   expect(JSON.parse(alone.text)).toMatchObject({ model: 'cheap' });
   const cheap = lastCharge();
@@ -85,7 +85,7 @@ test('the first model that answers is named and charged; the dearest was held', 
   ]);
 });
 
-test('a stream and the Responses fall back before the first byte', async () => {
+test('falls back before the first byte in a stream and in Responses', async () => {
   first.reset({ fault: 'bad_request' });
   const stream = await ask({ models: ['dear'], stream: true });
   expect(stream.text).toContain('"model":"dear"');
@@ -95,13 +95,13 @@ test('a stream and the Responses fall back before the first byte', async () => {
   expect(JSON.parse(response.text)).toMatchObject({ model: 'dear', status: 'completed' });
 });
 
-test('an answer that broke off is not begun anew with another model', async () => {
+test('does not restart a broken-off answer with another model', async () => {
   first.reset({ fault: 'reset_mid_stream' });
   await expect(ask({ models: ['dear'], stream: true })).rejects.toThrow('terminated');
   expect(second.requests).toEqual([]);
 });
 
-test('when all fail the last failure is told, and nothing is charged', async () => {
+test('reports the last failure when all fail, and charges nothing', async () => {
   first.reset({ fault: 'server_error' });
   second.reset({ fault: 'rate_limit' });
   const { status, text } = await ask({ models: ['dear'] });
@@ -109,7 +109,7 @@ test('when all fail the last failure is told, and nothing is charged', async () 
   expect(lastCharge()).toMatchObject({ amount: 0n, status: 'failed' });
 });
 
-test('a model whose context is too short is passed over, unless all are', async () => {
+test('skips a model whose context is too short, unless all are', async () => {
   const long = { messages: [{ content: 'word '.repeat(60) }] };
   const passed = await ask({ ...long, model: 'short', models: ['dear'] });
   expect(JSON.parse(passed.text)).toMatchObject({ model: 'dear' });
@@ -122,6 +122,6 @@ test.each([
   [{ models: ['embeds'] }, 'model_not_supported_on_endpoint'],
   [{ models: 'dear' }, 'invalid_parameter'],
   [{ models: Array.from({ length: 9 }, () => 'dear') }, 'invalid_parameter'],
-])('refused, whichever of them is wrong: %j', async (body, code) => {
+])('rejects the request, whichever member is wrong: %j', async (body, code) => {
   expect(JSON.parse((await ask(body)).text).error.code).toBe(code);
 });

@@ -91,7 +91,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
       expect(error).toBeInstanceOf(OpenAI.APIError);
       expect(error).toMatchObject({ status, code });
       expect(JSON.stringify(error)).not.toContain('sk-upstream');
-      // what is wrong with the request is told in the provider's words, anything else in ours
+      // errors in the request are reported in the provider's words, all others in ours
       expect(JSON.stringify(error).includes('upstream secret')).toBe(
         fault === 'bad_request' || (fault === 'too_long' && protocol !== 'anthropic'),
       );
@@ -101,7 +101,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
       expect(gateway.ledger.last.latencyMs).toBeLessThan(3_000);
     });
 
-    test('a fault that passes costs one retry and one charge', async () => {
+    test('costs one retry and one charge when a fault passes', async () => {
       upstreams[protocol].reset({ fault: 'server_error', faultCalls: 1 });
       await chat(`to/${protocol}`, stream);
       expect(upstreams[protocol].requests).toHaveLength(2);
@@ -117,7 +117,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
     ['garbage_mid_stream', 'provider_error'],
     ['cut_stream', 'provider_error'],
   ])(
-    '%s: told in the stream; our clock is charged, a break of the provider is waived',
+    '%s: reports it in the stream, charges our own timeout, and waives a failure of the provider',
     async (fault, code) => {
       upstreams[protocol].reset({ fault });
       const error = await chat(`to/${protocol}`, true).catch((caught: unknown) => caught);
@@ -135,21 +135,18 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
     },
   );
 
-  test.each<Fault>(['cut_stream', 'reset_mid_stream'])(
-    'half a JSON answer (%s) is an error',
-    async (fault) => {
-      upstreams[protocol].reset({ fault });
-      await expect(chat(`to/${protocol}`, false)).rejects.toMatchObject({
-        status: 502,
-        code: 'provider_error',
-      });
-    },
-  );
+  test.each<Fault>(['cut_stream', 'reset_mid_stream'])('fails on half a JSON answer (%s)', async (fault) => {
+    upstreams[protocol].reset({ fault });
+    await expect(chat(`to/${protocol}`, false)).rejects.toMatchObject({
+      status: 502,
+      code: 'provider_error',
+    });
+  });
 
   test.each([
     ['/api/v1/chat/completions', 'data: {"error":{"code":"provider_error"'],
     ['/v1/messages', 'event: error\ndata: {"type":"error","error":{"code":"provider_error"'],
-  ])('a broken stream ends in an error frame and a broken connection (%s)', async (path, start) => {
+  ])('ends a broken stream with an error frame and a broken connection (%s)', async (path, start) => {
     upstreams[protocol].reset({ fault: 'cut_stream' });
     const response = await fetch(`${gateway.url}${path}`, {
       method: 'POST',
@@ -173,7 +170,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
     expect(text.endsWith('\n\n')).toBe(true);
   });
 
-  test('an error frame of the provider ends the messages stream with an error event', async () => {
+  test('ends the messages stream with an error event on an error frame of the provider', async () => {
     upstreams[protocol].reset({ fault: 'error_mid_stream' });
     const params = {
       model: `to/${protocol}`,
@@ -195,7 +192,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
     expect(gateway.ledger.last).toMatchObject({ status: 'completed', usageSource: 'provider' });
   });
 
-  test.each<Fault>(['no_usage', 'negative_usage'])('%s: counted', async (fault) => {
+  test.each<Fault>(['no_usage', 'negative_usage'])('%s: counts usage itself', async (fault) => {
     for (const stream of [false, true]) {
       upstreams[protocol].reset({ fault });
       await chat(`to/${protocol}`, stream);
@@ -214,7 +211,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
     expect(gateway.ledger.last.shortfall).toBe(0n);
   });
 
-  test('an answer without text is charged what its provider reports', async () => {
+  test('charges an answer without text what its provider reports', async () => {
     for (const stream of [false, true]) {
       upstreams[protocol].reset({ fault: 'empty' });
       await chat(`to/${protocol}`, stream);
@@ -222,7 +219,7 @@ describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (pro
     }
   });
 
-  test('a provider that ignores its cap is stopped', async () => {
+  test('stops a provider that ignores its cap', async () => {
     const words = Array.from({ length: 500 }, () => ' word');
     upstreams[protocol].reset({ fault: 'ignores_cap', words, tokenDelayMs: 1 });
     const answer = (await chat(`to/${protocol}`, true)) as OpenAI.ChatCompletion;
@@ -246,22 +243,22 @@ test.each([false, true])('falls back inside one hold (stream: %s)', async (strea
   ]);
 });
 
-test('a request that the first provider refuses is not tried on the second', async () => {
+test('does not try the second provider with a request the first one rejects', async () => {
   upstreams.openai.reset({ fault: 'bad_request' });
   await expect(chat('to/both', false)).rejects.toMatchObject({ status: 400 });
   expect(upstreams.anthropic.requests).toHaveLength(0);
 });
 
-test('a provider missing from the configuration is skipped', async () => {
+test('skips a provider missing from the configuration', async () => {
   await chat('to/missing', false);
   expect(gateway.ledger.last.attempts.map((attempt) => attempt.outcome)).toEqual(['not_configured', 'ok']);
 });
 
-test('a refused connection is an error of the provider', async () => {
+test('reports a refused connection as a provider error', async () => {
   await expect(chat('to/nowhere', false)).rejects.toMatchObject({ status: 502, code: 'provider_error' });
 });
 
-test('a certificate that is not trusted is an error of the provider: the operator reads which, nothing was sent', async () => {
+test('reports an untrusted certificate as a provider error: the operator sees which one, and nothing is sent', async () => {
   let requests = 0;
   const untrusted = createServer(UNTRUSTED, () => {
     requests += 1;
@@ -279,7 +276,7 @@ test('a certificate that is not trusted is an error of the provider: the operato
       client.chat.completions.create({ model: 'to/untrusted', messages: [{ role: 'user', content: 'hi' }] }),
     ).rejects.toMatchObject({ status: 502, code: 'provider_error' });
     const [attempt] = behindTls.ledger.last.attempts;
-    // newer Node versions add what else could be tried
+    // newer Node versions append a hint
     expect(attempt).toMatchObject({
       outcome: 'unreachable',
       said: expect.stringMatching(/^self-signed certificate/),
@@ -291,7 +288,7 @@ test('a certificate that is not trusted is an error of the provider: the operato
   }
 });
 
-test('Retry-After is honoured up to 5 s, and told on', async () => {
+test('honors Retry-After up to 5 s and passes it on', async () => {
   upstreams.openai.reset({ fault: 'rate_limit', retryAfter: '0.3', faultCalls: 1 });
   const startedAt = Date.now();
   await chat('to/openai', false);
@@ -311,9 +308,9 @@ test('a storm of 429 is met with at most a tenth more calls', async () => {
   expect(gateway.ledger.settlements).toHaveLength(200);
 });
 
-test('a provider that fails is left alone, then probed', async () => {
+test('stops using a failing provider, then probes it', async () => {
   upstreams.openai.reset({ fault: 'server_error' });
-  // until one is not sent: of those that follow every tenth is a try, and retries decide after how many calls the count begins
+  // until one is not sent: after that every tenth is a try, and retries decide after how many calls the count begins
   let isLeftAlone = false;
   for (let call = 0; call < 25 && !isLeftAlone; call += 1) {
     isLeftAlone = await chat('to/openai', false).then(
@@ -327,7 +324,7 @@ test('a provider that fails is left alone, then probed', async () => {
   await expect(chat('to/openai', false)).rejects.toMatchObject({ status: 503, code: 'provider_overloaded' });
   expect(upstreams.openai.requests).toHaveLength(reached);
   upstreams.openai.reset();
-  // refused without being sent until a probe is due
+  // rejected without being sent until a probe is due
   await eventually(() => chat('to/openai', false));
   await chat('to/openai', false);
   expect(upstreams.openai.requests).toHaveLength(2);

@@ -61,10 +61,10 @@ describe('same protocol: kept as it is', () => {
   test.each([
     ['7', 7],
     ['9007199254740991', 9_007_199_254_740_991],
-    // of 2^63 − 1, which a JSON number cannot hold, its rounded neighbour's remainder
+    // a JSON number cannot hold 2^63 − 1: the remainder of its rounded neighbor
     ['9223372036854775807', 1_024],
     ['-9223372036854775808', -1_024],
-  ])('a seed of %s is sent as %i, whichever 64 bits a client draws', async (drawn, sent) => {
+  ])('sends a seed of %s as %i, whichever 64 bits a client draws', async (drawn, sent) => {
     const body = `{"model":"to/openai","messages":[{"role":"user","content":"hi"}],"seed":${drawn}}`;
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(`${gateway.url}/api/v1/chat/completions`, { method: 'POST', headers, body });
@@ -72,7 +72,7 @@ describe('same protocol: kept as it is', () => {
     expect(openaiUpstream.last.body.seed).toBe(sent);
   });
 
-  test('members of other servers go up, unknown members come back, ids and model are ours', async () => {
+  test('passes members of other servers on and unknown members back, with our own ids and model', async () => {
     const params = {
       model: 'to/openai',
       messages: ASK,
@@ -95,7 +95,7 @@ describe('same protocol: kept as it is', () => {
     expect(answer.model).toBe('to/openai');
   });
 
-  test('cache marks and thinking of a messages call; members of betas stay here', async () => {
+  test('keeps cache marks and thinking of a messages call, but not members of betas', async () => {
     anthropicUpstream.reset({ reasoning: 'Let me think', cacheRead: 10 });
     const answer = await anthropic.messages.create({
       model: 'to/anthropic',
@@ -128,7 +128,7 @@ describe('same protocol: kept as it is', () => {
     expect(answer.usage).toMatchObject({ total_tokens: fresh + (cached ?? 0) + written });
   });
 
-  test("our own headers go up, never the caller's", async () => {
+  test('sends our own headers upstream, never those of the caller', async () => {
     await fetch(`${gateway.url}/v1/messages`, {
       method: 'POST',
       headers: {
@@ -146,7 +146,7 @@ describe('same protocol: kept as it is', () => {
     expect(anthropicUpstream.last.body.max_tokens).toBe(4_096);
   });
 
-  test('an Azure-style server: query, key header, cap field, no usage in streams', async () => {
+  test('supports an Azure-style server: query, key header, cap field, no usage in streams', async () => {
     const stream = openai.chat.completions.stream({
       model: 'to/azure',
       messages: [{ role: 'developer', content: 'd' }, ...ASK],
@@ -165,7 +165,7 @@ describe('same protocol: kept as it is', () => {
     expect(gateway.ledger.last).toMatchObject({ usageSource: 'counted', finishReason: 'length' });
   });
 
-  test('developer becomes system where the server does not know it', async () => {
+  test('turns developer into system where the server does not know it', async () => {
     await openai.chat.completions.create({
       model: 'to/openai',
       messages: [{ role: 'developer', content: 'd' }, ...ASK],
@@ -192,7 +192,7 @@ describe('chat to an Anthropic provider', () => {
       { type: 'any' },
     ],
   ];
-  test.each(choices)('tool_choice %j', async (choice, expected) => {
+  test.each(choices)('translates tool_choice %j', async (choice, expected) => {
     const other = { type: 'function' as const, function: { name: 'other' } };
     await openai.chat.completions.create({
       model: 'to/anthropic',
@@ -207,7 +207,7 @@ describe('chat to an Anthropic provider', () => {
     );
   });
 
-  test('serial tools, JSON schema, user, temperature', async () => {
+  test('translates serial tools, JSON schema, user and temperature', async () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } };
     await openai.chat.completions.create({
       model: 'to/anthropic',
@@ -226,66 +226,69 @@ describe('chat to an Anthropic provider', () => {
     });
   });
 
-  test.each([false, true])('thinking and its signature survive a tool loop (stream: %s)', async (stream) => {
-    anthropicUpstream.reset({ reasoning: 'I should look' });
-    const params = {
-      model: 'to/anthropic',
-      messages: ASK,
-      tools: [TOOL],
-      reasoning_effort: 'medium' as const,
-      max_tokens: 4_000,
-    };
-    // biome-ignore lint/suspicious/noExplicitAny: reasoning members are not in the SDK's types
-    let message: any;
-    if (stream) {
-      message = {
-        role: 'assistant',
-        reasoning: '',
-        reasoning_details: [],
-        tool_calls: [{ function: { arguments: '' } }],
+  test.each([false, true])(
+    'preserves thinking and its signature across a tool loop (stream: %s)',
+    async (stream) => {
+      anthropicUpstream.reset({ reasoning: 'I should look' });
+      const params = {
+        model: 'to/anthropic',
+        messages: ASK,
+        tools: [TOOL],
+        reasoning_effort: 'medium' as const,
+        max_tokens: 4_000,
       };
-      for await (const chunk of await openai.chat.completions.create({ ...params, stream: true })) {
-        // biome-ignore lint/suspicious/noExplicitAny: as above
-        const delta: any = chunk.choices[0]?.delta ?? {};
-        message.reasoning += delta.reasoning ?? '';
-        message.reasoning_details.push(...(delta.reasoning_details ?? []));
-        const [call] = delta.tool_calls ?? [];
-        if (call) {
-          const [known] = message.tool_calls;
-          message.tool_calls = [
-            {
-              ...known,
-              ...call,
-              function: {
-                ...known.function,
-                ...call.function,
-                arguments: known.function.arguments + call.function.arguments,
+      // biome-ignore lint/suspicious/noExplicitAny: reasoning members are not in the SDK's types
+      let message: any;
+      if (stream) {
+        message = {
+          role: 'assistant',
+          reasoning: '',
+          reasoning_details: [],
+          tool_calls: [{ function: { arguments: '' } }],
+        };
+        for await (const chunk of await openai.chat.completions.create({ ...params, stream: true })) {
+          // biome-ignore lint/suspicious/noExplicitAny: as above
+          const delta: any = chunk.choices[0]?.delta ?? {};
+          message.reasoning += delta.reasoning ?? '';
+          message.reasoning_details.push(...(delta.reasoning_details ?? []));
+          const [call] = delta.tool_calls ?? [];
+          if (call) {
+            const [known] = message.tool_calls;
+            message.tool_calls = [
+              {
+                ...known,
+                ...call,
+                function: {
+                  ...known.function,
+                  ...call.function,
+                  arguments: known.function.arguments + call.function.arguments,
+                },
               },
-            },
-          ];
+            ];
+          }
         }
+      } else {
+        message = (await openai.chat.completions.create(params)).choices[0]?.message;
       }
-    } else {
-      message = (await openai.chat.completions.create(params)).choices[0]?.message;
-    }
-    expect(anthropicUpstream.last.body.thinking).toEqual({ type: 'enabled', budget_tokens: 2_000 });
-    expect(message.reasoning).toBe('I should look');
-    const result = { role: 'tool' as const, tool_call_id: message.tool_calls[0].id, content: '21 °C' };
-    await openai.chat.completions.create({ ...params, messages: [...ASK, message, result] });
-    expect(anthropicUpstream.last.body.messages).toEqual([
-      { role: 'user', content: [{ type: 'text', text: 'hello' }] },
-      {
-        role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: 'I should look', signature: 'signed-by-upstream' },
-          { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Paris' } },
-        ],
-      },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '21 °C' }] },
-    ]);
-  });
+      expect(anthropicUpstream.last.body.thinking).toEqual({ type: 'enabled', budget_tokens: 2_000 });
+      expect(message.reasoning).toBe('I should look');
+      const result = { role: 'tool' as const, tool_call_id: message.tool_calls[0].id, content: '21 °C' };
+      await openai.chat.completions.create({ ...params, messages: [...ASK, message, result] });
+      expect(anthropicUpstream.last.body.messages).toEqual([
+        { role: 'user', content: [{ type: 'text', text: 'hello' }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'I should look', signature: 'signed-by-upstream' },
+            { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Paris' } },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: '21 °C' }] },
+      ]);
+    },
+  );
 
-  test.each([false, true])('a refusal (stream: %s)', async (stream) => {
+  test.each([false, true])('passes on a refusal (stream: %s)', async (stream) => {
     anthropicUpstream.reset({ refusal: true });
     const answer = stream
       ? await openai.chat.completions
@@ -305,14 +308,14 @@ describe('messages to an OpenAI provider', () => {
     [{ type: 'tool', name: 'weather' }, { type: 'function', function: { name: 'weather' } }, undefined],
     ['any', 'required', undefined],
   ];
-  test.each(choices)('tool_choice %j', async (choice, expected, parallel) => {
+  test.each(choices)('translates tool_choice %j', async (choice, expected, parallel) => {
     const params = { model: 'to/openai', max_tokens: 100, messages: ASK, tools };
     await anthropic.messages.create({ ...params, tool_choice: choice as Anthropic.ToolChoice });
     expect(openaiUpstream.last.body.tool_choice).toEqual(expected);
     expect(openaiUpstream.last.body.parallel_tool_calls).toBe(parallel);
   });
 
-  test('a whole tool loop with parallel results and an image in one of them', async () => {
+  test('translates a whole tool loop with parallel results and an image in one of them', async () => {
     const image = {
       type: 'image' as const,
       source: { type: 'url' as const, url: 'https://x.example/a.png' },
@@ -368,7 +371,7 @@ describe('messages to an OpenAI provider', () => {
     ]);
   });
 
-  test('thinking asks for effort only where the model can reason', async () => {
+  test('asks for effort on thinking only where the model can reason', async () => {
     const params = {
       max_tokens: 4_000,
       messages: ASK,
@@ -381,7 +384,7 @@ describe('messages to an OpenAI provider', () => {
     expect(openaiUpstream.last.body.thinking).toBeUndefined();
   });
 
-  test.each([false, true])('reasoning and refusal come back as blocks (stream: %s)', async (stream) => {
+  test.each([false, true])('returns reasoning and refusal as blocks (stream: %s)', async (stream) => {
     openaiUpstream.reset({ reasoning: 'hmm hmm', refusal: true });
     const thinking = { type: 'enabled' as const, budget_tokens: 1_024 };
     const params = { model: 'to/openai', max_tokens: 2_000, messages: ASK };
@@ -397,7 +400,7 @@ describe('messages to an OpenAI provider', () => {
     }
   });
 
-  test('output_config asks for a JSON schema', async () => {
+  test('asks for a JSON schema with output_config', async () => {
     const schema = { type: 'object', additionalProperties: false };
     await anthropic.messages.create({
       model: 'to/openai',
@@ -420,7 +423,7 @@ const CALLED = {
 };
 const RESULT = { role: 'tool', tool_call_id: 'c1', content: 'done' };
 
-describe('what is refused', () => {
+describe('rejected requests', () => {
   async function refusal(path: string, body: object) {
     const response = await fetch(gateway.url + path, {
       method: 'POST',
@@ -478,17 +481,17 @@ describe('what is refused', () => {
     ['2,001 messages', { messages: Array.from({ length: 2_001 }, () => ({ role: 'user', content: 'x' })) }],
     ['300 tools', { tools: manyTools((name) => ({ type: 'function', function: { name } })) }],
     ['an answer of calls alone', { messages: [{ content: 'x' }, CALLED, RESULT] }],
-  ])('nobody is kept from sending %s', async (_what, body) => {
+  ])('accepts %s', async (_what, body) => {
     expect((await refusal('/api/v1/chat/completions', body)).status).toBe(200);
   });
 
-  test('nor an agent from 300 tools on messages', async () => {
+  test('accepts 300 tools of an agent on messages', async () => {
     const tools = manyTools((name) => ({ name, input_schema: { type: 'object' } }));
     const body = { tools, tool_choice: { type: 'none' } };
     expect((await refusal('/vendorx/v1/messages', body)).status).toBe(200);
   });
 
-  test('members that wish for prices, providers or storage are dropped', async () => {
+  test('drops members that ask for prices, providers or storage', async () => {
     const body = {
       provider: { order: ['x'] },
       service_tier: 'priority',
@@ -513,7 +516,7 @@ describe.each(['to/openai', 'to/anthropic'])('frames of %s', (id) => {
     return (await response.text()).split('\n\n').filter((frame) => frame !== '');
   }
 
-  test('messages: each event once, named twice, in order', async () => {
+  test('messages: sends each event once, named twice, in order', async () => {
     const events = (await frames('/vendorx/v1/messages')).map(
       (frame) => /^event: (.*)\ndata: (.*)$/.exec(frame)!,
     );
@@ -535,7 +538,7 @@ describe.each(['to/openai', 'to/anthropic'])('frames of %s', (id) => {
     });
   });
 
-  test('chat: role, content, finish, usage, [DONE]', async () => {
+  test('chat: sends role, content, finish, usage, [DONE]', async () => {
     const all = await frames('/api/v1/chat/completions');
     expect(all.pop()).toBe('data: [DONE]');
     const chunks = all.map((frame) => JSON.parse(frame.slice(6)));
@@ -554,14 +557,14 @@ describe.each(['to/openai', 'to/anthropic'])('frames of %s', (id) => {
     });
   });
 
-  test('chat: usage in a chunk without choices for those who ask for it', async () => {
+  test('chat: sends usage in a chunk without choices on request', async () => {
     const all = await frames('/api/v1/chat/completions', { stream_options: { include_usage: true } });
     const chunks = all.slice(0, -1).map((frame) => JSON.parse(frame.slice(6)));
     expect(chunks.map((chunk) => chunk.choices.length)).toEqual([1, 1, 1, 1, 0]);
     expect(chunks.filter((chunk) => 'usage' in chunk)).toEqual([chunks.at(-1)]);
   });
 
-  test('messages: what an SDK adds up never contradicts the end', async () => {
+  test('messages: never makes the sum an SDK computes contradict the end', async () => {
     openaiUpstream.reset({ words: ['a', ' b'] });
     anthropicUpstream.reset({ words: ['a', ' b'] });
     const stream = anthropic.messages.stream({ model: id, max_tokens: 50, messages: ASK });
@@ -571,7 +574,7 @@ describe.each(['to/openai', 'to/anthropic'])('frames of %s', (id) => {
   });
 });
 
-test('the effective version is told', async () => {
+test('reports the effective version', async () => {
   const call = (headers: Record<string, string>) =>
     fetch(`${gateway.url}/vendorx/v1/messages`, {
       method: 'POST',

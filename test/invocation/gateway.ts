@@ -52,7 +52,7 @@ export function prices(
   };
 }
 
-/** One dollar per million input tokens, two per million output tokens: 1,000 and 2,000 nano-USD each. */
+/** One dollar per million input tokens, two per million output tokens: 1,000 and 2,000 nano-USD per token. */
 export const SIMPLE_PRICES = prices('0.000001', '0.000002');
 
 export function model(
@@ -82,17 +82,17 @@ export interface GatewayOptions {
   readonly models: readonly InvocableModel[];
   readonly balance?: string;
   readonly settings?: Partial<InvocationSettings>;
-  /** What is known of providers; without it each gateway learns for itself. */
+  /** Known overheads of providers; without it each gateway learns its own. */
   readonly overhead?: HiddenOverhead;
-  /** Median tokens of an account's answers, of every model; unknown unless said. */
+  /** Median tokens of an account's answers, for every model; unknown by default. */
   readonly typicalTokens?: number;
-  /** Where the service's warnings go; nowhere unless said. */
+  /** Destination of the service's warnings; none by default. */
   readonly log?: Logger;
-  /** Real books and who calls; without them a ledger in memory with one account. */
+  /** A real ledger and its caller. Default: an in-memory ledger with one account. */
   readonly books?: { readonly ledger: Ledger; readonly caller: Caller };
 }
 
-/** The invocation routes behind the smallest request pipeline that can carry them. */
+/** The invocation routes on the smallest request pipeline that can run them. */
 export class Gateway {
   readonly ledger: MemoryLedger;
   readonly service: InvocationService;
@@ -145,7 +145,7 @@ export class Gateway {
       );
     }
     this.#server = app.listen(0, '127.0.0.1');
-    // as the product's server has it: a test that computes for seconds must not find its next connection closed
+    // like the server of the product: a test that computes for seconds must not find its next connection closed
     this.#server.keepAliveTimeout = 75_000;
   }
 
@@ -163,7 +163,7 @@ export class Gateway {
   async idle(): Promise<void> {
     const connections = () =>
       new Promise<number>((resolve) => this.#server.getConnections((_, count) => resolve(count)));
-    // A client that left at once may not have been accepted yet: two looks apart must agree.
+    // A client that left at once may not have been accepted yet, so two checks in a row must agree.
     for (let quiet = 0; quiet < 2; ) {
       await new Promise((resolve) => setTimeout(resolve, 2));
       quiet = this.inFlight.size === 0 && (await connections()) === 0 ? quiet + 1 : 0;

@@ -7,14 +7,14 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 import { Gateway, model } from './gateway.ts';
 import { HonestProvider } from './honest-provider.ts';
 
-/** What templates add to inputs is learnt from the provider's reports, kept, and held for. */
+/** What templates add to inputs is learned from the provider's reports, kept, and included in holds. */
 
 const PROSE = 'The treaty was signed in the autumn, after years of patient work. ';
 const LONG = PROSE.repeat(150);
-/** Tokens that the gateway and the provider count about the same for `LONG`. */
+/** Approximate tokens the gateway and the provider count for `LONG`. */
 const LONG_TOKENS = 2_100;
 
-/** An input of so many tokens by our count. */
+/** An input of two thousand tokens by our count. */
 const TWO_THOUSAND = {
   textTokens: 2_000,
   tokens: 2_000,
@@ -53,7 +53,7 @@ afterAll(async () => {
   await db?.close();
 });
 
-/** What a process of its own would know. */
+/** The knowledge of a separate process. */
 function process(): HiddenOverhead {
   return new HiddenOverhead(new HiddenOverheadStore(db.database.money), silentLog);
 }
@@ -66,7 +66,7 @@ function gatewayWith(known: HiddenOverhead): Promise<Gateway> {
   });
 }
 
-/** Makes a call; returns what it cost beyond its hold and the tokens that were held for the input, about. */
+/** Makes a call. Returns its cost beyond its hold and roughly the tokens held for the input. */
 async function call(content: string, through = gateway): Promise<{ beyond: bigint; heldTokens: number }> {
   const response = await fetch(`${through.url}/api/v1/chat/completions`, {
     method: 'POST',
@@ -79,7 +79,7 @@ async function call(content: string, through = gateway): Promise<{ beyond: bigin
   return { beyond: due > held ? due - held : 0n, heldTokens: Number(held) / 1_000 };
 }
 
-test('a model whose template adds 40 % is held for in full after a few calls', async () => {
+test('holds in full after a few calls for a model whose template adds 40 %', async () => {
   provider.template = (tokens) => Math.ceil(tokens * 1.4) + 150;
   const first = [await call(LONG), await call('hi')];
   expect(first.every(({ beyond }) => beyond > 0n)).toBe(true);
@@ -94,7 +94,7 @@ test('a model whose template adds 40 % is held for in full after a few calls', a
   expect(heldTokens).toBeLessThan(LONG_TOKENS * 1.4 * 1.3);
 });
 
-test('an absurd report changes a hold by a step, a liar by a bounded factor', async () => {
+test('changes a hold by one step on an absurd report, and by a bounded factor on persistent lies', async () => {
   const honest = (await call(LONG)).heldTokens;
   provider.template = (tokens) => tokens * 20;
   await call(LONG);
@@ -106,7 +106,7 @@ test('an absurd report changes a hold by a step, a liar by a bounded factor', as
   expect((await call(LONG)).heldTokens).toBeLessThan(honest * 2.1);
 });
 
-test('a text of long tokens, made to raise the holds of others, teaches nothing', async () => {
+test('learns nothing from a text of long tokens, made to raise the holds of others', async () => {
   const honest = (await call(LONG)).heldTokens;
   provider.template = (tokens) => tokens * 17;
   for (let attack = 0; attack < 5; attack += 1) {
@@ -115,7 +115,7 @@ test('a text of long tokens, made to raise the holds of others, teaches nothing'
   expect((await call(LONG)).heldTokens).toBeLessThanOrEqual(honest);
 });
 
-test('what one process learns outlives it and is known to the others', async () => {
+test('keeps what one process learned after its end and shares it with the others', async () => {
   const other = process();
   provider.template = (tokens) => Math.ceil(tokens * 1.4) + 150;
   for (let round = 0; round < 4; round += 1) {
@@ -135,7 +135,7 @@ test('what one process learns outlives it and is known to the others', async () 
   }
 });
 
-test('two processes that learn at once end with the larger margin, and unlearn together', async () => {
+test('gives two processes that learn at once the larger margin, and lets them unlearn together', async () => {
   const other = process();
   const route = { provider: 'honest', model: 'twice' };
   overhead.observe(route, 'chat', TWO_THOUSAND, 2_600);
@@ -151,7 +151,7 @@ test('two processes that learn at once end with the larger margin, and unlearn t
   expect(overhead.marginOf(route, 'chat')).toEqual(other.marginOf(route, 'chat'));
 });
 
-test('what was learnt while the store was away is written when it is back', async () => {
+test('writes what was learned while the store was away once it is back', async () => {
   let away = true;
   const store = new HiddenOverheadStore(db.database.money);
   const patient = new HiddenOverhead(
@@ -175,7 +175,7 @@ test('what was learnt while the store was away is written when it is back', asyn
   expect(rows).toEqual([{ ratio: 1.3, reports: '1' }]);
 });
 
-test('operators see what was learnt', async () => {
+test('shows operators what was learned', async () => {
   provider.template = (tokens) => tokens + 100;
   await call('hi');
   const registry = new Registry();

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { countTokens } from '../../src/providers/token-counter.ts';
 
-/** Most tokens of one item that this provider fetches, by kind; the gateway's catalog declares the same. */
+/** Maximum tokens of one item that this provider fetches, by kind; the gateway's catalog declares the same. */
 export const ITEM_TOKENS = { image: 1_500, file: 4_000, video: 6_000, audio: 2_000 };
 
 /** What the provider billed for one request, in tokens. */
@@ -12,14 +12,14 @@ export interface Bill {
 }
 
 /**
- * A provider that writes out and counts everything it is sent, in all protocols: every text, name, id and template argument,
- * every item by reference. What its context does not hold it refuses; the name of its model is the length of it, in tokens. It
- * thinks before it speaks, hides that, goes on when its reader leaves, and bills what it did.
+ * A provider that writes out and counts everything it receives, in all protocols: every text, name, id and template argument, and every
+ * item by reference. It rejects input that does not fit its context; the name of its model is the context length in tokens. It thinks
+ * before it answers, hides that, continues when its reader leaves, and bills what it did.
  */
 export class HonestProvider {
-  /** By the user that the request names. */
+  /** By the user named in the request. */
   readonly bills = new Map<string, Bill>();
-  /** What its template makes of an input, in tokens. */
+  /** The size of an input after its template, in tokens. */
   template = (tokens: number) => tokens;
   readonly #server: Server;
   requests = 0;
@@ -190,17 +190,17 @@ function wholeResponse({ words, thought, bill }: Said): object {
   };
 }
 
-/** By the last step of their paths; chat's is any other. */
+/** By the last segment of their paths; any other path is chat. */
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { messages: MESSAGES, responses: RESPONSES };
 
-/** A stop sequence that is met at once answers the question without a word. */
+/** A stop sequence that matches at once answers the question without a word. */
 function messagesEnd({ stop_sequences: stops = [] }: Said['body']): object {
   return stops.length > 0
     ? { stop_reason: 'stop_sequence', stop_sequence: stops[0] }
     : { stop_reason: 'end_turn', stop_sequence: null };
 }
 
-/** Half of a marked input is read from the cache, half of the rest is written to it. */
+/** Reads half of a marked input from the cache and writes half of the rest to it. */
 function messagesInput({ input }: Bill, body: unknown): object {
   const marked = JSON.stringify(body).includes('cache_control');
   const read = marked ? Math.floor(input / 2) : 0;
@@ -223,7 +223,7 @@ const STRUCTURE = new Set(
     .join(' ')
     .split(' '),
 );
-/** Members whose text is read whatever it is. */
+/** Members whose text is always read. */
 const TEXTS = new Set([
   'content',
   'text',
@@ -278,13 +278,13 @@ function inputTokensOf(body: any): number {
   return tokensOf(texts.join(' ')) + frames * 3 + items;
 }
 
-/** Of a vocabulary that has one token for each digit and line end, as Llama 2's, and merges the rest as ours does. */
+/** Counts with a vocabulary that has one token per digit and line end, like Llama 2's, and otherwise merges like ours. */
 function tokensOf(text: string): number {
   const spelled = text.match(/\d{2,}|[\n\r\t]{2,}/g) ?? [];
   return spelled.reduce((sum, run) => sum + run.length - countTokens(run), countTokens(text));
 }
 
-/** What a chat part fetches, by the member it stands in. */
+/** Returns the tokens of what a chat part fetches, by the name of its member. */
 function itemTokens(name: string, value: unknown): number {
   if (typeof value !== 'object' || value === null) {
     return 0;
@@ -303,7 +303,7 @@ function itemTokens(name: string, value: unknown): number {
   }
 }
 
-/** What a block of messages, or a part of Responses, fetches. */
+/** Returns the tokens of what a block of messages or a part of Responses fetches. */
 function blockTokens({ type, source }: Readonly<Record<string, unknown>>): number {
   if (type === 'input_image' || type === 'input_file') {
     return type === 'input_image' ? ITEM_TOKENS.image : ITEM_TOKENS.file;

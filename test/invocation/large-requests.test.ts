@@ -15,7 +15,7 @@ import { jsonInSteps } from '../../src/lib/json-text.ts';
 import { atOnce } from '../../src/lib/steps.ts';
 import type { JsonObject } from '../../src/providers/json.ts';
 
-/** As many as one list of an admissible body holds. */
+/** As many as one list of an admissible body can hold. */
 const COUNT = 32_000;
 
 const many = <T>(item: (index: number) => T): T[] => Array.from({ length: COUNT }, (_, index) => item(index));
@@ -40,7 +40,7 @@ const schema = {
   required: many((index) => `p${index}`),
 };
 
-/** Seconds of work each, when every item was compared with, or copied behind, every other. */
+/** These took seconds each when every item was compared with, or copied behind, every other one. */
 test.each<[string, () => unknown]>([
   [
     'calls in a row',
@@ -54,14 +54,14 @@ test.each<[string, () => unknown]>([
   ['a choice of many tools', () => atOnce(applyRequestPolicy('chat', allowed))],
   ['a choice of many tools, for messages', () => atOnce(chatRequestToMessages(allowed, 1, PLAIN_RULES))],
   ['a schema of many members', () => isStrictSchema(schema)],
-])('%s are as much work as they are items', (_, work) => {
+])('needs only linear work for %s', (_, work) => {
   const before = process.cpuUsage();
   expect(work()).toBeTruthy();
   const { user, system } = process.cpuUsage(before);
   expect((user + system) / 1000).toBeLessThan(1_000);
 });
 
-test('items in a row become one message', () => {
+test('merges consecutive items into one message', () => {
   const input = [say('a'), say('b'), say('c'), callItem(0), callItem(1), callItem(2)];
   const { messages } = atOnce(responsesRequestToChat({ model: 'm', input })).chat;
   expect(messages).toEqual([
@@ -86,7 +86,7 @@ describe('in steps', () => {
   const parts = { model: 'm', messages: [{ role: 'user', content: many(part) }] };
   const items = many((index) => ({ type: 'message', role: 'user' as const, content: `${TEXT}${index}` }));
 
-  /** On a machine that is busy or slow all steps take longer, and a collection falls into some; but none is most of its stage. */
+  /** On a busy or slow machine all steps take longer, and garbage collections hit some of them, but no step takes most of its stage. */
   const MOST_OF_STAGE = 0.7;
 
   /** Ms of processor time. */
@@ -97,7 +97,7 @@ describe('in steps', () => {
 
   const isLong = ({ longest, total }: Stage) => longest >= 20 && longest > total * MOST_OF_STAGE;
 
-  /** What each stage takes that a request goes through until it is sent. */
+  /** Measures each stage of a request until it is sent. */
   class Stopwatch {
     readonly stages = new Map<string, Stage>();
 
@@ -144,7 +144,7 @@ describe('in steps', () => {
     const longStages = () =>
       new Map([...pass(dialect, schema, sent).stages].filter(([, stage]) => isLong(stage)));
     let long = longStages();
-    // garbage of others, and code that is not compiled yet, are no step of this work: what is long must be so three times
+    // garbage of others and code that is not compiled yet are not steps of this work, so a long stage must be long three times
     for (let run = 2; run <= 3 && long.size > 0; run += 1) {
       const before = long;
       long = new Map([...longStages()].filter(([stage]) => before.has(stage)));

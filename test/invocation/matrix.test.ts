@@ -54,7 +54,7 @@ afterAll(async () => {
 interface Result {
   readonly text: string;
   readonly tools: readonly { name: string; input: unknown }[];
-  /** In chat's words. */
+  /** In the terms of chat. */
   readonly finish: string | null | undefined;
   readonly id: string;
   readonly model: string;
@@ -185,7 +185,7 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     expect(gateway?.ledger.held ?? 0n).toBe(0n);
   });
 
-  test('text', async () => {
+  test('returns text', async () => {
     const result = await ask({ model: modelId });
     expect(result).toMatchObject({ text: SENTENCE, tools: [], finish: 'stop', model: modelId });
     expect(result).toMatchObject({ inputTokens: 20, outputTokens: 9 });
@@ -204,7 +204,7 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     expect(sent).not.toContain('to/openai');
   });
 
-  test('tools, in parallel', async () => {
+  test('calls tools in parallel', async () => {
     const result = await ask({ model: modelId, tools: true, prompt: 'weather of both' });
     expect(result.tools).toEqual([
       { name: 'weather', input: { city: 'Paris' } },
@@ -213,18 +213,18 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     expect(result).toMatchObject({ text: '', finish: 'tool_calls', outputTokens: 24 });
   });
 
-  test.each(['data', 'url'] as const)('image by %s URL', async (image) => {
+  test.each(['data', 'url'] as const)('accepts an image by %s URL', async (image) => {
     const result = await ask({ model: modelId, image });
     expect(result.text).toBe(`1 image: ${SENTENCE}`);
     expect(JSON.stringify(upstream().last.body)).toContain(image === 'data' ? PNG : IMAGE_URL);
   });
 
-  test('stop sequence', async () => {
+  test('ends at a stop sequence', async () => {
     const result = await ask({ model: modelId, stop: 'fox' });
     expect(result).toMatchObject({ text: 'The quick brown', finish: 'stop', outputTokens: 3 });
   });
 
-  test('error of the provider', async () => {
+  test('reports an error of the provider', async () => {
     upstream().reset({ fault: 'unauthorized' });
     const error = await ask({ model: modelId }).catch((caught: unknown) => caught);
     const type = _name.startsWith('chat') ? OpenAI.InternalServerError : Anthropic.InternalServerError;
@@ -237,8 +237,8 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     expect(gateway.ledger.last.charge.amount).toBe(0n);
   });
 
-  test('abort by the client', async () => {
-    // the whole answer takes 1.8 s and more: time enough for a machine that stands still for a while
+  test('stops when the client aborts', async () => {
+    // the whole answer takes at least 1.8 s, enough time even for a machine that stalls for a while
     upstream().reset({ tokenDelayMs: 200 });
     const controller = new AbortController();
     const settled = gateway.ledger.settlements.length;
@@ -260,7 +260,7 @@ describe.each(CASES)('%s %s', (_name, modelId, ask) => {
     const { outputTokens, inputTokens } = gateway.ledger.last.usage;
     expect(outputTokens).toBeGreaterThanOrEqual(isStream ? 1 : 0);
     expect(outputTokens).toBeLessThan(isStream ? SENTENCE.split(' ').length : 1);
-    // who got nothing does not pay, within the allowance
+    // a client that got nothing does not pay, within the allowance
     expect(gateway.ledger.last.charge.amount).toBe(
       isStream ? BigInt(inputTokens) * 1_000n + BigInt(outputTokens) * 2_000n : 0n,
     );

@@ -3,7 +3,7 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** Media by URL, which providers fetch: in every dialect, wherever they can stand. */
+/** Media by URL, which providers fetch: in every dialect, in every place. */
 
 const LINK = 'http://pictures.example/a.png';
 
@@ -35,7 +35,7 @@ afterAll(async () => {
 const user = (part: object) => ({ messages: [{ role: 'user', content: [part] }] });
 const source = (url: string) => ({ type: 'url', url });
 
-/** Where media by URL can stand, and at which providers they can be said. */
+/** Places for media by URL, and the providers that can express them. */
 const PLACES: readonly (readonly [
   path: string,
   place: string,
@@ -101,7 +101,7 @@ const CASES = PLACES.flatMap(([path, place, body, only]) =>
     .map((provider) => [path, place, provider, body] as const),
 );
 
-test.each(CASES)('%s, %s, by %s', async (path, _place, provider, body) => {
+test.each(CASES)('checks links at %s, %s, by %s', async (path, _place, provider, body) => {
   const [strict, open] = gateways as [Gateway, Gateway];
   const upstream = upstreams[provider]!;
   const say = (gateway: Gateway, url: string) =>

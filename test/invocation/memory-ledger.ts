@@ -10,19 +10,19 @@ import type {
 import { AppError } from '../../src/lib/errors.ts';
 import { type NanoUsd, nanoUsd, ZERO_USD } from '../../src/lib/money.ts';
 
-/** A settlement as it was booked: its charge is what was taken, `due` what it asked for, in nano-USD. */
+/** A settlement as booked: its charge is what was taken, `due` what it asked for, in nano-USD. */
 export type Booked = Settlement & {
   readonly shortfall: NanoUsd;
   readonly waived: NanoUsd;
   readonly due: NanoUsd;
 };
 
-/** A ledger in memory with one account, strict about the rules that the real one enforces in SQL. */
+/** An in-memory ledger with one account that enforces the rules the real one enforces in SQL. */
 export class MemoryLedger implements Ledger {
   balance: NanoUsd;
   readonly holds = new Map<string, NanoUsd>();
   readonly requests: HoldRequest[] = [];
-  /** As they were booked, with what was due. */
+  /** As booked, with what was due. */
   readonly settlements: Booked[] = [];
   waived = 0n;
   readonly extensions: NanoUsd[] = [];

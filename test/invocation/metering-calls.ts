@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 
-/** A call as a hostile tenant may make it. */
+/** A call that a hostile tenant might make. */
 export interface MeteredCall {
   readonly path: '/api/v1/chat/completions' | '/v1/messages' | '/api/v1/responses';
-  /** The provider answers it under the name of `user`. */
+  /** The provider bills it under the name of `user`. */
   readonly bodyOf: (user: string) => object;
   /** USD text. */
   readonly maxCost: string | undefined;
-  /** What its account has, USD text. */
+  /** The balance of its account, USD text. */
   readonly balance: string;
-  /** Bytes of the answer after which the client hangs up; below 20 ms of time instead. */
+  /** Bytes of the answer after which the client hangs up; a value below 20 also hangs up after that many ms. */
   readonly leaveAfter: number | undefined;
 }
 
@@ -85,7 +85,7 @@ const chatMessage = fc.tuple(
   oddMembers,
 );
 
-/** About every fourth of the members. */
+/** Picks about every fourth member. */
 function some<Value>(members: Record<string, fc.Arbitrary<Value>>): fc.Arbitrary<object> {
   return fc
     .record(members, { requiredKeys: [] })
@@ -173,7 +173,7 @@ const block = fc.oneof(
     title: text,
     content: fc.array(textBlock, { maxLength: 2 }),
   }),
-  // what stands in members of other types, and types that there are not
+  // members of other types, and types that do not exist
   fc.record({ type, text, source, content: text, input: fc.record({ a: text }) }, { requiredKeys: ['type'] }),
 );
 const turn = fc.tuple(
@@ -214,7 +214,7 @@ const moreOfMessages = some<unknown>({
   documents: fc.array(fc.record({ text }), { maxLength: 2 }),
 });
 
-/** What is refused by its name alone. */
+/** Members rejected by their name alone. */
 const refusedMembers = fc.oneof(
   { weight: 15, arbitrary: fc.constant({}) },
   fc.record({ mcp_servers: fc.array(fc.record({ url: text }), { minLength: 1, maxLength: 1 }) }),
@@ -233,7 +233,7 @@ export const around = {
   ),
 };
 
-/** Calls in the chat dialect, of every shape; the provider speaks it mostly, else messages. */
+/** Calls in the chat dialect, of every shape. Most providers speak chat, the others messages. */
 export const chatCall: fc.Arbitrary<MeteredCall> = fc
   .record({
     said: fc.array(chatMessage, { minLength: 1, maxLength: 4 }),
@@ -250,7 +250,7 @@ export const chatCall: fc.Arbitrary<MeteredCall> = fc
     return { path: '/api/v1/chat/completions', bodyOf: (user) => ({ ...body, user }), ...rest };
   });
 
-/** Calls in the messages dialect, of every shape; the provider speaks it mostly, else chat. */
+/** Calls in the messages dialect, of every shape. Most providers speak messages, the others chat. */
 export const messagesCall: fc.Arbitrary<MeteredCall> = fc
   .record({
     said: fc.array(turn, { minLength: 1, maxLength: 4 }),

@@ -76,7 +76,7 @@ const more = fc.record(
   { requiredKeys: [] },
 );
 
-/** Calls in the dialect of Responses, of every shape. */
+/** Calls in the Responses dialect, of every shape. */
 export const responsesCall: fc.Arbitrary<MeteredCall> = fc
   .record({
     input: fc.oneof(text, { weight: 4, arbitrary: fc.array(item, { minLength: 1, maxLength: 4 }) }),

@@ -15,7 +15,7 @@ const CALLS = { chat: chatCall, messages: messagesCall, responses: responsesCall
 type Spoken = keyof typeof CALLS;
 type Protocol = 'openai' | 'responses';
 
-/** What the calls that are under way at once speak, each of an account of its own, and what the provider of chat's models speaks. */
+/** The dialect of each concurrent caller, each with its own account, and the protocol of the provider of the chat models. */
 const LANES: readonly (readonly [Spoken, Protocol])[] = [
   ['chat', 'openai'],
   ['messages', 'openai'],
@@ -32,7 +32,7 @@ export interface Trial {
   readonly seed: number;
 }
 
-/** What a trial came to, nano-USD as the database says it. */
+/** The totals of a trial, in nano-USD as recorded in the database. */
 export interface TrialSums {
   readonly served: Readonly<Record<Spoken, number>>;
   readonly refused: number;
@@ -42,9 +42,9 @@ export interface TrialSums {
 }
 
 /**
- * Makes calls of every shape in every dialect through gateways on the real ledger, to a provider that counts honestly. Throws for
- * one that was served and neither paid at least 95 % of what the provider's own count is worth at our prices, nor the caller's
- * X-Max-Cost with the rest written off.
+ * Makes calls of every shape in every dialect through gateways on the real ledger, to a provider that counts honestly. Throws when a
+ * served call paid neither at least 95 % of what the provider's own count is worth at our prices, nor the caller's X-Max-Cost with the
+ * rest written off.
  */
 export async function tryMetering({ cases, seed }: Trial): Promise<TrialSums> {
   const provider = await new HonestProvider().start();
@@ -55,7 +55,7 @@ export async function tryMetering({ cases, seed }: Trial): Promise<TrialSums> {
     const runs = lanes.map((lane, index) =>
       fc.assert(
         fc.asyncProperty(CALLS[lane.speaks], async (call) => {
-          // after one lane's failure the others have nothing more to show
+          // after one lane has failed, the others have nothing more to show
           if (!failed) {
             await lane.make(call);
           }
@@ -100,7 +100,7 @@ async function moneyOf({ database }: TestDatabase): Promise<Pick<TrialSums, 'cha
   return { charged: charged.rows[0]!.amount, writeOffs: writeOffs.rows };
 }
 
-/** What became of a call: nano-USD, and its row. */
+/** What a call paid, in nano-USD, and its row. */
 interface Paid {
   readonly charge: string;
   readonly beyond: string;
@@ -228,7 +228,7 @@ class Lane {
   }
 }
 
-/** Sends a call, and hangs up after so many bytes of the answer. */
+/** Sends a call and hangs up after that many bytes of the answer. */
 function send(url: string, body: string, { maxCost, leaveAfter }: MeteredCall): Promise<void> {
   return new Promise((resolve) => {
     const headers = { 'content-type': 'application/json', ...(maxCost && { 'x-max-cost': maxCost }) };

@@ -55,7 +55,7 @@ async function post(body: object, headers: Record<string, string> = {}) {
   return { status: response.status, headers: response.headers, text, json };
 }
 
-test('the hold covers the counted input and the cap; the charge is the real usage; the rest is released', async () => {
+test('holds the counted input and the cap, charges the real usage and releases the rest', async () => {
   const { json } = await post({ max_tokens: 50 });
   const [request] = gateway.ledger.requests;
   const input = Number((request!.amount - 50n * 2_000n) / 1_000n);
@@ -81,7 +81,7 @@ test('the hold covers the counted input and the cap; the charge is the real usag
   expect(gateway.ledger.last.attempts).toMatchObject([{ provider: 'openai', outcome: 'ok', cost: '19000' }]);
 });
 
-test('cache reads and writes are charged at their own prices, on both endpoints of an Anthropic provider', async () => {
+test('charges cache reads and writes at their own prices, on both endpoints of an Anthropic provider', async () => {
   anthropic.reset({ cacheRead: 1_000, cacheWrite: 500 });
   const { json } = await post({ model: 'to/anthropic' });
   expect(json.usage).toMatchObject({
@@ -100,7 +100,7 @@ test('cache reads and writes are charged at their own prices, on both endpoints 
   expect(gateway.ledger.last.charge.lines.cache_read).toBe(100_000n);
 });
 
-test('without max_tokens a small balance clamps the answer instead of refusing the call', async () => {
+test('clamps the answer on a small balance without max_tokens instead of rejecting the call', async () => {
   gateway.ledger.balance = parseUsd('0.0001')!;
   const { status, json, headers } = await post({});
   expect(status).toBe(200);
@@ -116,7 +116,7 @@ test('without max_tokens a small balance clamps the answer instead of refusing t
   expect(gateway.ledger.balance).toBeGreaterThanOrEqual(0n);
 });
 
-test('with max_tokens a hold that is not affordable is refused, and no provider is asked', async () => {
+test('rejects a hold that is not affordable with max_tokens, and asks no provider', async () => {
   gateway.ledger.balance = parseUsd('0.0001')!;
   const { status, json } = await post({ max_tokens: 4_000 });
   expect(status).toBe(402);
@@ -124,13 +124,13 @@ test('with max_tokens a hold that is not affordable is refused, and no provider 
   expect(openai.requests).toHaveLength(0);
 });
 
-test('below the floor even an open cap is refused', async () => {
+test('rejects even an open cap below the floor', async () => {
   gateway.ledger.balance = parseUsd('0.00003')!;
   expect((await post({})).status).toBe(402);
   expect(openai.requests).toHaveLength(0);
 });
 
-test('x-max-cost limits one call', async () => {
+test('limits one call by x-max-cost', async () => {
   openai.reset({ words: Array.from({ length: 500 }, () => ' word') });
   const { status, headers, json } = await post({}, { 'x-max-cost': '0.0001' });
   expect(status).toBe(200);
@@ -149,12 +149,12 @@ test('x-max-cost limits one call', async () => {
   }
 });
 
-test('an unlimited x-max-cost changes nothing', async () => {
+test('changes nothing for an ample x-max-cost', async () => {
   const { headers } = await post({ max_tokens: 10 }, { 'x-max-cost': '5' });
   expect(headers.get('x-max-tokens-clamped')).toBeNull();
 });
 
-test('text longer than the context is refused, caps shrink to the room that is left', async () => {
+test('rejects text longer than the context, and shrinks caps to the room that is left', async () => {
   const long = await post({ model: 'small', messages: [{ content: 'word '.repeat(250) }] });
   expect(long).toMatchObject({ status: 400, json: { error: { code: 'context_length_exceeded' } } });
   const tight = await post({
@@ -167,7 +167,7 @@ test('text longer than the context is refused, caps shrink to the room that is l
   expect(tight.headers.get('x-max-tokens-clamped')).toBe(String(openai.last.body.max_tokens));
 });
 
-test('a model of another kind, and no model at all', async () => {
+test('rejects a model of another kind and an unknown model', async () => {
   expect(await post({ model: 'images/only' })).toMatchObject({
     status: 400,
     json: { error: { code: 'model_not_supported_on_endpoint' } },
@@ -178,7 +178,7 @@ test('a model of another kind, and no model at all', async () => {
   });
 });
 
-test('the charge is committed before the chunks with finish and usage are written', async () => {
+test('commits the charge before it writes the chunks with finish and usage', async () => {
   openai.reset({ tokenDelayMs: 2 });
   const client = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1` });
   const stream = await client.chat.completions.create({
@@ -193,17 +193,20 @@ test('the charge is committed before the chunks with finish and usage are writte
   expect(gateway.ledger.settlements).toHaveLength(1);
 });
 
-test.each([false, true])('a charge that cannot be committed is no success (stream: %s)', async (stream) => {
-  gateway.ledger.failSettle = true;
-  const { status, text } = await post({ stream });
-  gateway.ledger.failSettle = false;
-  gateway.ledger.holds.clear();
-  expect(text).toContain('service_unavailable');
-  expect(text).not.toContain('[DONE]');
-  expect(status).toBe(stream ? 200 : 503);
-});
+test.each([false, true])(
+  'reports no success when a charge cannot be committed (stream: %s)',
+  async (stream) => {
+    gateway.ledger.failSettle = true;
+    const { status, text } = await post({ stream });
+    gateway.ledger.failSettle = false;
+    gateway.ledger.holds.clear();
+    expect(text).toContain('service_unavailable');
+    expect(text).not.toContain('[DONE]');
+    expect(status).toBe(stream ? 200 : 503);
+  },
+);
 
-test('what a running stream has used is known to the ledger all the time', async () => {
+test('always lets the ledger know what a running stream has used', async () => {
   openai.reset({ tokenDelayMs: 30 });
   const pending = post({ stream: true });
   await eventually(async () => gateway.ledger.metered.size === 1);
@@ -215,7 +218,7 @@ test('what a running stream has used is known to the ledger all the time', async
   await pending;
 });
 
-test('a provider that counts more input than was held grows the hold, or ends the answer', async () => {
+test('extends the hold, or ends the answer, when a provider counts more input than was held', async () => {
   anthropic.reset({ cacheRead: 50_000, tokenDelayMs: 1 });
   await post({ model: 'to/anthropic', stream: true, max_tokens: 50 });
   expect(gateway.ledger.extensions.length).toBeGreaterThan(0);
@@ -229,7 +232,7 @@ test('a provider that counts more input than was held grows the hold, or ends th
   expect(gateway.ledger.balance).toBeGreaterThanOrEqual(0n);
 });
 
-test('a drain waits, then ends streams with an error event and settles what was delivered', async () => {
+test('waits in a drain, then ends streams with an error event and settles what was delivered', async () => {
   openai.reset({ words: Array.from({ length: 200 }, () => ' word'), tokenDelayMs: 20 });
   const pending = post({ stream: true });
   await eventually(async () => openai.requests.length === 1);
@@ -244,7 +247,7 @@ test('a drain waits, then ends streams with an error event and settles what was 
   expect((await post({})).status).toBe(503);
 });
 
-test('two hundred calls at once on the money for fifty: fifty are admitted', async () => {
+test('admits fifty of two hundred calls at once on the money for fifty', async () => {
   openai.reset({ fault: 'hang_before_headers' });
   const body = { max_tokens: 4_096 };
   const ceiling = costCeiling(0, 4_096, ONE_CALL, SIMPLE_PRICES);

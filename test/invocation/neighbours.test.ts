@@ -37,7 +37,7 @@ async function call(account: string, content = 'hello', modelId = 'one/route'): 
 
 const isPoisoned = ({ body }: { body: unknown }) => JSON.stringify(body).includes('poison');
 
-/** Statuses of that many calls, one after the other. */
+/** Returns the statuses of that many calls, one after the other. */
 async function calls(count: number, account: string, content?: string, modelId?: string): Promise<number[]> {
   const statuses: number[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -50,7 +50,7 @@ test.each<[Fault, number]>([
   ['server_error', 50],
   ['rate_limit', 50],
   ['hang_before_headers', 30],
-])('what one account provokes (%s) costs the others nothing', async (fault, attacks) => {
+])('keeps what one account provokes (%s) from affecting the others', async (fault, attacks) => {
   upstream.reset({ fault, faultOf: isPoisoned, retryAfter: fault === 'rate_limit' ? '60' : undefined });
   const [attacker, victim] = await Promise.all([
     Promise.all(Array.from({ length: 10 }, () => calls(attacks / 10, 'attacker', 'poison'))),
@@ -58,12 +58,12 @@ test.each<[Fault, number]>([
   ]);
   expect(victim).toEqual(Array(attacks).fill(200));
   expect(attacker.flat()).not.toContain(200);
-  // it rests: not every one of its calls reaches the provider
+  // it is rested: not every one of its calls reaches the provider
   expect(upstream.requests.filter(isPoisoned).length).toBeLessThan(attacks);
   expect(await calls(10, 'another')).toEqual(Array(10).fill(200));
 });
 
-test('a pause that several accounts met ends with the first of those that try', async () => {
+test('ends a pause met by several accounts with the first of their tries', async () => {
   upstream.reset({ fault: 'rate_limit', retryAfter: '60' });
   await Promise.all(['a', 'b', 'c'].map((account) => call(account)));
   upstream.reset();
@@ -72,12 +72,12 @@ test('a pause that several accounts met ends with the first of those that try', 
   expect(statuses.slice(9)).toEqual([200, 200, 200]);
 });
 
-test('a provider that cannot be reached rests for all', async () => {
+test('rests an unreachable provider for all', async () => {
   await calls(20, 'one', 'x', 'to/nowhere');
   expect(await call('another', 'x', 'to/nowhere')).toBe(503);
 });
 
-test('a provider that fails for one account is asked how it is; when it is down, it rests for all', async () => {
+test('probes a provider that fails for one account, and rests it for all when it is down', async () => {
   upstream.probeStatus = 503;
   upstream.reset({ fault: 'server_error', faultOf: isPoisoned });
   await calls(20, 'one', 'poison');

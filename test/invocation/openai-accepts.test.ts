@@ -4,7 +4,7 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** What we build for servers of OpenAI's protocol, they accept. The upstream refuses as OpenAI and Mistral do. */
+/** Servers of OpenAI's protocol accept what we build for them. The upstream rejects as OpenAI and Mistral do. */
 
 let upstream: UpstreamServer;
 let gateway: Gateway;
@@ -73,7 +73,7 @@ test.each([
   ['mistral', 'aB3dE6gH9', /^aB3dE6gH9$/],
   ['plain', LONG_ID, new RegExp(`^${LONG_ID}$`)],
 ])(
-  '%s: ids of tool calls like %s, call and result alike, from both endpoints',
+  '%s: sends ids of tool calls like %s, in calls and results alike, from both endpoints',
   async (id, given, expected) => {
     await message({ model: id, messages: messagesHistory(given) });
     const translated = upstream.last.body.messages;
@@ -85,7 +85,7 @@ test.each([
   },
 );
 
-test('schemas are strict only where every property is required', async () => {
+test('makes schemas strict only where every property is required', async () => {
   const open = { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false };
   const closed = { ...open, required: ['a'] };
   const nested = { ...closed, properties: { a: { type: 'array', items: open } } };
@@ -104,7 +104,7 @@ test('schemas are strict only where every property is required', async () => {
   }
 });
 
-test('a long name of the user stays one name, and short enough', async () => {
+test('shortens a long user name to the same name each time', async () => {
   const user_id = `user_${'a'.repeat(64)}_account__session_0e6f`;
   await message({ metadata: { user_id } });
   const told = upstream.last.body.user;
@@ -115,7 +115,7 @@ test('a long name of the user stays one name, and short enough', async () => {
   expect(upstream.last.body.user).toBe('short');
 });
 
-test('a turn of thoughts alone is left out; a request of nothing is refused', async () => {
+test('leaves out a turn of thoughts alone, and rejects an empty request', async () => {
   const thought = { type: 'thinking', thinking: 'hm', signature: '' };
   await message({ model: 'mistral', messages: [HI, { role: 'assistant', content: [thought] }, HI] });
   expect(upstream.last.body.messages).toEqual([HI, HI]);
@@ -125,7 +125,7 @@ test('a turn of thoughts alone is left out; a request of nothing is refused', as
   });
 });
 
-test('thoughts go back with their calls to models that want them, and to no others', async () => {
+test('sends thoughts back with their calls to models that want them, and to no others', async () => {
   const thoughts = [
     { type: 'thinking', thinking: 'hm', signature: '' },
     { type: 'thinking', thinking: "Claude's", signature: 'c2ln' },
@@ -136,7 +136,7 @@ test('thoughts go back with their calls to models that want them, and to no othe
   expect(upstream.last.body.messages[1]).not.toHaveProperty('reasoning_content');
 });
 
-test('what has no word there is left out by name', async () => {
+test('leaves out by name what the protocol cannot express', async () => {
   const ignored = await message({
     model: 'thinker',
     temperature: 0.5,
@@ -155,7 +155,7 @@ test('what has no word there is left out by name', async () => {
   ]);
 });
 
-test('thinking that is not asked for is not missed', async () => {
+test('reports nothing as ignored for disabled thinking', async () => {
   expect(await message({ thinking: { type: 'disabled' } })).toBeNull();
 });
 
@@ -167,7 +167,7 @@ test.each([
     'a document by its address',
     [{ type: 'document', source: { type: 'url', url: 'https://a.example/b.pdf' } }],
   ],
-])('%s is refused', async (_, part) => {
+])('rejects %s', async (_, part) => {
   const body = Array.isArray(part) ? { messages: [{ role: 'user', content: part }] } : part;
   await expect(message(body)).rejects.toMatchObject({ status: 400 });
   expect(upstream.requests).toHaveLength(0);

@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { eventually } from '../factories/eventually.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** A stream lasts as long as it gets on: what ends it is silence, not its age. */
+/** A stream may last as long as it makes progress: silence ends it, not its age. */
 
 const IDLE_MS = 600;
 const WORDS = 24;
 
 let wordsApartMs: number;
-/** After so many words the provider is silent, but for the end after all of them. */
+/** Number of words after which the provider is silent; when all are said, the end still follows. */
 let wordsSaid: number;
 let server: Server;
 let gateway: Gateway;
@@ -62,12 +62,12 @@ async function stream(): Promise<string> {
       text += decoder.decode(chunk as Uint8Array, { stream: true });
     }
   } catch {
-    // the connection of an answer that did not end is reset
+    // the connection of an unfinished answer is reset
   }
   return text;
 }
 
-test('a stream that gets on outlives its idle clock many times over', async () => {
+test('lets a stream that makes progress outlive its idle timeout many times over', async () => {
   wordsApartMs = 110;
   wordsSaid = WORDS;
   const text = await stream();
@@ -78,7 +78,7 @@ test('a stream that gets on outlives its idle clock many times over', async () =
   expect(latencyMs).toBeGreaterThan(IDLE_MS * 4);
 });
 
-test('a stream that stands still is cut, and what was delivered is charged', async () => {
+test('cuts a stalled stream and charges what was delivered', async () => {
   wordsApartMs = 5;
   wordsSaid = 10;
   const before = gateway.ledger.settlements.length;

@@ -1,4 +1,4 @@
-/** What arrived of a body, also when its connection was broken off. */
+/** Returns what arrived of a body, even when its connection was broken off. */
 export async function receivedText(response: Response): Promise<string> {
   let text = '';
   try {
@@ -6,7 +6,7 @@ export async function receivedText(response: Response): Promise<string> {
       text += chunk;
     }
   } catch (error) {
-    // undici's word for it; of another realm, so its class says nothing
+    // undici's word for it; it comes from another realm, so its class says nothing
     if ((error as Error).message !== 'terminated') {
       throw error;
     }

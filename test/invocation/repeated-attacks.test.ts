@@ -6,8 +6,8 @@ import { Gateway, model, SIMPLE_PRICES } from './gateway.ts';
 import { HonestProvider, ITEM_TOKENS } from './honest-provider.ts';
 
 /**
- * Requests that once got more than they paid for, as they were sent. Each is refused before a provider is asked, or pays at least
- * what the provider's own count is worth, whatever its account has.
+ * Requests that once got more than they paid for, as they were sent. Each is rejected before a provider is asked, or pays at least what
+ * the provider's own count is worth, whatever its account has.
  */
 
 const LONG = 'The quick brown fox jumps over the lazy dog. '.repeat(3_500);
@@ -88,7 +88,7 @@ const ATTACKS: readonly Attack[] = [
   ],
 ];
 
-/** What providers fetch. */
+/** References that providers fetch. */
 const REFERENCES: readonly Attack[] = [
   ['a document by its URL', MESSAGES, part({ type: 'document', source: byUrl })],
   ['a file by its id', CHAT, part({ type: 'file', file: { file_id: 'f' } })],
@@ -145,7 +145,7 @@ test.each(CASES)('%s at %s of %s with %s USD', async (_name, path, id, balance, 
   expect({ paid: charge.amount * 100n >= worth * 95n, shortfall }).toEqual({ paid: true, shortfall: 0n });
 });
 
-test.each([false, true])('who hangs up pays the whole answer (stream: %s)', async (stream) => {
+test.each([false, true])('charges a client that hangs up the whole answer (stream: %s)', async (stream) => {
   gateway.ledger.balance = nanoUsd(1_000_000_000n);
   const asked = provider.requests;
   const leave = (sent: AbortController) => {
@@ -160,7 +160,7 @@ test.each([false, true])('who hangs up pays the whole answer (stream: %s)', asyn
   expect(gateway.ledger.last.charge.amount).toBeGreaterThanOrEqual(worth!);
 });
 
-test('an image that costs more than was said is paid from the balance, beyond the hold', async () => {
+test('charges an image that costs more than declared to the balance, beyond the hold', async () => {
   gateway.ledger.balance = nanoUsd(1_000_000_000n);
   provider.template = (tokens) => tokens + 36_835;
   const image = part({ type: 'image_url', image_url: { url: 'https://x.example/a.png' } });

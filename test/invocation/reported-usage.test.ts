@@ -10,18 +10,18 @@ import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 import { Gateway, model, prices } from './gateway.ts';
 
-/** `REPORTED_CALLS=783 npm test -- test/invocation/reported-usage.test.ts` plays as many; docs/api-guide.md has the figure. */
+/** `REPORTED_CALLS=783 npm test -- test/invocation/reported-usage.test.ts` plays that many; docs/api-guide.md has the figure. */
 const CALLS = Number(process.env.REPORTED_CALLS ?? 72);
 const LANES = 8;
 
-/** Nano-USD per token, whole ones: what a client multiplies is exact. */
+/** Nano-USD per token, as whole numbers, so that what a client multiplies is exact. */
 const PRICE = { prompt: 333n, completion: 777n, cacheRead: 33n, cacheWrite: 416n };
 const PRICING = prices('0.000000333', '0.000000777', {
   input_cache_read: '0.000000033',
   input_cache_write: '0.000000416',
 });
 
-/** Tokens as a client has them after its SDK has put an answer together. */
+/** Tokens a client has after its SDK has put an answer together. */
 interface Reported {
   readonly fresh: number;
   readonly cacheRead: number;
@@ -71,7 +71,7 @@ afterAll(async () => {
 
 const chatUsage = (usage: OpenAI.CompletionUsage | undefined): Reported => {
   const cacheRead = usage?.prompt_tokens_details?.cached_tokens ?? 0;
-  // OpenAI's form has no word for cache writes: ours stands beside
+  // OpenAI's format has no member for cache writes; ours is next to it
   const { cache_write_tokens: cacheWrite } = usage as unknown as { cache_write_tokens: number };
   return {
     fresh: (usage?.prompt_tokens ?? 0) - cacheRead - cacheWrite,
@@ -101,7 +101,7 @@ const messageUsage = (usage: Anthropic.Usage): Reported => ({
 
 const TOOL = { name: 'weather', description: 'the weather', parameters: { type: 'object' } };
 
-/** The ways in which clients call, each through its SDK's own way of putting an answer together. */
+/** The ways clients call, each with its SDK's own way of putting an answer together. */
 const WAYS: readonly ((model: string, content: string) => Promise<Reported>)[] = [
   async (id, content) => {
     const messages = [{ role: 'user' as const, content }];
@@ -146,7 +146,7 @@ function costOf({ fresh, cacheRead, cacheWrite, output }: Reported): bigint {
   );
 }
 
-test(`what clients compute from the usage of ${CALLS} answers is what the ledger took`, async () => {
+test(`charges what clients compute from the usage of ${CALLS} answers`, async () => {
   let next = 0;
   let sum = 0n;
   const lane = async () => {

@@ -72,7 +72,7 @@ async function rerank(body: object) {
   return { status: response.status, headers: response.headers, body: answered };
 }
 
-test('the best come first, with the texts of the request, for the tokens that the server counted and a price per call', async () => {
+test('returns the best first, with the texts of the request, charged by the tokens the server counted and a price per call', async () => {
   const documents = [TEXTS[0], { text: TEXTS[1], title: 'x' }, TEXTS[2]];
   const { status, body } = await rerank({ documents, top_n: 2, return_documents: true });
   expect(status).toBe(200);
@@ -110,12 +110,12 @@ test('the best come first, with the texts of the request, for the tokens that th
 test.each([
   ['Cohere', { meta: { tokens: { input_tokens: 14 } } }, 14],
   ['llama.cpp', { usage: { prompt_tokens: 16, total_tokens: 16 } }, 16],
-])('usage as %s reports it', async (_, reported, tokens) => {
+])('reads usage as %s reports it', async (_, reported, tokens) => {
   upstream.body = { results: RESULTS, ...reported };
   expect((await rerank({})).body.usage.prompt_tokens).toBe(tokens);
 });
 
-test('usage that nobody reports is counted: the query once for each document', async () => {
+test('counts usage that nobody reports, with the query once per document', async () => {
   upstream.body = { results: RESULTS.slice(0, 1) };
   const one = await rerank({ documents: ['gate'], top_n: 1 }).then(() => gateway.ledger.settlements.at(-1));
   upstream.body = { results: RESULTS };
@@ -125,7 +125,7 @@ test('usage that nobody reports is counted: the query once for each document', a
   expect(three?.usage.inputTokens).toBeGreaterThanOrEqual(3 * ((one?.usage.inputTokens ?? 0) - 1));
 });
 
-test('each document has a context of its own', async () => {
+test('gives each document its own context', async () => {
   const most = 'word '.repeat(90);
   expect((await rerank({ documents: [most, most, most] })).status).toBe(200);
   expect((await rerank({ documents: ['word '.repeat(400)] })).body.error.code).toBe(
@@ -133,7 +133,7 @@ test('each document has a context of its own', async () => {
   );
 });
 
-test('the built-in model ranks by words in common', async () => {
+test('ranks by common words in the built-in model', async () => {
   const { body } = await rerank({ model: 'offline', query: 'the toll gate' });
   expect(body.results).toHaveLength(3);
   expect(body.results[0].index).toBe(2);
@@ -146,7 +146,7 @@ test.each([
   ['names one twice', { results: [RESULTS[0], RESULTS[0]] }],
   ['has no scores', { results: [{ index: 0, relevance_score: 'high' }] }],
   ['is empty', { results: [] }],
-])('an answer that %s is not told and not charged', async (_, body) => {
+])('neither passes on nor charges an answer that %s', async (_, body) => {
   upstream.body = body;
   expect(await rerank({})).toMatchObject({ status: 502, body: { error: { code: 'provider_error' } } });
   expect(gateway.ledger.settlements.at(-1)).toMatchObject({ status: 'failed', charge: { amount: 0n } });
@@ -162,12 +162,12 @@ test.each([
   [{ documents: [{ image: 'x' }] }, 'invalid_parameter'],
   [{ documents: new Array(1_001).fill('a') }, 'invalid_parameter'],
   [{ top_n: 0 }, 'invalid_parameter'],
-])('%.60j is refused', async (body, code) => {
+])('rejects %.60j', async (body, code) => {
   expect(await rerank(body)).toMatchObject({ status: 400, body: { error: { code } } });
   expect(upstream.asked).toEqual([]);
 });
 
-test('what is left out is told', async () => {
+test('reports what it leaves out', async () => {
   const { status, headers } = await rerank({ rank_fields: ['text'], max_tokens_per_doc: 50 });
   expect([status, headers.get('x-ignored-parameters')]).toEqual([200, 'rank_fields']);
   expect(upstream.asked[0]?.body.max_tokens_per_doc).toBe(50);

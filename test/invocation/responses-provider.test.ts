@@ -7,11 +7,11 @@ import { startResponsesUpstream } from '../factories/upstream-responses.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** What only a provider that is asked in Responses does; what all protocols do stands in responses.test.ts and faults.test.ts. */
+/** What only a provider that is asked in Responses does. What all protocols do is in responses.test.ts and faults.test.ts. */
 
 const SENTENCE = 'The quick brown fox jumps over the lazy dog';
 const SEALED = 'gAAAA-sealed-by-upstream';
-/** … as clients see it: by whom it was sealed stands before it. */
+/** … as clients see it, prefixed with who sealed it. */
 const MARKED = expect.stringMatching(new RegExp(`^[0-9a-f]{12}\\.${SEALED}$`));
 const SCHEMA = { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] };
 const PNG = 'data:image/png;base64,iVBORw0KGgo=';
@@ -65,7 +65,7 @@ async function post(path: string, body: object) {
   return { headers: answer.headers, status: answer.status, body: (await answer.json()) as any };
 }
 
-test('a chat request as the provider gets it, and its answer', async () => {
+test('translates a chat request for the provider, and its answer', async () => {
   upstream.reset({ reasoning: 'hm hm', cacheRead: 5 });
   const { body, headers } = await post('/api/v1/chat/completions', {
     model: 'gpt-5',
@@ -156,7 +156,7 @@ test('a chat request as the provider gets it, and its answer', async () => {
   expect(JSON.stringify(body)).not.toMatch(/_upstream/);
 });
 
-test.each([false, true])('chat goes on from its reasoning and its calls (stream: %s)', async (stream) => {
+test.each([false, true])('continues a chat from its reasoning and its calls (stream: %s)', async (stream) => {
   upstream.reset({ reasoning: 'hm hm' });
   const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: SCHEMA } }];
   const asked = { model: 'gpt-5', tools };
@@ -188,7 +188,7 @@ test.each([false, true])('chat goes on from its reasoning and its calls (stream:
   ]);
 });
 
-test.each([false, true])('messages with tools and thinking (stream: %s)', async (stream) => {
+test.each([false, true])('translates messages with tools and thinking (stream: %s)', async (stream) => {
   upstream.reset({ reasoning: 'hm hm' });
   const asked = {
     model: 'gpt-5',
@@ -222,7 +222,7 @@ test.each([false, true])('messages with tools and thinking (stream: %s)', async 
   expect(upstream.last.body).toMatchObject({ reasoning: { effort: 'medium' }, max_output_tokens: 4_000 });
 });
 
-test('Responses reach the provider as they came, and their events come back as such', async () => {
+test('passes Responses on to the provider unchanged, and its events back', async () => {
   upstream.reset({ reasoning: 'hm hm' });
   const asked = {
     model: 'gpt-5',
@@ -307,7 +307,7 @@ test('Responses reach the provider as they came, and their events come back as s
     { type: 'message', role: 'developer', content: 'Go on.' },
   ]);
 
-  // the reasoning of one provider says nothing to another, which would refuse it
+  // the reasoning of one provider means nothing to another, which would reject it
   await openai.responses.create({ ...asked, model: 'elsewhere', input });
   expect(upstream.last.body.input[1]).toMatchObject({ type: 'custom_tool_call' });
   const moved = await post('/api/v1/responses', {
@@ -318,7 +318,7 @@ test('Responses reach the provider as they came, and their events come back as s
   expect(JSON.stringify(claude.last.body)).not.toContain(SEALED);
 });
 
-test('reasoning is asked of models that reason only; a cap below what the provider takes is held and charged as that', async () => {
+test("asks only reasoning models for reasoning, and holds and charges a cap below the provider's minimum as that minimum", async () => {
   await post('/api/v1/chat/completions', {
     model: 'gpt-4',
     max_tokens: 1,
@@ -341,7 +341,7 @@ test.each([
   ['/api/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], stop: ['x'] }],
   ['/v1/messages', { messages: [{ role: 'user', content: 'hi' }], stop_sequences: ['x'], max_tokens: 9 }],
   ['/api/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], logprobs: true }],
-])('%s: what Responses have no word for and changes the answer is refused', async (path, members) => {
+])('%s: rejects what Responses cannot express and changes the answer', async (path, members) => {
   const { status, body } = await post(path, { model: 'gpt-5', ...members });
   expect({ status, message: body.error.message }).toEqual({
     status: 400,
@@ -350,7 +350,7 @@ test.each([
   expect(upstream.requests).toHaveLength(0);
 });
 
-test('an answer that its reader leaves is read on for its usage', async () => {
+test('reads on for the usage of an answer whose reader left', async () => {
   upstream.reset({ tokenDelayMs: 5 });
   const settled = gateway.ledger.settlements.length;
   const stream = await openai.responses.create({ model: 'gpt-5', input: 'hi', stream: true });

@@ -54,7 +54,7 @@ afterAll(async () => {
   await Promise.all(Object.values(upstreams ?? {}).map((upstream) => upstream.close()));
 });
 
-/** The events of a stream by the official SDK, whose numbers it checks; and the response that the last one holds. */
+/** Returns the events of a stream from the official SDK, with their sequence numbers checked, and the response in the last event. */
 async function streamed(
   body: Omit<OpenAI.Responses.ResponseCreateParamsStreaming, 'stream'>,
 ): Promise<{ events: ResponseStreamEvent[]; response: Response }> {
@@ -86,7 +86,7 @@ async function post(body: object): Promise<{ status: number; headers: Headers; b
 }
 
 describe.each(MODELS)('the official SDK over %s', (id) => {
-  test('text', async () => {
+  test('returns text', async () => {
     const response = await openai.responses.create({
       model: id,
       instructions: 'Be short.',
@@ -115,7 +115,7 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
     });
   });
 
-  test('a stream adds up to the answer, in the order of the protocol', async () => {
+  test('streams events that add up to the answer, in the order of the protocol', async () => {
     const { events, response } = await streamed({ model: id, input: 'hello' });
     const kinds = events.map(({ type }) => type).filter((type, at, all) => type !== all[at - 1]);
     expect(kinds).toEqual([
@@ -138,7 +138,7 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
     expect(accumulated.output_text).toBe(SENTENCE);
   });
 
-  test.each([false, true])('a call of a function and its result (stream: %s)', async (stream) => {
+  test.each([false, true])('handles a function call and its result (stream: %s)', async (stream) => {
     const asked = { model: id, input: 'both', tools: [WEATHER], store: false };
     const first = stream ? (await streamed(asked)).response : await openai.responses.create(asked);
     const calls = first.output.filter((item) => item.type === 'function_call');
@@ -162,7 +162,7 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
     expect(said).toContain('21 °C');
   });
 
-  test.each([false, true])('reasoning comes back as it was told (stream: %s)', async (stream) => {
+  test.each([false, true])('accepts reasoning back as it was sent (stream: %s)', async (stream) => {
     upstreams[id].reset({ reasoning: 'hm hm' });
     const asked = {
       model: id,
@@ -201,7 +201,7 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
     }
   });
 
-  test('an answer that its cap cut is incomplete', async () => {
+  test('marks an answer cut by its cap as incomplete', async () => {
     upstreams[id].reset({ words: Array.from({ length: 20 }, () => ' so') });
     const { response } = await streamed({ model: id, input: 'hello', max_output_tokens: 16 });
     expect(response).toMatchObject({
@@ -211,7 +211,7 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
     expect(response.output.at(-1)).toMatchObject({ type: 'message', status: 'incomplete' });
   });
 
-  test('structured output is asked of the provider', async () => {
+  test('asks the provider for structured output', async () => {
     const schema = {
       type: 'object',
       properties: { a: { type: 'number' } },
@@ -228,7 +228,7 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
     expect(asked.schema).toMatchObject(schema);
   });
 
-  test('a provider that fails in the middle fails the response and the stream', async () => {
+  test('fails the response and the stream when a provider fails in the middle', async () => {
     upstreams[id].reset({ fault: 'cut_stream' });
     const answer = await fetch(`${gateway.url}/api/v1/responses`, {
       method: 'POST',
@@ -251,7 +251,7 @@ describe.each(MODELS)('the official SDK over %s', (id) => {
   });
 });
 
-test('custom tools and namespaces reach the model as functions and come back as what they are', async () => {
+test('passes custom tools and namespaces to the model as functions and returns them in their own form', async () => {
   const tools = [
     {
       type: 'custom',
@@ -317,7 +317,7 @@ test('custom tools and namespaces reach the model as functions and come back as 
   ]);
 });
 
-test('instructions and what developers say first are one message; a forced tool is the only one called', async () => {
+test('merges instructions and the first developer messages, and calls only a forced tool', async () => {
   await post({
     model: 'to/openai',
     instructions: 'Be short.',
@@ -363,7 +363,7 @@ test.each([
     'files are not stored here',
   ],
   [{ model: 'to/pictures' }, 'is not available on this endpoint'],
-])('%j is refused in words', async (members, words) => {
+])('rejects %j with an explanation', async (members, words) => {
   const before = upstreams['to/openai'].requests.length;
   const { status, body } = await post({ model: 'to/openai', input: 'hello', ...members });
   expect({ status, message: body.error?.message }).toEqual({

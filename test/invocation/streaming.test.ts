@@ -27,13 +27,13 @@ function url(server: Server): string {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-test('a frame cannot be broken by its content', () => {
+test('keeps a frame intact whatever its content', () => {
   const frame = eventFrame({ text: 'a\n\ndata: [DONE]\n\r\u2028event: x' }, 'delta');
   expect(frame.split('\n')).toHaveLength(4);
   expect(frame).toMatch(/^event: delta\ndata: \{[^\n]*\}\n\n$/);
 });
 
-test('silence is filled with keep-alives, and headers forbid buffering', async () => {
+test('fills silence with keep-alives, and forbids buffering in headers', async () => {
   const server = await serve(
     async (stream) => {
       await new Promise((resolve) => setTimeout(resolve, 130));
@@ -52,7 +52,7 @@ test('silence is filled with keep-alives, and headers forbid buffering', async (
   server.close();
 });
 
-test('a reader that does not read makes the writer wait and is dropped in the end', async () => {
+test('makes the writer wait for a reader that does not read, and finally drops the reader', async () => {
   const log: boolean[] = [];
   let written = 0;
   const server = await serve(
@@ -74,7 +74,7 @@ test('a reader that does not read makes the writer wait and is dropped in the en
   socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   socket.pause();
   await eventually(async () => log.length === 1, 5_000);
-  // what the kernel's socket buffers take, and no more
+  // what the socket buffers of the kernel hold, and no more
   expect(written).toBeLessThan(200);
   socket.destroy();
   server.closeAllConnections();
@@ -88,7 +88,7 @@ describe('behind the gateway', () => {
   beforeAll(async () => {
     upstream = await startOpenAiUpstream();
     gateway = await Gateway.start({
-      // stops when its connection is closed: what is left of millions of words need not be read
+      // stops when its connection is closed, so the rest of millions of words need not be read
       providers: [{ id: 'openai', protocol: 'openai', base_url: upstream.url, on_disconnect: 'abort' }],
       models: [
         model('m', [{ provider: 'openai', model: 'gpt' }], {
@@ -113,13 +113,13 @@ describe('behind the gateway', () => {
     return socket;
   }
 
-  test('a client that stops reading stops the provider: memory stays small', async () => {
+  test('stops the provider when a client stops reading, so memory stays small', async () => {
     upstream.reset({ words: Array.from({ length: 250 }, () => ` ${'word '.repeat(20_000)}`) });
     const before = process.memoryUsage().rss;
     const sockets = Array.from({ length: 2 }, () => open({ stream: true, max_tokens: 4_000_000 }).pause());
     await eventually(async () => upstream.requests.length === 2, 10_000);
     const tokens = () => [...gateway.ledger.metered.values()].map((one) => one().usage.outputTokens);
-    // standing still: nothing more is read for half a second, however long a busy machine takes to come to that
+    // stalled: nothing more is read for half a second, however long a busy machine takes to get there
     let [metered, stillSince] = [tokens(), Date.now()];
     await eventually(async () => {
       const now = tokens();
@@ -138,7 +138,7 @@ describe('behind the gateway', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(700 * 2 ** 20);
   });
 
-  test.each([true, false])('only a stream has a time to its first token (stream: %s)', async (stream) => {
+  test.each([true, false])('measures the time to the first token only for a stream (stream: %s)', async (stream) => {
     upstream.reset({ words: ['one', ' two', ' three'], tokenDelayMs: 20 });
     const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
       method: 'POST',
@@ -156,7 +156,7 @@ describe('behind the gateway', () => {
     }
   });
 
-  test('many frames in one packet arrive as they were, in order', async () => {
+  test('delivers many frames of one packet unchanged and in order', async () => {
     const words = Array.from(
       { length: 3_000 },
       (_, index) => [' alpha', ' river', ' stone'][(index * index) % 3]!,

@@ -44,10 +44,10 @@ afterAll(async () => {
 const WEATHER = { name: 'weather', description: 'the weather', parameters: { type: 'object' } };
 const ASK = { role: 'user' as const, content: 'the weather in Paris?' };
 
-describe.each(['to/openai', 'to/anthropic'])('functions, the form before tools, at %s', (id) => {
+describe.each(['to/openai', 'to/anthropic'])('functions, the predecessor of tools, at %s', (id) => {
   const upstream = () => (id === 'to/openai' ? openaiUpstream : anthropicUpstream);
 
-  test('a call comes as function_call, and its result is taken back', async () => {
+  test('returns a call as function_call and accepts its result', async () => {
     const { choices } = await openai.chat.completions.create({
       model: id,
       messages: [ASK],
@@ -84,7 +84,7 @@ describe.each(['to/openai', 'to/anthropic'])('functions, the form before tools, 
     expect(sent).toContain('sunny');
   });
 
-  test('a streamed call, as the SDK puts it together', async () => {
+  test('streams a call so that the SDK can put it together', async () => {
     const answer = openai.chat.completions.stream({ model: id, messages: [ASK], functions: [WEATHER] });
     const { message, finish_reason: finish } = (await answer.finalChatCompletion()).choices[0]!;
     expect(finish).toBe('function_call');
@@ -100,12 +100,12 @@ test.each([
     'functions: cannot be combined',
   ],
   [{ messages: [ASK, { role: 'function', name: 'weather', content: 'x' }] }, 'messages[1]: the result of a'],
-])('what cannot be meant is refused: %j', async (body, message) => {
+])('rejects what makes no sense: %j', async (body, message) => {
   const call = openai.chat.completions.create({ model: 'to/openai', messages: [ASK], ...body } as never);
   await expect(call).rejects.toMatchObject({ status: 400, message: expect.stringContaining(message) });
 });
 
-test('names of tools that are too long for chat are shortened there and whole again in the answer', async () => {
+test('shortens tool names that are too long for chat, and restores them in the answer', async () => {
   const name = `mcp__${'a-very-long-server-name_'.repeat(4)}__lookup`;
   const other = `${name}_other`;
   const tools = [name, other].map((one) => ({ name: one, input_schema: { type: 'object' as const } }));
@@ -138,7 +138,7 @@ test('names of tools that are too long for chat are shortened there and whole ag
   expect(streamed.content).toEqual([expect.objectContaining({ type: 'tool_use', name })]);
 });
 
-test('more stop sequences than the model takes are refused in words; others get them all', async () => {
+test('rejects more stop sequences than the model takes with an explanation, and sends all of them to other models', async () => {
   const stop_sequences = ['a', 'b', 'c', 'd', 'e'];
   const request = { max_tokens: 50, stop_sequences, messages: [{ role: 'user' as const, content: 'go' }] };
   await expect(anthropic.messages.create({ model: 'to/openai', ...request })).rejects.toMatchObject({
