@@ -57,15 +57,15 @@ interface Subject {
   readonly settings: (url: string, patienceMs: number) => Record<string, unknown>;
   /** Whether the upstream bills every accepted submit. */
   readonly paid: boolean;
-  /** How it deals with a run that it began without hearing the answer. */
+  /** How the engine recovers a run that it started without getting the answer. */
   readonly recovery: 'finds' | 'asks again' | 'never again';
   /** Whether its files come in the JSON of the answer. */
   readonly inline?: boolean;
-  /** The submit's answer is the output: there is nothing to poll. */
+  /** Whether the answer to the submit is the output, so that there is nothing to poll. */
   readonly synchronous?: boolean;
 }
 
-/** A service that is asked after its runs, by its example in docs/examples/engines. */
+/** A service that is polled, configured by its example in docs/examples/engines. */
 function polled(
   name: string,
   example: string,
@@ -208,7 +208,7 @@ const SUBJECTS: readonly Subject[] = [
   polled('Kling', 'kling', new KlingServer(), VIDEO),
   polled('Firefly', 'firefly', new FireflyServer(), {}),
   {
-    // with the limits of a picture: a body beyond those of a video would take long to send
+    // with the limits of an image: a body above those of a video would take long to send
     ...polled('Vertex', 'vertex-veo', new VertexServer(), { ...VIDEO, kind: 'image' }),
     inline: true,
   },
@@ -257,14 +257,14 @@ describe.each(SUBJECTS)('$name', (subject) => {
     return await failureOf(attempt(engine, request, { memory }));
   }
 
-  /** What the next attempt finds after the first one died or failed unheard. */
+  /** Runs the next attempt after the first one died or failed without an answer. */
   async function secondAttempt(request: EngineRequest, memory: AttemptMemory) {
     server.fault = undefined;
     const next = { ...memory, attempt: 2 };
     return await attempt(engine, request, { memory: next });
   }
 
-  test('makes a file and says what it is', async () => {
+  test('makes a file and reports what it is', async () => {
     server.reset();
     const { outputs, status } = await attempt(engine, order());
     expect(status).toMatchObject({ state: 'succeeded', progress: 1 });
@@ -274,14 +274,14 @@ describe.each(SUBJECTS)('$name', (subject) => {
     expect(engine.capabilities.paid).toBe(paid);
   });
 
-  test('is fast enough to be asked three at a time', async () => {
+  test('is fast enough for three calls at a time', async () => {
     server.reset();
     const runs = await Promise.all([1, 2, 3].map(() => attempt(engine, order())));
     expect(runs.map((run) => run.outputs.length)).toEqual([1, 1, 1]);
     expect(server.accepted).toBe(3);
   });
 
-  test('a 429 is an answer: nothing runs, and the pool waits as long as it was told', async () => {
+  test('treats a 429 as an answer: nothing runs, and the pool waits as long as requested', async () => {
     expect(await fails('rate_limit')).toMatchObject({
       code: 'upstream_rate_limited',
       retryable: true,
@@ -295,13 +295,13 @@ describe.each(SUBJECTS)('$name', (subject) => {
     expect(server.accepted).toBe(0);
   });
 
-  test('a key that is refused is nothing another attempt could mend', async () => {
+  test('does not retry when the key is refused', async () => {
     expect(await fails('refuses_key')).toMatchObject({ code: 'upstream_misconfigured', retryable: false });
   });
 
-  test('refused content fails for good, without a word of the upstream', async () => {
+  test('fails permanently on refused content, without quoting the upstream', async () => {
     const failure = await fails('refuses_content');
-    // a graph that ComfyUI refuses is the operator's; sd-server does not say why it refuses
+    // a graph that ComfyUI rejects is the operator's fault; sd-server does not say why it rejects
     const codes: Readonly<Record<string, string>> = {
       comfyui: 'upstream_misconfigured',
       sdcpp: 'upstream_rejected',
@@ -311,7 +311,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
   });
 
   test.each(['error_after_accepting', 'reset_after_accepting', 'silent_after_accepting'] as const)(
-    'a submit in doubt (%s) is never paid twice',
+    'never pays twice for an uncertain submit (%s)',
     async (fault) => {
       const request = order();
       const memory = freshMemory();
@@ -336,7 +336,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     },
   );
 
-  test('a process that died before it stored the reference does not pay twice', async () => {
+  test('does not pay twice when a process died before it stored the reference', async () => {
     server.reset();
     const request = order();
     const dead = create();
@@ -354,7 +354,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     expect(server.accepted).toBe(recovery === 'asks again' ? 2 : 1);
   });
 
-  test('an upstream that cannot be reached has certainly not begun', async () => {
+  test('knows that nothing was started at an unreachable upstream', async () => {
     const nowhere = kind.create({
       ...subject.settings('http://127.0.0.1:1', 1_000),
       ...{ id: 'gone', kind: engineKindName(subject) },
@@ -364,7 +364,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     await nowhere.close();
   });
 
-  test('a run that never ends is left as soon as the task is', async () => {
+  test('leaves a run that never ends as soon as its task is aborted', async () => {
     server.reset('never_finishes');
     const abort = new AbortController();
     const reason = new Error('canceled');
@@ -378,7 +378,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     );
   });
 
-  test('an output that is no such thing is delivered as it is and refused by its first bytes', async () => {
+  test('delivers an output of the wrong type unchanged, and rejects it by its first bytes', async () => {
     server.reset('output_is_html');
     const { outputs } = await attempt(engine, order());
     await expect(identifyContent(outputs[0]!.file, 'image', 1_000_000)).rejects.toThrow(
@@ -386,12 +386,12 @@ describe.each(SUBJECTS)('$name', (subject) => {
     );
   });
 
-  test('an output larger than we take is not taken', async () => {
+  test('does not accept an output over the limit', async () => {
     expect(await fails('output_too_large')).toMatchObject({ code: 'output_too_large', retryable: false });
   });
 
-  test('an output that breaks off leaves no file, and the next attempt fetches it without a new run', async () => {
-    // A poll of an inline result meets the fault as well, and is simply repeated.
+  test('leaves no file when an output breaks off, and fetches it in the next attempt without a new run', async () => {
+    // A poll of an inline result hits the fault as well and is simply repeated.
     server.reset('output_cut', subject.inline && !subject.synchronous ? 6 : 1);
     const request = order();
     const memory = freshMemory();
@@ -407,7 +407,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
   });
 
   if (!subject.inline) {
-    test('an output that is gone is asked for again, or made again where that costs nothing', async () => {
+    test('asks for a missing output again, or makes it again where that is free', async () => {
       server.reset('output_missing', 1);
       const request = order();
       const memory = freshMemory();
@@ -420,13 +420,13 @@ describe.each(SUBJECTS)('$name', (subject) => {
   }
 
   if (subject.name !== 'openai videos' && subject.name !== 'openai videos, paid') {
-    test('a success without an output is a failure', async () => {
+    test('fails on a success without an output', async () => {
       expect(await fails('no_output')).toMatchObject({ code: 'no_output', retryable: false });
     });
   }
 
   if (!subject.synchronous) {
-    test('progress that runs backwards harms nobody', async () => {
+    test('tolerates progress that runs backwards', async () => {
       server.reset('runs_backwards');
       const { outputs, progress } = await attempt(engine, order());
       expect(outputs).toHaveLength(1);
@@ -434,7 +434,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     });
 
     test.each(['polls_break', 'garbage_polls'] as const)(
-      'a few bad answers (%s) do not end a run',
+      'continues a run despite a few bad answers (%s)',
       async (fault) => {
         server.reset('never_finishes');
         const memory = freshMemory();
@@ -448,13 +448,13 @@ describe.each(SUBJECTS)('$name', (subject) => {
       },
     );
 
-    test('a run that fails there fails here, and another may be tried', async () => {
+    test('fails when the run fails upstream, and allows another one', async () => {
       const failure = await fails('fails');
       expect(failure.code).toMatch(/^(upstream_error|out_of_memory|upstream_misconfigured)$/);
       expect(failure.retryable).toBe(subject.name !== 'novita, another Tollgate');
     });
 
-    test('a run the server has forgotten is lost', async () => {
+    test('reports a run the server has forgotten as lost', async () => {
       const memory = freshMemory();
       server.reset('never_finishes');
       const abort = new AbortController();
@@ -472,7 +472,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
     });
   }
 
-  test('cancel says no more than the upstream does', async () => {
+  test('reports no more about a cancel than the upstream does', async () => {
     server.reset('never_finishes');
     const abort = new AbortController();
     const memory = freshMemory();
@@ -487,7 +487,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
   });
 });
 
-/** What each may answer about a run that is queued or has begun. */
+/** Allowed answers about a run that is queued or has started. */
 const CANCELS: Readonly<Record<string, readonly string[]>> = {
   'openai videos': ['requested'],
   'openai videos, paid': ['requested'],

@@ -37,7 +37,7 @@ const built: EngineRegistry[] = [];
 
 afterAll(() => Promise.all(built.map((registry) => registry.close())));
 
-/** The pools of a text in the form of tollgate.yaml. */
+/** Returns the pools of a text in the format of tollgate.yaml. */
 function poolsOf(text: string): string[] {
   const { engines } = interpolate(parse(text), VARIABLES) as { engines: EngineSettings[] };
   const registry = buildEngines(
@@ -49,7 +49,7 @@ function poolsOf(text: string): string[] {
   return registry.names;
 }
 
-test('every snippet of the guide is a working configuration', () => {
+test('loads every snippet of the guide as a valid configuration', () => {
   const guide = readFileSync(`${ROOT}docs/adding-an-engine.md`, 'utf8');
   const snippets = [...guide.matchAll(/```yaml\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
   expect(snippets.flatMap(poolsOf)).toEqual([
@@ -67,7 +67,7 @@ test('every snippet of the guide is a working configuration', () => {
   ]);
 });
 
-test('the examples of tollgate.yaml work once they are uncommented', () => {
+test('loads the examples of tollgate.yaml once they are uncommented', () => {
   const [, section = ''] =
     /\nengines:\n([\s\S]*?)\n\n/.exec(readFileSync(`${ROOT}tollgate.yaml`, 'utf8')) ?? [];
   const lines = section.split('\n').map((line) => line.replace(/^ {2}# (?=-| {2})/, '  '));
@@ -83,7 +83,7 @@ test('the examples of tollgate.yaml work once they are uncommented', () => {
   ]);
 });
 
-test('the entries of docs/examples/engines are whole catalogs', () => {
+test('loads each file in docs/examples/engines as a complete catalog', () => {
   const folder = `${ROOT}docs/examples/engines/`;
   for (const file of readdirSync(folder)) {
     const catalog = parseCatalog(readFileSync(`${folder}${file}`, 'utf8'), file, EXAMPLE_VARIABLES);

@@ -1,4 +1,4 @@
-// A stand-in for the server of an engine: writes what it was given, and misbehaves as FAKE_* in its environment say.
+// A stand-in for an engine server: records what it was given, and misbehaves as the FAKE_* variables of its environment demand.
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync } from 'node:fs';
 import { createServer } from 'node:http';

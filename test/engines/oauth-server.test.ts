@@ -6,7 +6,7 @@ import type { Provider } from 'oidc-provider';
 import { OAuthTokens } from '../../src/engines/http/oauth-tokens.ts';
 import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
 
-/** Tokens of an OAuth server that is not ours: oidc-provider, which is certified for what it does. */
+/** Tokens of a third-party OAuth server: oidc-provider, which is certified. */
 
 const SECRET = 'hush & 100% +/=:~';
 const CLIENTS = [
@@ -71,7 +71,7 @@ test.each([
   ['by: basic', 'basic'],
   ['by: body', 'body'],
 ] as const)(
-  '%s: the server knows the client and gives it a token for what it asked',
+  '%s: gets a token for the requested scope from a server that knows the client',
   async (client, authentication) => {
     const tokens = tokensOf(client, authentication);
     const { authorization } = await tokens.sign(undefined);
@@ -82,7 +82,7 @@ test.each([
   },
 );
 
-test('the wrong secret is refused, and is not quoted', async () => {
+test('fails on the wrong secret without quoting it', async () => {
   const tokens = tokensOf('by: basic', 'basic', 'another secret');
   const error: unknown = await tokens.sign(undefined).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ failure: { code: 'upstream_misconfigured' } });

@@ -38,7 +38,7 @@ function engine(kind: EngineKind, settings: Record<string, unknown>): Engine {
 
 const VIDEO = { kind: 'video', width: 1280, height: 720, seconds: 5 } as const;
 
-test('a refusal with status 200 is the operator’s or the customer’s, as its words say', async () => {
+test('attributes a refusal with status 200 to the operator or the customer by its words', async () => {
   const service = engine(httpKind, serviceEntry('minimax', minimax.url));
   const order = engineRequest({ ...VIDEO, width: 1366, height: 768, seconds: 6 });
   minimax.reset('refuses_key');
@@ -49,7 +49,7 @@ test('a refusal with status 200 is the operator’s or the customer’s, as its 
   await expect(attempt(service, order)).rejects.toMatchObject({ failure: { code: 'content_refused' } });
 });
 
-test('a form has the words of the order, and a blurred result is a refusal', async () => {
+test('sends the values of the order in a form, and treats a blurred result as a refusal', async () => {
   const order = engineRequest({ width: 1024, height: 1024, model: 'core' });
   await attempt(engine(httpKind, serviceEntry('stability', stability.url)), order);
   const form = stability.requests[0]?.text ?? '';
@@ -60,7 +60,7 @@ test('a form has the words of the order, and a blurred result is a refusal', asy
   await expect(attempt(strict, order)).rejects.toMatchObject({ failure: { code: 'content_refused' } });
 });
 
-test('what a route adds stands in the body, and what an entry adds in every address', async () => {
+test('adds the members of a route to the body, and those of an entry to every address', async () => {
   const azure = engine(openAiKind, { base_url: `${openai.url}/v1`, query: { 'api-version': 'preview' } });
   await attempt(azure, engineRequest({ extra: { quality: 'high', prompt: 'not this' } }));
   expect(openai.submitted).toMatchObject({ quality: 'high', prompt: 'a lighthouse at dusk' });

@@ -42,7 +42,7 @@ const KINDS: readonly [string, EngineKind, Record<string, unknown>][] = [
 ];
 
 describe.each(KINDS)('%s', (_name, kind, settings) => {
-  test('takes the smallest entry, slots of any shape, and closes what it opened', async () => {
+  test('accepts the smallest entry and slots of any form, and closes what it opened', async () => {
     const engine = kind.create({ id: 'gpu', kind: 'some', slots: 'auto', ...settings });
     expect(engine.id).toBe('gpu');
     expect(kind.slotsDefault).toBeGreaterThan(0);
@@ -64,7 +64,7 @@ describe.each(KINDS)('%s', (_name, kind, settings) => {
   });
 });
 
-test('a hosted service is known to cost money; a server of one’s own only if the entry says so', () => {
+test('treats a hosted service as billed, and a server of one’s own only if the entry says so', () => {
   const create = (kind: EngineKind, settings: Record<string, unknown>) =>
     kind.create({ id: 'gpu', kind: 'some', ...settings }).capabilities;
   expect(create(novitaKind, {})).toMatchObject({ paid: true, cancelRunning: false, sizeMultiple: 1 });
@@ -128,11 +128,11 @@ test.each([
     { signature: AWS, submit: { path: '/run', body: {}, encoding: 'multipart' } },
     'engines.gpu.submit.encoding: must be json: the signature covers the body',
   ],
-])('of an http engine, %j is told as the mistake that it is', (changes, message) => {
+])('reports the mistake in an http engine: %j', (changes, message) => {
   expect(messageOf(httpKind, { ...BASE, ...REPLICATE, ...changes })).toContain(message);
 });
 
-test('fal without a key is no engine', () => {
+test('rejects fal without a key', () => {
   expect(messageOf(falKind, { ...BASE, api_key: '' })).toBe('engines.gpu.api_key: must not be empty');
 });
 
@@ -156,11 +156,11 @@ describe('workflows', () => {
     [{ ...WORKFLOW, parameters: { prompt: '6.__proto__.text' } }, /parameters\.prompt: must be like/],
     [{ ...WORKFLOW, parameters: { seed: '3.inputs.seed' } }, /parameters\.prompt: /],
     [{ ...WORKFLOW, output_node: '99' }, /output_node: the workflow has no node 99$/],
-  ])('that cannot be used are refused at the start: %#', (workflow, expected) => {
+  ])('rejects unusable ones at start: %#', (workflow, expected) => {
     expect(messageOf(comfyui, { ...BASE, workflows: { tiny: workflow } })).toMatch(expected);
   });
 
-  test('there must be one', () => {
+  test('requires at least one', () => {
     expect(messageOf(comfyui, { ...BASE, workflows: {} })).toBe('engines.gpu.workflows: must not be empty');
   });
 });

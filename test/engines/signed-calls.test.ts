@@ -39,7 +39,7 @@ beforeEach(() => {
 });
 afterAll(() => Promise.all([...opened, ...servers].map((one) => one.close())));
 
-/** The engine of an example, with other members of its signature. */
+/** Creates the engine of an example with some members of its signature changed. */
 function engine(example: string, server: EngineServer, signature: Record<string, unknown> = {}): Engine {
   const entry = serviceEntry(example, server.url);
   const changed = { ...(entry.signature as object), ...signature };
@@ -66,7 +66,7 @@ async function failureOf(run: Promise<unknown>): Promise<EngineFailure> {
   return failure;
 }
 
-describe('a service takes calls by the right key and refuses those by another', () => {
+describe('accepts calls signed with the right key and rejects others', () => {
   test.each([
     ['kling', kling, { secret: 'another' }, VIDEO],
     ['kling', kling, { issuer: 'another' }, VIDEO],
@@ -84,7 +84,7 @@ describe('a service takes calls by the right key and refuses those by another', 
   });
 });
 
-test('the key of a service account may have its lines behind each other, and is named in each token', async () => {
+test('accepts the key of a service account with its lines joined, and names the key in each token', async () => {
   const { private_key: key } = serviceEntry('vertex-veo', '').signature as { private_key: string };
   const inOneLine = {
     private_key: key.replaceAll('\n', '\\n'),
@@ -103,12 +103,12 @@ test('the key of a service account may have its lines behind each other, and is 
   }
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: what a token says has no type
+// biome-ignore lint/suspicious/noExplicitAny: the content of a token has no type
 function jsonOf(part: string): any {
   return JSON.parse(Buffer.from(part, 'base64url').toString());
 }
 
-test('an AWS signature covers the query, a model with a colon and a session', async () => {
+test('covers the query, a model with a colon and a session in an AWS signature', async () => {
   const { signature, ...entry } = serviceEntry('bedrock-nova-canvas', bedrock.url);
   const session = { ...(signature as object), session_token: 'session/+=' };
   const settings = { ...entry, query: { b: 'two words', a: "it's" }, signature: session };
@@ -122,7 +122,7 @@ test('an AWS signature covers the query, a model with a colon and a session', as
   expect(seen?.headers.authorization).toContain('x-amz-security-token');
 });
 
-test('what checks AWS signatures agrees with the example that AWS publishes', () => {
+test('checks AWS signatures in agreement with the example AWS publishes', () => {
   const example = {
     method: 'GET',
     target: '/?Action=ListUsers&Version=2010-05-08',
@@ -196,13 +196,13 @@ describe('tokens of an OAuth client', () => {
   const order = () =>
     http.submit({ method: 'POST', path: '/v3/images/generate-async', json: { prompt: 'x' } }, undefined);
 
-  test('one request for a token serves all who wait', async () => {
+  test('makes one token request for all who wait', async () => {
     const service = engine('firefly', firefly);
     await Promise.all(Array.from({ length: 20 }, () => attempt(service, engineRequest())));
     expect([firefly.accepted, firefly.tokenRequests]).toEqual([20, 1]);
   });
 
-  test('a token is kept until shortly before it expires', async () => {
+  test('keeps a token until shortly before it expires', async () => {
     firefly.expiresIn = 3_600;
     await order();
     now += 3_539_000;
@@ -213,7 +213,7 @@ describe('tokens of an OAuth client', () => {
     expect(firefly.tokenRequests).toBe(2);
   });
 
-  test('a token that lives for seconds, or whose life nobody tells, is kept as well', async () => {
+  test('also keeps a token that lives for seconds or has no stated lifetime', async () => {
     firefly.expiresIn = 10;
     await order();
     now += 7_000;
@@ -227,7 +227,7 @@ describe('tokens of an OAuth client', () => {
     expect(firefly.tokenRequests).toBe(2);
   });
 
-  test('a token that is refused is renewed once, and the order is taken once', async () => {
+  test('renews a rejected token once and sends the order once', async () => {
     await order();
     firefly.tokens.clear();
     now += 60_000;
@@ -235,7 +235,7 @@ describe('tokens of an OAuth client', () => {
     expect([firefly.accepted, firefly.tokenRequests]).toEqual([4, 2]);
   });
 
-  test('a service that refuses every token gets one more, and then the operator does', async () => {
+  test('requests one more token from a service that rejects every token, then reports it to the operator', async () => {
     await order();
     now += 60_000;
     firefly.reset('refuses_key');
@@ -248,7 +248,7 @@ describe('tokens of an OAuth client', () => {
     await order();
   });
 
-  test('a client that is refused is the operator’s to mend, and its secret stands in no failure', async () => {
+  test('reports a rejected client to the operator and shows its secret in no failure', async () => {
     http = client({ client_secret: 'hush: 100%+' });
     const quoted = {
       error: 'invalid_client',
@@ -264,7 +264,7 @@ describe('tokens of an OAuth client', () => {
     expect(firefly.accepted).toBe(0);
   });
 
-  test('where nobody gives out tokens the engine counts as away, also for what is paid', async () => {
+  test('counts the engine as away, even for billed runs, while nobody issues tokens', async () => {
     firefly.tokenReply = { status: 503, json: {} };
     const lost = { code: 'submit_unconfirmed', message: '', retryable: false };
     const call = { method: 'POST', path: '/v3/images/generate-async', json: {} } as const;
@@ -285,7 +285,7 @@ describe('tokens of an OAuth client', () => {
     expect(firefly.accepted).toBe(1);
   });
 
-  test('who gives up waits for no token', async () => {
+  test('stops waiting for a token on abort', async () => {
     firefly.tokenReply = { silent: true };
     const abort = new AbortController();
     const reason = new Error('canceled');
@@ -300,7 +300,7 @@ describe('tokens of an OAuth client', () => {
     await expect(asked).rejects.toBe(reason);
   });
 
-  test('a token server that answers with something else is told', async () => {
+  test('reports a token server that answers with something else', async () => {
     firefly.tokenReply = { json: { access_token: 'a b', token_type: 'bearer' } };
     expect(await failureOf(order())).toMatchObject({ code: 'upstream_misconfigured' });
     firefly.tokenReply = { json: { access_token: 'a', token_type: 'mac' } };

@@ -54,7 +54,7 @@ function events(event: string): { pid: number }[] {
     .filter((found) => found.event === event);
 }
 
-/** The worker's own entry, as an operator starts it, once it says that it is ready. */
+/** Starts the worker's own entry point, as an operator does. Resolves when it says that it is ready. */
 async function startWorker(queues: string): Promise<{ exit: Promise<number | null>; output(): string }> {
   let output = '';
   const child = spawn(process.execPath, ['--import', 'tsx', 'workers/main.ts', `--queues=${queues}`], {
@@ -85,7 +85,7 @@ async function startWorker(queues: string): Promise<{ exit: Promise<number | nul
   return { exit, output: () => output };
 }
 
-test('a worker starts the servers of the pools it serves, and stops them when it is told to stop', async () => {
+test('starts the servers of the pools a worker serves, and stops them when the worker is told to stop', async () => {
   const idle = await startWorker('webhooks');
   worker?.kill('SIGTERM');
   expect(await idle.exit).toBe(0);
@@ -103,7 +103,7 @@ test('a worker starts the servers of the pools it serves, and stops them when it
   expect(existsSync(join(folder, 'engines', 'local-sd.json'))).toBe(false);
 }, 60_000);
 
-/** A Redis database of this file's own: workers of other tests must not take its jobs. */
+/** A Redis database for this file only: workers of other tests must not take its jobs. */
 function redisUrl(): string {
   const url = new URL(process.env.TEST_REDIS_URL ?? '');
   url.pathname = '/15';

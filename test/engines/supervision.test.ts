@@ -121,7 +121,7 @@ function isRunning(pid: number): boolean {
 }
 
 describe('the processes', () => {
-  test('are one per GPU, each with its GPU, its port and nothing secret', async () => {
+  test('are one per GPU, each with its GPU, its port and no secrets', async () => {
     const supervision = await start([entry('slow')]);
     await ready(supervision, 2);
     const started = events('start').sort((one, other) => Number(one.gpu) - Number(other.gpu));
@@ -158,7 +158,7 @@ describe('the processes', () => {
     expect(events('start')[0]?.argv?.[1]).toBe('gpu=');
   });
 
-  test('run on the GPUs that were named, and only for pools that are served here', async () => {
+  test('run on the named GPUs, and only for pools that are served here', async () => {
     const other = { ...entry(), id: 'other' };
     const supervision = await start([entry('', { gpus: [1] }), other], {
       serves: (pool) => pool === 'local-sd',
@@ -168,7 +168,7 @@ describe('the processes', () => {
     expect(supervision.status('other')).toEqual({ servers: 0, ready: 0 });
   });
 
-  test('are started anew after a crash, on the same port', async () => {
+  test('restart after a crash, on the same port', async () => {
     const supervision = await start([entry()], { gpus: [] });
     await ready(supervision, 1);
     const [first] = events('start');
@@ -180,7 +180,7 @@ describe('the processes', () => {
     expect(second!.pid).not.toBe(first!.pid);
   });
 
-  test('that crash at once are started with growing pauses, and say why in the log', async () => {
+  test('restart with growing pauses when they crash at once, and say why in the log', async () => {
     await start([entry('crash')], { gpus: [] });
     await eventually(async () => events('start').length >= 4);
     const at = events('start').map((found) => found.at ?? 0);
@@ -190,14 +190,14 @@ describe('the processes', () => {
     expect(await readFile(join(folder, 'logs', 'engine-local-sd.log'), 'utf8')).toContain('no model file');
   });
 
-  test('that are never healthy are ended after the start timeout', async () => {
+  test('are ended after the start timeout when they never become healthy', async () => {
     const supervision = await start([entry('never', { start_timeout: 1 })], { gpus: [] });
     await eventually(async () => events('start').length >= 2, 10_000);
     expect(events('start')[1]!.at! - events('start')[0]!.at!).toBeGreaterThanOrEqual(1_000);
     expect(supervision.status('local-sd').ready).toBe(0);
   });
 
-  test('that turn deaf are started anew', async () => {
+  test('restart when they stop answering', async () => {
     const trigger = join(folder, 'deaf');
     const settings = { unhealthy_after: 1, env: { FAKE_TRIGGER: trigger } };
     const supervision = await start([entry('', settings)], { gpus: [] });
@@ -209,13 +209,13 @@ describe('the processes', () => {
     expect(events('sigterm')).toHaveLength(1);
   });
 
-  test('that cannot be run do not stop the worker', async () => {
+  test('do not stop the worker when they cannot be run', async () => {
     const supervision = await start([entry('', { command: ['/nowhere/sd-server'] })], { gpus: [] });
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(supervision.status('local-sd')).toEqual({ servers: 1, ready: 0 });
   });
 
-  test('get SIGTERM, and SIGKILL when that does not help; what they started goes, too', async () => {
+  test('get SIGTERM, and SIGKILL when that does not help, together with their own child processes', async () => {
     const supervision = await start([entry('stubborn'), { ...entry('grandchild'), id: 'second' }], {
       gpus: [],
     });
@@ -254,7 +254,7 @@ describe('a worker that dies', () => {
     return worker;
   }
 
-  test('by kill -9 leaves an engine that the next one ends; a living one keeps its own', async () => {
+  test('by kill -9 leaves an engine that the next worker ends; a living worker keeps its own', async () => {
     const worker = spawnWorker();
     await eventually(async () => events('start').length === 1, 20_000);
     await eventually(async () => existsSync(join(folder, 'engines', 'local-sd.json')));
@@ -270,7 +270,7 @@ describe('a worker that dies', () => {
     await ready(supervision, 1);
   }, 30_000);
 
-  test('by an exit of its own takes the engine with it', async () => {
+  test('by its own exit takes the engine with it', async () => {
     const worker = spawnWorker();
     await eventually(async () => events('start').length === 1, 20_000);
     worker.kill('SIGUSR2');
@@ -279,7 +279,7 @@ describe('a worker that dies', () => {
   }, 30_000);
 });
 
-test('a log stays within twice its cap', async () => {
+test('keeps a log within twice its cap', async () => {
   const { cappedLog } = await import('../../src/engines/supervision/capped-log.ts');
   const path = join(folder, 'deep', 'engine.log');
   const log = cappedLog(path, 100_000);
@@ -292,7 +292,7 @@ test('a log stays within twice its cap', async () => {
   expect(await readFile(path, 'utf8')).toMatch(/x399\n$/);
 });
 
-describe('a setting that makes no sense is one line', () => {
+describe('an invalid setting is reported in one line', () => {
   test.each([
     [{ command: [] }, 'engines.local-sd.process.command: '],
     [{ command: ['x'], health: 'health' }, 'engines.local-sd.process.health: must be a path'],
@@ -304,7 +304,7 @@ describe('a setting that makes no sense is one line', () => {
     expect(events()).toEqual([]);
   });
 
-  test('a base_url beside a process', async () => {
+  test('rejects a base_url next to a process', async () => {
     await expect(start([entry('', {}, { base_url: 'http://x' })])).rejects.toThrow(
       'engines.local-sd.base_url: conflicts with process',
     );
@@ -312,7 +312,7 @@ describe('a setting that makes no sense is one line', () => {
 });
 
 describe('a server with a warm-up', () => {
-  test('takes work once it has answered that', async () => {
+  test('takes work only once the warm-up was answered', async () => {
     const starts: string[] = [];
     const onStart = (pool: string): void => void starts.push(pool);
     const supervision = await start([entry('', { warmup: { path: '/warm', body: { steps: 1 } } })], {
@@ -320,7 +320,7 @@ describe('a server with a warm-up', () => {
       onStart,
     });
     let isEarly = false;
-    // the first answer to the warm-up is a refusal
+    // the first answer to the warm-up is an error
     await eventually(async () => {
       const isReady = supervision.status('local-sd').ready === 1;
       isEarly ||= isReady && events('warmed').length < 2;
@@ -337,10 +337,10 @@ describe('a server with a warm-up', () => {
   });
 });
 
-describe('settings that changed', () => {
+describe('changed settings', () => {
   const pids = () => events('start').map(({ pid }) => pid);
 
-  test('restart the servers they are about and no others', async () => {
+  test('restart only the servers they affect', async () => {
     const supervision = await start([entry(), entry('', {}, { id: 'other' })], { gpus: [] });
     await ready(supervision, 1);
     await eventually(async () => supervision.status('other').ready === 1);
@@ -358,7 +358,7 @@ describe('settings that changed', () => {
     expect(supervision.status('local-sd')).toEqual({ servers: 0, ready: 0 });
   });
 
-  test('change nothing where they cannot be had', async () => {
+  test('change nothing when they are invalid', async () => {
     const supervision = await start([entry()], { gpus: [] });
     await ready(supervision, 1);
     const wrong = [entry('', { gpus: [7] })];
@@ -394,7 +394,7 @@ describe('the engine of a pool', () => {
     );
   }
 
-  test('has a slot per server and spreads runs over them', async () => {
+  test('has a slot per server and spreads runs over the servers', async () => {
     const supervision = await start([entry()]);
     const registry = await build(supervision);
     expect(registry.slots('local-sd')).toBe(2);
@@ -427,7 +427,7 @@ describe('the engine of a pool', () => {
     await registry.close();
   });
 
-  test('says that a run is lost as soon as its server has ended, and takes the next one', async () => {
+  test('reports a run as lost as soon as its server has ended, and accepts the next one', async () => {
     const supervision = await start([entry()], { gpus: [] });
     const engine = (await build(supervision)).find('local-sd')!;
     await ready(supervision, 1);
@@ -449,7 +449,7 @@ describe('the engine of a pool', () => {
     expect((await engine.poll(reference, request, context())).failure?.code).toBe('run_lost');
   });
 
-  test('knows no reference of another worker', async () => {
+  test('does not know references of another worker', async () => {
     const supervision = await start([entry()], { gpus: [] });
     const [one, two] = [
       (await build(supervision)).find('local-sd')!,
@@ -462,7 +462,7 @@ describe('the engine of a pool', () => {
     expect(await one.recover(request, context())).toBeNull();
   });
 
-  test('only tells what it can do where its pool is not served', async () => {
+  test('only reports its capabilities where its pool is not served', async () => {
     const supervision = await start([entry()], { serves: () => false });
     const registry = await build(supervision);
     expect(registry.find('local-sd')?.capabilities.cancelRunning).toBe(true);

@@ -29,9 +29,9 @@ interface Subject {
   readonly kind: EngineKind;
   readonly server: EngineServer;
   readonly settings: Record<string, unknown>;
-  /** Submits the upstream has accepted after a crash between accepting and storing, and how the task ends. */
+  /** Number of submits the upstream has accepted after a crash between accepting and storing, and how the task ends. */
   readonly crash: { readonly accepted: number; readonly state: 'succeeded' | 'failed' };
-  /** Whether its outputs can turn out not to be there: those in the answer itself can't. */
+  /** Error code of a task whose content the upstream refuses. */
   readonly refusal: string;
 }
 
@@ -107,7 +107,7 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
     await server.close();
   });
 
-  test('succeeds with the exact size, charged once; failures are free; 429 only costs time', async () => {
+  test('succeeds with the exact size, charged once; fails free of charge; loses only time to a 429', async () => {
     const worker = it.stack.start();
     server.reset('rate_limit', 1);
     const made = await submitImage(it.stack, it.who, 'a lighthouse', { seed: 7 });
@@ -121,7 +121,7 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
     server.reset('refuses_content');
     const refused = await submitImage(it.stack, it.who, 'something else');
     if (refusal === 'upstream_misconfigured') {
-      // tried again after waits that are made for people
+      // tried again after waits that are meant for people
       await eventually(async () => (await it.events(refused)).includes(`queued ${refusal}`));
       await it.pool.query('UPDATE tasks SET failures = 4, not_before = clock_timestamp() WHERE id = $1', [
         refused,
@@ -139,7 +139,7 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
     await worker.close();
   });
 
-  test('whose process died between "accepted" and the stored reference is never paid twice', async () => {
+  test('is never paid twice when its process died between "accepted" and the stored reference', async () => {
     server.reset();
     const id = await submitImage(it.stack, it.who, 'a lighthouse', { seed: 7 });
     await it.stack.claims.claim(id, 'generating', 'dead', 60_000);

@@ -66,7 +66,7 @@ async function download(from: string, options: { through?: UpstreamHttp } = {}):
   return readFileSync(path);
 }
 
-test('calls go below the base URL with our headers; submits on connections of their own', async () => {
+test('sends calls below the base URL with our headers, and submits on connections of their own', async () => {
   handler = (_request, response) => response.end('{"ok":true}');
   expect(await http.expect({ method: 'GET', path: '/things?a=1', signal })).toEqual({ ok: true });
   await http.submit({ method: 'POST', path: '/things', json: {}, signal }, undefined);
@@ -76,7 +76,7 @@ test('calls go below the base URL with our headers; submits on connections of th
   ]);
 });
 
-test('a redirect of a call is followed nowhere', async () => {
+test('never follows a redirect of a call', async () => {
   handler = (_request, response) => response.writeHead(302, { location: '/elsewhere' }).end();
   await expect(http.expect({ method: 'GET', path: '/x', signal })).rejects.toMatchObject({
     failure: { code: 'upstream_error' },
@@ -87,7 +87,7 @@ test('a redirect of a call is followed nowhere', async () => {
   expect(seen.map(({ url }) => url)).toEqual(['/api/x', '/api/x']);
 });
 
-test('each phase has its clock', async () => {
+test('limits each phase with its own timeout', async () => {
   const timeout = { failure: { code: 'upstream_timeout', retryable: true } };
   const impatient = client({ firstByteMs: 60, idleMs: 60 });
   const startedAt = Date.now();
@@ -98,12 +98,12 @@ test('each phase has its clock', async () => {
     response.write('{"half":');
   };
   await expect(impatient.expect({ method: 'GET', path: '/stalls', signal })).rejects.toMatchObject(timeout);
-  // The clock of a whole call stands at five seconds.
+  // The timeout of a whole call is five seconds.
   expect(Date.now() - startedAt).toBeLessThan(4_000);
   await impatient.close();
 });
 
-test('what comes in small pieces is late only when the whole takes too long', async () => {
+test('times out an answer in small pieces only when the whole takes too long', async () => {
   handler = (_request, response) => {
     response.writeHead(200);
     const timer = setInterval(() => response.write(' '), 20);
@@ -115,7 +115,7 @@ test('what comes in small pieces is late only when the whole takes too long', as
   await patient.close();
 });
 
-/** Every request is answered but the second, whose connection breaks. */
+/** Answers every request except the second, whose connection breaks. */
 function breakTheSecond(): void {
   handler = (request, response) => {
     if (seen.length === 2) {
@@ -126,7 +126,7 @@ function breakTheSecond(): void {
   };
 }
 
-test('a kept connection that the peer closes just then is no failure', async () => {
+test('tolerates a kept connection that the peer closes at that moment', async () => {
   breakTheSecond();
   const call = { method: 'GET' as const, path: '/x', signal };
   expect([await http.expect(call), await http.expect(call)]).toEqual([{ ok: true }, { ok: true }]);
@@ -147,7 +147,7 @@ test.each([
   expect(seen.some(({ connection }) => connection === 'keep-alive')).toBe(purpose === 'call');
 });
 
-test('an answer that breaks off is not asked for again: what was read of it may be on disk', async () => {
+test('does not ask again for an answer that breaks off: what was read may already be on disk', async () => {
   handler = (request, response) => {
     response.writeHead(200);
     response.write('{"half":');
@@ -159,14 +159,14 @@ test('an answer that breaks off is not asked for again: what was read of it may 
   expect(seen).toHaveLength(1);
 });
 
-test('an answer that is too long is not read to its end', async () => {
+test('does not read an answer over the limit to its end', async () => {
   handler = (_request, response) => response.end(Buffer.alloc(5 * 1024 * 1024, 0x20));
   await expect(http.expect({ method: 'GET', path: '/long', signal })).rejects.toMatchObject({
     failure: { code: 'upstream_malformed' },
   });
 });
 
-test('a submit that is under way when the task is left still gets to say its reference', async () => {
+test('lets a submit that is under way when the task is aborted still return its reference', async () => {
   const abort = new AbortController();
   handler = (_request, response) => {
     abort.abort(new Error('shutdown'));
@@ -178,13 +178,13 @@ test('a submit that is under way when the task is left still gets to say its ref
   expect(seen).toHaveLength(1);
 });
 
-test('other calls end with the signal and its reason', async () => {
+test('ends other calls with the signal and its reason', async () => {
   const abort = new AbortController();
   handler = () => abort.abort(new Error('canceled'));
   await expect(http.call({ method: 'GET', path: '/x', signal: abort.signal })).rejects.toThrow('canceled');
 });
 
-test('an output may lie behind redirects on the same host; a loop ends', async () => {
+test('follows redirects of an output on the same host and stops in a loop', async () => {
   handler = ({ url }, response) =>
     url === '/api/out' ? response.writeHead(307, { location: '/final' }).end() : response.end('file');
   expect((await download('/out')).toString()).toBe('file');
@@ -194,7 +194,7 @@ test('an output may lie behind redirects on the same host; a loop ends', async (
   });
 });
 
-test('other hosts are asked only where the engine allows it, and never see our key', async () => {
+test('asks other hosts only where the engine allows it, and never sends them our key', async () => {
   handler = (_request, response) => response.end('file');
   const elsewhere = base.replace('127.0.0.1', '127.0.0.2');
   const refused = { failure: { code: 'output_refused' } };
@@ -209,7 +209,7 @@ test('other hosts are asked only where the engine allows it, and never see our k
   await open.close();
 });
 
-test('a name that leads into a private network is not connected to, nor is a redirect there', async () => {
+test('does not connect to a name that leads into a private network, nor follow a redirect there', async () => {
   handler = (_request, response) => response.end('file');
   const named = base.replace('127.0.0.1', 'localhost');
   await expect(download(`${named}/out`)).rejects.toMatchObject({ failure: { code: 'upstream_unreachable' } });
@@ -219,7 +219,7 @@ test('a name that leads into a private network is not connected to, nor is a red
   await expect(download('/out')).rejects.toMatchObject({ failure: { code: 'output_refused' } });
 });
 
-test("what else listens on the engine's host is not asked for outputs", async () => {
+test("does not ask other ports of the engine's host for outputs", async () => {
   const other = new URL(base);
   other.port = '9';
   await expect(download(`${other.href}/out`)).rejects.toMatchObject({ failure: { code: 'output_refused' } });
@@ -227,7 +227,7 @@ test("what else listens on the engine's host is not asked for outputs", async ()
   await expect(download('/out')).rejects.toMatchObject({ failure: { code: 'output_refused' } });
 });
 
-test('an output over the limit is dropped as soon as that shows, and no file stays', async () => {
+test('drops an output over the limit as soon as that shows, and leaves no file', async () => {
   handler = (_request, response) => {
     response.writeHead(200);
     const more = () => {
@@ -242,12 +242,12 @@ test('an output over the limit is dropped as soon as that shows, and no file sta
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('an empty output is none', async () => {
+test('treats an empty output as unavailable', async () => {
   handler = (_request, response) => response.end();
   await expect(download('/empty')).rejects.toMatchObject({ failure: { code: 'output_unavailable' } });
 });
 
-test('a 429 always says when to come back, not at once; a 503 if it was told', () => {
+test('always reports a delay for a 429, never zero; for a 503 only if one was given', () => {
   expect(engineFailureOfStatus(429, undefined)).toMatchObject({
     code: 'upstream_rate_limited',
     retryAfterMs: 5_000,
@@ -257,21 +257,21 @@ test('a 429 always says when to come back, not at once; a 503 if it was told', (
   expect(engineFailureOfStatus(503, undefined)).not.toHaveProperty('retryAfterMs');
 });
 
-test('a wait that is told in ms, too, is taken from there', async () => {
+test('prefers a delay given in ms', async () => {
   handler = (_request, response) =>
     response.writeHead(429, { 'retry-after': '3', 'retry-after-ms': '2250' }).end('{}');
   const { failure } = await http.call({ method: 'POST', path: '/limited', signal });
   expect(failure).toMatchObject({ code: 'upstream_rate_limited', retryAfterMs: 2_250 });
 });
 
-test('which answers leave open whether a run began', () => {
+test('knows which answers leave open whether a run began', () => {
   expect([500, 502, 504, 302].every((status) => leavesOpen(status, undefined))).toBe(true);
   expect(leavesOpen(503, undefined)).toBe(true);
   expect([400, 401, 404, 422, 429].some((status) => leavesOpen(status, undefined))).toBe(false);
   expect(leavesOpen(503, 3_000)).toBe(false);
 });
 
-test('seeds and sizes fit the engine, the same way each time', () => {
+test('fits seeds and sizes to the engine, the same way each time', () => {
   expect(fitSeed(42n, 4_294_967_295)).toBe(42);
   expect(fitSeed(9_999_999_999n, 4_294_967_295)).toBe(1_410_065_407);
   expect(fitSeed(4_294_967_296n, 4_294_967_295)).toBe(0);
@@ -297,7 +297,7 @@ function into(name: string) {
 }
 
 test.each([1, 2, 3, 7, 64, 10_000])(
-  'base64 in JSON becomes files whatever the pieces are (%i bytes)',
+  'turns base64 in JSON into files whatever the size of the pieces (%i bytes)',
   async (size) => {
     const files = [Buffer.from('first \u00ff file'), Buffer.alloc(700, 7), Buffer.from('z')];
     const json = {
@@ -315,7 +315,7 @@ test.each([1, 2, 3, 7, 64, 10_000])(
   },
 );
 
-test('a file that is too large for memory goes to disk, and is gone again when its text breaks off', async () => {
+test('writes a file too large for memory to disk, and removes it when its text breaks off', async () => {
   const large = Buffer.alloc(5 * 1024 * 1024, 'large');
   const text = JSON.stringify({ data: [{ b64_json: 'c21hbGw=' }, { b64_json: large.toString('base64') }] });
   const diversion = { ...into('large'), fileBytesMax: 2 * large.length };
@@ -329,7 +329,7 @@ test('a file that is too large for memory goes to disk, and is gone again when i
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('base64 that is too long or breaks off leaves no file', async () => {
+test('leaves no file for base64 that is too long or breaks off', async () => {
   const long = JSON.stringify({ b64_json: Buffer.alloc(1_001).toString('base64') });
   await expect(divertBase64(pieces(long, 100), into('long'))).rejects.toMatchObject({
     failure: { code: 'output_too_large' },

@@ -65,7 +65,7 @@ describe('openai', () => {
     seed: BIG_SEED,
   } as const;
 
-  test('a video as JSON, in SGLang’s words', async () => {
+  test('sends a video as JSON, in SGLang’s format', async () => {
     const sglang = engine(openAiKind, { base_url: `${openai.url}/v1`, extra: { seconds: 5, fps: 16 } });
     await attempt(sglang, engineRequest(video));
     expect(openai.submitted).toEqual({
@@ -79,7 +79,7 @@ describe('openai', () => {
     });
   });
 
-  test('a video as a form, in vLLM-Omni’s words', async () => {
+  test('sends a video as a form, in vLLM-Omni’s format', async () => {
     const settings = { body_encoding: 'multipart', size_field: 'width_height', api_key: 'sk-own' };
     const omni = engine(openAiKind, { base_url: `${openai.url}/v1`, ...settings, extra: { num_frames: 81 } });
     await attempt(omni, engineRequest({ ...video, model: 'default', width: 1270 }));
@@ -99,7 +99,7 @@ describe('openai', () => {
     });
   });
 
-  test('an image by URL, of a service with fixed sizes and no seeds', async () => {
+  test('fetches an image by URL from a service with fixed sizes and no seeds', async () => {
     const hosted = engine(openAiKind, {
       base_url: `${openai.url}/v1`,
       paid: true,
@@ -124,7 +124,7 @@ describe('openai', () => {
     });
   });
 
-  test('an image that was paid for is not paid for again because its download stumbles', async () => {
+  test('does not pay for an image again because its download stumbles', async () => {
     const hosted = engine(openAiKind, { base_url: `${openai.url}/v1`, paid: true });
     openai.imageAs = 'url';
     openai.reset('output_missing', 1);
@@ -138,7 +138,7 @@ describe('openai', () => {
     expect(openai.accepted).toBe(1);
   });
 
-  test('parameters cannot be smuggled in by the prompt', () => {
+  test('keeps the prompt from smuggling in parameters', () => {
     const tag = '<sd_cpp_extra_args>{"batch_count":64}</sd_cpp_extra_args>';
     expect(scrubPrompt(`a cat ${tag}`)).toBe('a cat {"batch_count":64}');
     expect(scrubPrompt('a <sd_cpp_<sd_cpp_extra_args>extra_args>{}</ SD_CPP_EXTRA_ARGS >')).toBe('a {}');
@@ -166,7 +166,7 @@ describe('comfyui', () => {
   });
   const create = () => engine(comfyUiKind(FOLDER), settings());
 
-  test('the parameters stand where the map says, and nothing else of the workflow changes', async () => {
+  test('puts the parameters where the map says, and changes nothing else in the workflow', async () => {
     const prompt = '"}, "9": {"class_type": "Evil"';
     const request = engineRequest({ prompt, seed: BIG_SEED, steps: 8 });
     const { outputs } = await attempt(create(), request);
@@ -190,14 +190,14 @@ describe('comfyui', () => {
     expect(view?.headers.accept).toBe('*/*');
   });
 
-  test('one task leaves no trace in the workflow of the next', async () => {
+  test('leaves no trace of one task in the workflow of the next', async () => {
     const one = create();
     await attempt(one, engineRequest({ prompt: 'with eight steps', steps: 8 }));
     await attempt(one, engineRequest({ steps: undefined, seconds: 5 }));
     expect(comfyui.submitted.prompt['3'].inputs.steps).toBe(20);
   });
 
-  test('a run is found by the task’s id, and what the server has not seen certainly is not there', async () => {
+  test('finds a run by the task’s id, and is certain when the server has not seen it', async () => {
     const request = engineRequest();
     const first = create();
     expect(await first.recover(request, context())).toBeNull();
@@ -206,7 +206,7 @@ describe('comfyui', () => {
     expect(await create().recover(request, context())).toBe(reference);
   });
 
-  test('a failed run is made again under another id, the same one from any host', async () => {
+  test('repeats a failed run under another id that is the same from any host', async () => {
     comfyui.reset('fails', 1);
     const request = engineRequest();
     await expect(attempt(create(), request)).rejects.toMatchObject({ failure: { code: 'out_of_memory' } });
@@ -218,7 +218,7 @@ describe('comfyui', () => {
     );
   });
 
-  test('the websocket’s progress is passed on while the run lasts, and the socket goes with it', async () => {
+  test('passes on progress from the websocket while the run lasts, and closes the socket with it', async () => {
     comfyui.reset('never_finishes');
     const one = create();
     const request = engineRequest();
@@ -239,7 +239,7 @@ describe('comfyui', () => {
     await eventually(async () => comfyui.listeners === 0);
   });
 
-  test('a refused or failed submit leaves no socket behind, nor does a server that chooses its own ids', async () => {
+  test('leaves no socket behind after a refused or failed submit, nor with a server that chooses its own ids', async () => {
     comfyui.reset('refuses_content');
     await expect(create().submit(engineRequest(), context())).rejects.toMatchObject({
       failure: { code: 'upstream_misconfigured' },
@@ -254,7 +254,7 @@ describe('comfyui', () => {
     await eventually(async () => comfyui.listeners === 0);
   });
 
-  test('what is no progress of ours says nothing', () => {
+  test('ignores messages that are not progress of its run', () => {
     const ours = { promptId: 'p', nodes: 2 };
     const message = (type: string, data: object) => JSON.stringify({ type, data });
     expect(fractionOf('not json', ours)).toBeUndefined();
@@ -263,7 +263,7 @@ describe('comfyui', () => {
     expect(fractionOf(message('progress', { prompt_id: 'p', value: 'x', max: 9 }), ours)).toBeUndefined();
   });
 
-  test('a queued run is taken out; a running one is interrupted by its id', async () => {
+  test('removes a queued run from the queue and interrupts a running one by its id', async () => {
     comfyui.reset('never_finishes');
     const one = create();
     const [first, second] = [engineRequest(), engineRequest()];
@@ -277,7 +277,7 @@ describe('comfyui', () => {
     expect(await one.poll(running, first, context())).toEqual({ state: 'canceled' });
   });
 
-  test('a server that interrupts whatever runs is asked to only while nobody else waits', async () => {
+  test('asks a server that interrupts whatever runs only while nobody else waits', async () => {
     comfyui.reset('never_finishes');
     comfyui.old = true;
     const one = create();
@@ -290,7 +290,7 @@ describe('comfyui', () => {
     comfyui.old = false;
   });
 
-  test('a server that cancels jobs is asked to, wherever the run stands', async () => {
+  test('asks a server that cancels jobs to do so, wherever the run is', async () => {
     comfyui.reset('never_finishes');
     comfyui.cancelsJobs = true;
     const one = create();
@@ -305,7 +305,7 @@ describe('comfyui', () => {
     comfyui.cancelsJobs = false;
   });
 
-  test('what the server lacks is told a line each: node classes, and values like a checkpoint', async () => {
+  test('reports what the server lacks, a line each: node classes, and values like a checkpoint', async () => {
     expect(await create().findMistakes?.(signal)).toEqual([]);
     const { KSampler: _, ...nodes } = comfyui.nodes;
     comfyui.nodes = nodes;
@@ -322,13 +322,13 @@ describe('comfyui', () => {
     comfyui.nodes = { ...nodes, KSampler: _ ?? {} };
   });
 
-  test('how full its memory is', async () => {
+  test('reports how full its memory is', async () => {
     expect(await create().readMemory?.(signal)).toEqual([
       { device: 'cuda:0', totalBytes: 24e9, freeBytes: 4e9 },
     ]);
   });
 
-  test('a graph that was taken in part and makes no file is the operator’s, and is made anew once it is mended', async () => {
+  test('blames the operator for a graph accepted in part that makes no file, and runs it again once it is fixed', async () => {
     comfyui.nodeErrors = { 9: { errors: [{ details: "ckpt_name: 'gone' not in list" }] } };
     const request = engineRequest();
     expect((await attempt(create(), request)).outputs).toHaveLength(1);
@@ -342,7 +342,7 @@ describe('comfyui', () => {
     await expect(attempt(create(), request)).rejects.toMatchObject({ failure: { code: 'no_output' } });
   });
 
-  test('the key of partner nodes goes with each run, which then is one that is billed', async () => {
+  test('sends the key of partner nodes with each run and treats such runs as billed', async () => {
     const partner = engine(comfyUiKind(FOLDER), { ...settings(), comfy_org_api_key: 'comfyui-key' });
     const request = engineRequest();
     expect(await partner.recover(request, context())).toBe('unknown');
@@ -356,7 +356,7 @@ describe('comfyui', () => {
     expect(comfyui.submitted.extra_data).toEqual({ preview_method: 'none' });
   });
 
-  test('a model without a workflow is no business of the server', async () => {
+  test('never sends a model without a workflow to the server', async () => {
     await expect(attempt(create(), engineRequest({ model: 'other' }))).rejects.toMatchObject({
       failure: { code: 'unknown_workflow', retryable: false },
     });
@@ -365,7 +365,7 @@ describe('comfyui', () => {
 });
 
 describe('sdcpp', () => {
-  test('an image and a video in the server’s own words', async () => {
+  test('sends an image and a video in the server’s own format', async () => {
     const server = engine(sdCppKind, { base_url: sdcpp.url, sample_params: { sample_method: 'euler' } });
     await attempt(server, engineRequest({ kind: 'video', seconds: 5 }));
     expect(sdcpp.submitted).toMatchObject({ video_frames: 80, fps: 16 });
@@ -386,7 +386,7 @@ describe('sdcpp', () => {
     expect((await bytesOf(outputs[0]!.file)).equals(sdcpp.media)).toBe(true);
   });
 
-  test('a video as the server’s command line has it, in a format that it can write', async () => {
+  test('sends a video with the defaults of the server’s command line, in a format that it can write', async () => {
     const server = engine(sdCppKind, { base_url: sdcpp.url, negative_prompt: 'text' });
     const video = engineRequest({ kind: 'video' });
     sdcpp.capabilities = {
@@ -406,7 +406,7 @@ describe('sdcpp', () => {
     sdcpp.capabilities = undefined;
   });
 
-  test('what its model or its build cannot do is told before, and is the operator’s to mend', async () => {
+  test('reports what its model or build cannot do in advance, as a mistake of the operator', async () => {
     sdcpp.capabilities = {
       supported_modes: ['img_gen'],
       output_formats_by_mode: { vid_gen: ['avi'] },
@@ -424,7 +424,7 @@ describe('sdcpp', () => {
     sdcpp.capabilities = undefined;
   });
 
-  test('a queued job can be canceled, a running one cannot', async () => {
+  test('cancels a queued job but not a running one', async () => {
     const server = engine(sdCppKind, { base_url: sdcpp.url });
     sdcpp.reset('never_finishes');
     const request = engineRequest();
@@ -439,7 +439,7 @@ describe('sdcpp', () => {
 });
 
 describe('novita', () => {
-  test('parameters pass as they are', async () => {
+  test('passes parameters unchanged', async () => {
     const hosted = engine(novitaKind, { base_url: novita.url, api_key: 'sk-novita' });
     await attempt(hosted, engineRequest({ model: 'z-image-turbo', width: 257, height: 1536, seed: 7n }));
     expect(novita.requests[0]).toMatchObject({
@@ -475,7 +475,7 @@ describe('novita', () => {
     expect(sent).toMatchObject({ path, json: { model_name: 'acme/film', seconds: 10 } });
   });
 
-  test('another Tollgate says what it charged, and is cancelled there', async () => {
+  test('reads the cost from another Tollgate and cancels there', async () => {
     novita.tollgate = true;
     const upstream = engine(novitaKind, { base_url: novita.url, dialect: 'tollgate' });
     const request = engineRequest({ model: 'image-turbo' });
@@ -490,7 +490,7 @@ describe('novita', () => {
     novita.tollgate = false;
   });
 
-  test('a model name is no way to another path', async () => {
+  test('never lets a model name lead to another path', async () => {
     const hosted = engine(novitaKind, { base_url: novita.url });
     await expect(attempt(hosted, engineRequest({ model: '../account' }))).rejects.toMatchObject({
       failure: { code: 'upstream_misconfigured' },
@@ -500,7 +500,7 @@ describe('novita', () => {
 });
 
 describe('http', () => {
-  test('an order in the words of its entry, the key it wants, and the size as the service names it', async () => {
+  test('sends an order in the format of its entry, with the key it requires and the size as the service names it', async () => {
     const service = engine(httpKind, {
       ...REPLICATE,
       base_url: replicate.url,
@@ -526,7 +526,7 @@ describe('http', () => {
 });
 
 describe('fal', () => {
-  test('the URLs it returns are the ones that are used', async () => {
+  test('uses the URLs it returns', async () => {
     const hosted = engine(falKind, { base_url: fal.url, api_key: 'fal-key', extra: { sync_mode: false } });
     await attempt(hosted, engineRequest({ model: 'fal-ai/flux/dev', steps: 8, seed: BIG_SEED }));
     expect(fal.submitted).toEqual({
@@ -547,7 +547,7 @@ describe('fal', () => {
     expect(fal.submitted).toMatchObject({ duration: 5 });
   });
 
-  test('a picture that its safety check has blacked out is refused, not sold', async () => {
+  test('fails on a picture its safety check has blacked out instead of selling it', async () => {
     const hosted = engine(falKind, { base_url: fal.url, api_key: 'fal-key' });
     fal.blacksOut = true;
     await expect(attempt(hosted, engineRequest({ model: 'fal-ai/flux/dev' }))).rejects.toMatchObject({
@@ -557,7 +557,7 @@ describe('fal', () => {
     expect((await attempt(hosted, engineRequest({ model: 'fal-ai/flux/dev' }))).outputs).toHaveLength(1);
   });
 
-  test('each outcome of a cancel is told apart', async () => {
+  test('distinguishes each outcome of a cancel', async () => {
     const hosted = engine(falKind, { base_url: fal.url, api_key: 'fal-key' });
     const request = engineRequest({ model: 'fal-ai/flux/dev' });
     for (const [polls, answer] of [
