@@ -85,7 +85,7 @@ describe('the built-in engine', () => {
     return (await readdir('/proc/self/task')).length;
   }
 
-  test('draws an image of exactly the size asked for, the same bytes each time', async () => {
+  test('draws an image of exactly the requested size, the same bytes each time', async () => {
     const first = await produce(IMAGE);
     const second = await produce({ ...IMAGE, taskId: 'another', attempt: 3 });
     expect(first.equals(second)).toBe(true);
@@ -155,11 +155,11 @@ describe('the built-in engine', () => {
       last = performance.now();
     }
     await engine.collect(reference);
-    // a drawing on this thread would take all of the time; a machine that is busy otherwise takes some
+    // drawing on this thread would take all of the time; a machine that is otherwise busy takes some of it
     expect(longest).toBeLessThan((last - began) / 2);
   });
 
-  test('holds a bounded number of runs, and forgets ended ones first', async () => {
+  test('keeps a bounded number of runs and forgets ended ones first', async () => {
     const small = create({ runsMax: 1 });
     const around = await context();
     const first = await small.submit(IMAGE, around);
@@ -179,7 +179,7 @@ describe('the built-in engine', () => {
     await small.close();
   });
 
-  test('says what it cannot draw', async () => {
+  test('reports what it cannot draw', async () => {
     const around = await context();
     const odd = { ...VIDEO, width: 161 };
     await expect(engine.submit(odd, around)).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe('the built-in engine', () => {
     });
   });
 
-  test('a failing encoder fails the run', async () => {
+  test('fails the run when the encoder fails', async () => {
     const broken = create({
       encoders: {
         encodeFrames: ffmpeg.encodeFrames,

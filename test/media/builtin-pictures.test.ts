@@ -45,7 +45,7 @@ async function still(prompt: string, options: { seed?: bigint; steps?: number } 
   return picture!;
 }
 
-/** Mean absolute difference of 8 × 8 averages, in levels of 255: what remains when one squints. */
+/** Mean absolute difference of 8 × 8 averages, in levels of 255: the difference that remains when squinting. */
 function squintDistance(left: Uint8Array, right: Uint8Array): number {
   const grid = (pixels: Uint8Array) => {
     const { floor } = Math;
@@ -140,7 +140,7 @@ describe('the built-in pictures', () => {
     expect(closing).toBeLessThan(2 * Math.max(...moves.slice(0, -1)));
   });
 
-  test('never hold a value that is no number', () => {
+  test('never contain a value that is not a number', () => {
     for (const prompt of Object.values(SCENE_PROMPTS)) {
       const canvas = createCanvas(97, 61);
       compose({ prompt, seed: 3n, steps: 30, fieldSize: 64 }).scene.paint(canvas, 0.3, () => {});
@@ -148,11 +148,11 @@ describe('the built-in pictures', () => {
     }
   });
 
-  test('report progress that only rises, to the end', () => {
+  test('report progress that only rises, up to the end', () => {
     const reported: number[] = [];
     const job = { prompt: 'x', seed: 1n, steps: 4, frames: 3, width: 48, height: 32 };
     for (const _frame of renderFrames(job, (fraction) => reported.push(fraction))) {
-      // Rendering happens as the generator is read.
+      // Reading the generator renders.
     }
     expect(reported.every((value, index) => index === 0 || value >= reported[index - 1]!)).toBe(true);
     expect(reported.at(-1)).toBeCloseTo(1);

@@ -19,7 +19,7 @@ describe('ffmpeg children', () => {
   test.each([
     ['stalled', { stallMs: 150 }, 'media_tool_stalled'],
     ['late', { timeoutMs: 150 }, 'media_tool_timeout'],
-  ])('a %s one that ignores SIGTERM is killed before the call ends', async (name, times, code) => {
+  ])('kills a %s child that ignores SIGTERM before the call ends', async (name, times, code) => {
     const tool = await fakeTool(folder.path, `hang-${name}`, IGNORES_SIGTERM);
     const ffmpeg = createFfmpeg({
       ffmpegPath: tool.path,
@@ -37,21 +37,21 @@ describe('ffmpeg children', () => {
     expect(performance.now() - started).toBeGreaterThan(290);
   });
 
-  test('one that shows progress is not stalled', async () => {
+  test('does not treat a child that shows progress as stalled', async () => {
     const body = 'for i in 1 2 3 4 5 6; do echo "frame=$i" >&2; sleep 0.1; done';
     const tool = await fakeTool(folder.path, 'slow', body);
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path, stallMs: 350 });
     await ffmpeg.poster('in.mp4', 'out.png', { ...LIMITS, signal: never });
   });
 
-  test('one that repeats itself is stalled', async () => {
+  test('treats a child that repeats itself as stalled', async () => {
     const tool = await fakeTool(folder.path, 'loop', 'while :; do echo "frame=7" >&2; sleep 0.05; done');
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path, stallMs: 300 });
     const run = ffmpeg.poster('in.mp4', 'out.png', { ...LIMITS, signal: never });
     await expect(run).rejects.toMatchObject({ code: 'media_tool_stalled' });
   });
 
-  test('abort stops one, and the reason comes through', async () => {
+  test('stops a child on abort and passes on the reason', async () => {
     const tool = await fakeTool(folder.path, 'aborted', IGNORES_SIGTERM);
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path, killAfterMs: 100 });
     const abort = new AbortController();
@@ -63,7 +63,7 @@ describe('ffmpeg children', () => {
     expect(isRunning(await tool.pid())).toBe(false);
   });
 
-  test('nothing starts after an abort', async () => {
+  test('starts nothing after an abort', async () => {
     const tool = await fakeTool(folder.path, 'unstarted', 'exit 0');
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path });
     const signal = AbortSignal.abort('too late');
@@ -72,7 +72,7 @@ describe('ffmpeg children', () => {
     await expect(tool.pid()).rejects.toThrow('ENOENT');
   });
 
-  test('a failure tells why, without the folders of the host', async () => {
+  test('reports why a child failed, without the folders of the host', async () => {
     const body = 'echo "/srv/secret/task-1/input.mp4: Invalid data found" >&2; exit 69';
     const tool = await fakeTool(folder.path, 'failing', body);
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path });
@@ -83,7 +83,7 @@ describe('ffmpeg children', () => {
     });
   });
 
-  test('one that is killed from outside is a failure, not a success', async () => {
+  test('treats a child killed from outside as a failure', async () => {
     const tool = await fakeTool(folder.path, 'killed', 'kill -9 $$');
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path });
     const run = ffmpeg.poster('in.mp4', 'out.png', { ...LIMITS, signal: never });
@@ -93,7 +93,7 @@ describe('ffmpeg children', () => {
     });
   });
 
-  test('a missing binary is named', async () => {
+  test('names a missing binary', async () => {
     const path = `${folder.path}/absent`;
     const ffmpeg = createFfmpeg({ ffmpegPath: path, ffprobePath: path });
     const poster = ffmpeg.poster('in.mp4', 'out.png', { ...LIMITS, signal: never });
@@ -102,7 +102,7 @@ describe('ffmpeg children', () => {
     await expect(probe).rejects.toMatchObject({ code: 'media_tool_missing' });
   });
 
-  test('ffprobe has a deadline of its own', async () => {
+  test('gives ffprobe its own timeout', async () => {
     const tool = await fakeTool(folder.path, 'probe', 'exec sleep 60');
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path });
     const probe = ffmpeg.probe('in.mp4', { ...LIMITS, signal: never, timeoutMs: 150 });
@@ -132,7 +132,7 @@ describe('ffmpeg children', () => {
     expect(ended).toBe(true);
   });
 
-  test('a producer that fails stops the encoder, and its error comes through', async () => {
+  test('stops the encoder when the producer fails, and passes on its error', async () => {
     const tool = await fakeTool(folder.path, 'encoder', 'cat > /dev/null; exec sleep 60');
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path, killAfterMs: 100 });
     async function* frames() {

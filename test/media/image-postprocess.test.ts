@@ -23,24 +23,24 @@ function picture(width: number, height: number) {
   return sharp(pixels, { raw: { width, height, channels: 3 } });
 }
 
-/** Inserts a tEXt chunk after a PNG's header, as image engines do with prompts. */
+/** Inserts a tEXt chunk after the header of a PNG, as image engines do with prompts. */
 function withText(png: Buffer, text: string): Buffer {
   const body = Buffer.from(`parameters\0${text}`, 'latin1');
   return Buffer.concat([png.subarray(0, 33), pngChunk('tEXt', body), png.subarray(33)]);
 }
 
-/** The zlib stream of a PNG whose pixel data are one chunk. */
+/** Returns the zlib stream of a PNG whose pixel data is one chunk. */
 function streamOf(png: Buffer): Buffer {
   const at = png.indexOf('IDAT');
   return png.subarray(at + 4, at + 4 + png.readUInt32BE(at - 4));
 }
 
-/** A PNG with other pixel data, its frame in good order. */
+/** Returns a valid PNG file with other pixel data. */
 function withStream(png: Buffer, stream: Buffer): Buffer {
   return Buffer.concat([png.subarray(0, 33), pngChunk('IDAT', stream), pngChunk('IEND', Buffer.alloc(0))]);
 }
 
-/** Pixel data that no decoder takes, made of good ones. */
+/** Pixel data that no decoder accepts, derived from valid data. */
 const BROKEN: [string, (stream: Buffer, rowBytes: number) => Buffer][] = [
   ['a row short', (stream, rowBytes) => deflateSync(inflateSync(stream).subarray(0, -rowBytes))],
   ['a byte short', (stream) => deflateSync(inflateSync(stream).subarray(0, -1))],
@@ -80,11 +80,11 @@ describe('post-processing of images', () => {
     [256, 256, 256, 256],
     [1536, 256, 1536, 1024],
     [1000, 1000, 960, 1000],
-  ])('makes exactly %dx%d of %dx%d', async (width, height, givenWidth, givenHeight) => {
+  ])('makes exactly %dx%d from %dx%d', async (width, height, givenWidth, givenHeight) => {
     const outputs = await run(await picture(givenWidth, givenHeight).png().toBuffer(), { width, height });
     expect(outputs.map(({ variant, mediaType }) => [variant, mediaType])).toEqual([
       ['original', 'image/png'],
-      // a picture that is no larger than a thumbnail is its own
+      // a picture no larger than a thumbnail is its own thumbnail
       ['thumbnail', Math.max(width, height) > 320 ? 'image/webp' : 'image/png'],
     ]);
     for (const output of outputs) {
@@ -98,7 +98,7 @@ describe('post-processing of images', () => {
     expect(Math.max(outputs[1]!.width, outputs[1]!.height)).toBe(Math.min(320, Math.max(width, height)));
   });
 
-  test('crops at the centre', async () => {
+  test('crops at the center', async () => {
     const left = await sharp({ create: { width: 100, height: 100, channels: 3, background: 'red' } })
       .png()
       .toBuffer();
@@ -118,7 +118,7 @@ describe('post-processing of images', () => {
   });
 
   test.each(['png', 'jpeg'] as const)(
-    'states its making in %s and keeps nothing the engine wrote',
+    'declares in %s how it was made, and keeps nothing the engine wrote',
     async (imageFormat) => {
       const exif = { IFD0: { ImageDescription: SECRET } };
       const marked = withText(await picture(300, 300).withExif(exif).png().toBuffer(), SECRET);
@@ -141,7 +141,7 @@ describe('post-processing of images', () => {
     const pixelsOf = (bytes: Buffer) => sharp(bytes).raw().toBuffer();
     const pixelDataOf = (png: Buffer) => png.subarray(png.indexOf('IDAT') - 4, png.indexOf('IEND') - 4);
 
-    test('keeps its pixel data as they were compressed, and nothing else', async () => {
+    test('keeps its compressed pixel data unchanged, and nothing else', async () => {
       const given = withText(await picture(400, 300).png({ compressionLevel: 2 }).toBuffer(), SECRET);
       const behind = Buffer.concat([given, Buffer.from(SECRET)]);
       const [original, thumbnail] = await run(behind, size);
@@ -154,20 +154,20 @@ describe('post-processing of images', () => {
       expect(thumbnail).toMatchObject({ mediaType: 'image/webp', width: 320, height: 240 });
     });
 
-    // The small one is its own thumbnail, the large one is decoded for its thumbnail: two ways to look at every pixel.
+    // The small one is its own thumbnail; the large one is decoded for its thumbnail. Both ways check every pixel.
     describe.each([
       ['small', 200, 100],
       ['large', 400, 300],
     ])('that is %s', (_name, width, height) => {
       const plain = async () => await picture(width, height).png().toBuffer();
 
-      test.each(BROKEN)('is refused with pixel data %s', async (_name, broken) => {
+      test.each(BROKEN)('is rejected with pixel data %s', async (_name, broken) => {
         const png = await plain();
         const given = withStream(png, broken(streamOf(png), width * 3 + 1));
         await expect(run(given, { width, height })).rejects.toMatchObject({ code: 'media_corrupt' });
       });
 
-      test('is refused when the checksum of a chunk is wrong', async () => {
+      test('is rejected when the checksum of a chunk is wrong', async () => {
         const given = await plain();
         given[given.length - 13]! ^= 1;
         await expect(run(given, { width, height })).rejects.toMatchObject({ code: 'media_corrupt' });
@@ -175,9 +175,9 @@ describe('post-processing of images', () => {
     });
 
     test.each([
-      ['behind the rows', (stream: Buffer) => deflateSync(Buffer.concat([inflateSync(stream), BEHIND]))],
-      ['behind the stream', (stream: Buffer) => Buffer.concat([stream, BEHIND])],
-    ])('that is small and hides something %s is encoded anew', async (_name, hide) => {
+      ['after the rows', (stream: Buffer) => deflateSync(Buffer.concat([inflateSync(stream), BEHIND]))],
+      ['after the stream', (stream: Buffer) => Buffer.concat([stream, BEHIND])],
+    ])('that is small and hides something %s is re-encoded', async (_name, hide) => {
       const png = await picture(200, 100).png().toBuffer();
       const [original] = await run(withStream(png, hide(streamOf(png))), { width: 200, height: 100 });
       const bytes = await bytesOf(original!.content);
@@ -186,7 +186,7 @@ describe('post-processing of images', () => {
       expect(bytes.includes(BEHIND)).toBe(false);
     });
 
-    test('that is small keeps its pixel data too', async () => {
+    test('that is small keeps its pixel data, too', async () => {
       const png = await picture(200, 100).png().toBuffer();
       const [original] = await run(png, { width: 200, height: 100 });
       expect(streamOf(await bytesOf(original!.content)).equals(streamOf(png))).toBe(true);
@@ -198,7 +198,7 @@ describe('post-processing of images', () => {
       ['with a colour profile', () => picture(400, 300).withIccProfile('p3').png()],
       ['interlaced', () => picture(400, 300).png({ progressive: true })],
       ['of 16 bits', () => picture(400, 300).toColourspace('rgb16').png()],
-    ])('%s is encoded anew', async (_name, made) => {
+    ])('%s is re-encoded', async (_name, made) => {
       const given = await made().toBuffer();
       const [original] = await run(given, size);
       const bytes = await bytesOf(original!.content);
@@ -207,7 +207,7 @@ describe('post-processing of images', () => {
     });
   });
 
-  test('says algorithmicMedia for what no trained model made', async () => {
+  test('declares algorithmicMedia for output that no trained model made', async () => {
     const [original] = await run(await picture(64, 64).webp().toBuffer(), {
       width: 64,
       height: 64,
@@ -224,7 +224,7 @@ describe('post-processing of images', () => {
     expect(first?.sha256).toBe(second?.sha256);
   });
 
-  describe('refuses', () => {
+  describe('rejects', () => {
     const size = { width: 256, height: 256 };
     const refused = (bytes: Buffer, code: string, retryable: boolean) =>
       expect(run(bytes, size)).rejects.toMatchObject({ name: 'MediaError', code, retryable });
@@ -250,7 +250,7 @@ describe('post-processing of images', () => {
       await refused(bytes, 'media_corrupt', true);
     });
 
-    test('a polyglot: png in front, svg behind', () =>
+    test('a polyglot: png first, then svg', () =>
       refused(
         Buffer.concat([
           Buffer.from('89504e470d0a1a0a', 'hex'),
@@ -267,7 +267,7 @@ describe('post-processing of images', () => {
       await refused(bytes, 'media_pixel_limit', false);
     });
 
-    test('a picture clearly smaller than asked for', async () =>
+    test('a picture clearly smaller than requested', async () =>
       refused(await picture(200, 256).png().toBuffer(), 'media_size_mismatch', false));
 
     test('a file over the byte cap, before reading it', async () => {
@@ -281,7 +281,7 @@ describe('post-processing of images', () => {
     });
   });
 
-  test('stops at an abort', async () => {
+  test('stops on abort', async () => {
     const job = { kind: 'image', inputs: ['x'], folder: folder.path, width: 1, height: 1 } as const;
     await expect(postprocess({ ...job, signal: AbortSignal.abort('gone') }, NO_FFMPEG)).rejects.toBe('gone');
   });

@@ -12,7 +12,7 @@ export interface ToolPaths {
   readonly ffprobePath: string;
 }
 
-/** The binaries from npm, made executable: package install scripts are off. */
+/** Returns the binaries from npm, made executable because package install scripts are off. */
 export async function mediaTools(): Promise<ToolPaths> {
   const ffmpegPath = (require('@ffmpeg-installer/ffmpeg') as { path: string }).path;
   const ffprobePath = (require('@ffprobe-installer/ffprobe') as { path: string }).path;
@@ -22,7 +22,7 @@ export async function mediaTools(): Promise<ToolPaths> {
   return { ffmpegPath, ffprobePath };
 }
 
-/** A folder of a test file's own, removed by `remove`. */
+/** Creates a folder for one test file, removed by `remove`. */
 export async function testFolder(): Promise<{
   path: string;
   sub(name: string): Promise<string>;
@@ -40,7 +40,7 @@ export async function testFolder(): Promise<{
   };
 }
 
-/** Makes a test video with ffmpeg's own pattern source. */
+/** Makes a test video with ffmpeg's built-in pattern source. */
 export async function makeVideo(
   ffmpegPath: string,
   path: string,
@@ -50,7 +50,7 @@ export async function makeVideo(
   await promisify(execFile)(ffmpegPath, [...input, ...options.output, path]);
 }
 
-/** A shell script that stands in for a tool; it leaves its pid beside itself. */
+/** Writes a shell script that stands in for a tool. It stores its pid in a file next to it. */
 export async function fakeTool(
   folder: string,
   name: string,
@@ -70,7 +70,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Process ids of this process's children (Linux). */
+/** Returns the process ids of this process's children (Linux). */
 export async function childPids(): Promise<number[]> {
   const threads = await readdir('/proc/self/task');
   const lists = await Promise.all(

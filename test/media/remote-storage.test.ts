@@ -47,7 +47,7 @@ function newKey(extension = 'png', namespace = 'acct'): string {
   return `${namespace}/acc_1/2026-01/task-${keys}/0-original-0123456789abcdef.${extension}`;
 }
 
-/** The API's side of remote storage, on the real HTTP server. */
+/** Starts the API's side of remote storage on the real HTTP server. */
 async function startApi(storage: Storage, grant?: S3Storage): Promise<Api> {
   const uploads = createUploadSigner(SECRET, clock);
   const signer = createUrlSigner({ publicUrl: PUBLIC_URL, secret: SECRET, clock });
@@ -139,11 +139,11 @@ async function behavesAsStorage(storage: Storage, name: string): Promise<void> {
 }
 
 describe('remote storage over an API with a local folder', () => {
-  test('behaves as any storage', async () => {
+  test('behaves like any storage', async () => {
     await behavesAsStorage(remote(api.url), 'fs');
   });
 
-  test('hands out the public URL and reads over the address it was given', async () => {
+  test('returns the public URL but reads over the configured address', async () => {
     const storage = remote(api.url);
     const key = newKey();
     await storage.putFile(key, source, 'image/png');
@@ -182,8 +182,8 @@ describe('remote storage over an API with a local folder', () => {
   );
 });
 
-describe('the guard of the storage', () => {
-  test('opens for the token alone, and shuts out who keeps guessing', async () => {
+describe('the storage guard', () => {
+  test('accepts only the token and shuts out a client that keeps guessing', async () => {
     const fresh = await startApi(local);
     const status = async (token?: string) =>
       (
@@ -248,7 +248,7 @@ describe('a signed upload', () => {
     expect((await put(url, body)).status).toBe(201);
   });
 
-  test('takes the announced bytes and no others; a refused one may be tried again', async () => {
+  test('accepts only the announced bytes; a rejected one may be retried', async () => {
     const key = newKey();
     const url = await grant({ key });
     const wrong = await put(url, Buffer.from('012345678X'));
@@ -264,7 +264,7 @@ describe('a signed upload', () => {
     expect(await local.stat(key)).toMatchObject({ bytes: 10 });
   });
 
-  test('expires in minutes', async () => {
+  test('expires after some minutes', async () => {
     const url = await grant();
     nowMs = () => Date.now() + 11 * 60_000;
     const late = await put(url, body);
@@ -272,13 +272,13 @@ describe('a signed upload', () => {
     expect(late.status).toBe(410);
   });
 
-  test('is not granted beyond what a file may have', async () => {
+  test('is not granted beyond the maximum file size', async () => {
     const asked = { key: newKey(), bytes: 33 * 1024 * 1024, sha256: '0'.repeat(64) };
     expect((await ask('POST', '/uploads', asked)).status).toBe(413);
     expect((await ask('POST', '/uploads', { ...asked, key: newKey('mp4') })).status).toBe(201);
   });
 
-  test('that stalls or breaks off is given up, and leaves no file behind', async () => {
+  test('is given up when it stalls or breaks off, and leaves no file behind', async () => {
     const own = await startApi(local);
     const key = newKey();
     for (const how of ['stall', 'break'] as const) {
@@ -303,7 +303,7 @@ describe('a signed upload', () => {
   });
 });
 
-test('an upload may take longer than the server lets other requests take', async () => {
+test('lets an upload take longer than the server allows other requests', async () => {
   const uploads = createUploadSigner(SECRET, clock);
   const uploadFolder = await folder.sub('slow');
   const app = express();
@@ -337,7 +337,7 @@ test('an upload may take longer than the server lets other requests take', async
   server.close();
 }, 20_000);
 
-test('a lost answer is asked for again with a new leave', async () => {
+test('retries a lost answer with a new grant', async () => {
   const real = await startApi(local);
   let cut = 0;
   const flaky = await forwarder(real.url, (request) => {
@@ -353,7 +353,7 @@ test('a lost answer is asked for again with a new leave', async () => {
 });
 
 test.each([403, 410])(
-  'a leave that has expired (%p) is replaced, a refused file is not tried again',
+  'replaces an expired grant (%p), but does not retry a rejected file',
   async (status) => {
     const real = await startApi(local);
     let left = 2;
@@ -382,7 +382,7 @@ test.each([403, 410])(
   },
 );
 
-test('an API that is away fails after three attempts', async () => {
+test('fails after three attempts while the API is away', async () => {
   let calls = 0;
   const app = express();
   app.use((_request, response) => {
@@ -406,7 +406,7 @@ describe('remote storage over an API with a bucket', () => {
 
   afterAll(() => s3?.close());
 
-  test('behaves as any storage, and the bytes do not pass through the API', async () => {
+  test('behaves like any storage, and the bytes do not pass through the API', async () => {
     const own = await startApi(bucket, bucket);
     await behavesAsStorage(remote(own.url), 's3');
     expect(own.seen.filter((line) => line.includes('/media'))).toEqual([]);
@@ -432,7 +432,7 @@ async function leftovers(): Promise<string[]> {
   return (await Promise.all(folders.map((name) => readdir(join(folder.path, name))))).flat();
 }
 
-/** Without Content-Length. */
+/** Sends a body without Content-Length. */
 function sendChunked(url: URL, body: Buffer): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(url, { method: 'PUT' }, (answer) => {
@@ -445,7 +445,7 @@ function sendChunked(url: URL, body: Buffer): Promise<number | undefined> {
   });
 }
 
-/** Sends ten bytes over that many ms; the answer's head, or nothing when the connection is closed. */
+/** Sends ten bytes over that many ms. Resolves with the head of the answer, or nothing when the connection is closed. */
 function dribble(port: number, line: string, milliseconds: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -470,7 +470,7 @@ function dribble(port: number, line: string, milliseconds: number): Promise<stri
   });
 }
 
-/** Forwards to a server; some requests it answers with a status itself, of some it loses the answer after the server has acted. */
+/** Forwards to a server. Answers some requests with a status itself, and loses the answers to others after the server has acted. */
 async function forwarder(
   target: string,
   loses: (request: IncomingMessage) => boolean,

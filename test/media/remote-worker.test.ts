@@ -49,7 +49,7 @@ function stop(child: ChildProcess): Promise<void> {
   });
 }
 
-/** One process as an operator starts it; resolves with its address once it is ready. */
+/** Starts one process as an operator does. Resolves with its address once it is ready. */
 async function start(
   script: string,
   args: string[],
@@ -84,7 +84,7 @@ async function start(
   });
 }
 
-test('a worker on a host without disk, bucket or secret in common generates for the installation', async () => {
+test('generates for the installation on a worker host that shares no disk, bucket or secret', async () => {
   const home = {
     DATA_DIR: join(folder, 'home'),
     TOLLGATE_SECRET: 'a secret of the installation, for tests',
@@ -142,7 +142,7 @@ test('a worker on a host without disk, bucket or secret in common generates for 
   ).toHaveLength(1);
 }, 90_000);
 
-/** A Redis database of this file's own: workers of other tests must not take its jobs. */
+/** A Redis database for this file only: workers of other tests must not take its jobs. */
 function redisUrl(): string {
   const url = new URL(process.env.TEST_REDIS_URL ?? '');
   url.pathname = '/14';

@@ -1,4 +1,4 @@
-// Renders jobs on one plain thread: inside the test runner's sandbox every global look-up costs, and rendering is all that.
+// Renders jobs on a plain thread: inside the test runner's sandbox every global look-up is expensive, and rendering consists of them.
 import { parentPort } from 'node:worker_threads';
 import { register } from 'tsx/esm/api';
 

@@ -40,7 +40,7 @@ afterAll(async () => {
   await server?.close();
 });
 
-test('media in a bucket are served by its own signed URLs and deleted with the prompt when their time is over', async () => {
+test('serves media in a bucket by its own signed URLs, and deletes them with the prompt when they expire', async () => {
   it.stack.start('generate,postprocess,webhooks');
   const relay = it.stack.start('maintenance');
   const ids = await Promise.all([
@@ -93,7 +93,7 @@ test('media in a bucket are served by its own signed URLs and deleted with the p
   expect(left.rows).toEqual([{ id: kept }]);
 });
 
-test('a file outside storage keys is never deleted by a sweep', async () => {
+test('never deletes a file outside storage keys in a sweep', async () => {
   const path = join(it.folder, 'other.png');
   await writeFile(path, 'x');
   await bucket.putFile('acct/other/2026-01/task/0.png', path, 'image/png');
@@ -101,7 +101,7 @@ test('a file outside storage keys is never deleted by a sweep', async () => {
   expect(await bucket.stat('acct/other/2026-01/task/0.png')).toBeDefined();
 });
 
-test('a bucket lists its objects in the order of their keys, from any key on, and nothing of its neighbours', async () => {
+test('lists objects of a bucket in key order, from any key on, and nothing outside the prefix', async () => {
   const path = join(it.folder, 'listed.png');
   await writeFile(path, 'x');
   const keys = ['raw/a/1/0.png', 'raw/a/2/0.png', 'raw/b/1/0.png'];

@@ -67,7 +67,7 @@ afterAll(async () => {
   await folder?.remove();
 });
 
-test('the roots of the books are copied to a bucket of the same store', async () => {
+test('copies the roots of the books to a bucket of the same store', async () => {
   const copies = rootCopies({
     bookRootsFolder: folder.path,
     bookRootsBucket: server.location.bucket,
@@ -85,7 +85,7 @@ test('the roots of the books are copied to a bucket of the same store', async ()
   }
 });
 
-test('stores, tells, streams, copies and deletes', async () => {
+test('stores, reports, streams, copies and deletes', async () => {
   const storage = open();
   const key = newKey();
   const stored = { key, bytes: 10, mediaType: 'image/png' };
@@ -106,7 +106,7 @@ test('stores, tells, streams, copies and deletes', async () => {
 });
 
 test.each(['../outside.png', '/etc/passwd.png', 'acct//x.png', 'acct/x.html'])(
-  'refuses the key %p',
+  'rejects the key %p',
   async (key) => {
     const storage = open();
     await expect(storage.putFile(key, source, 'image/png')).rejects.toThrow(/storage key|of its key/);
@@ -117,7 +117,7 @@ test.each(['../outside.png', '/etc/passwd.png', 'acct//x.png', 'acct/x.html'])(
   10_000,
 );
 
-test('a large file goes in parts and comes back byte for byte', async () => {
+test('uploads a large file in parts and returns it byte for byte', async () => {
   const storage = open({}, { partBytes: 5 * MIB });
   const key = newKey('mp4');
   const bytes = randomBytes(12 * MIB + 7);
@@ -142,7 +142,7 @@ test('a large file goes in parts and comes back byte for byte', async () => {
   ).toBe(createHash('sha256').update(bytes).digest('hex'));
 });
 
-test('a file that shrinks while it is stored leaves no object and no parts behind', async () => {
+test('leaves no object and no parts behind when a file shrinks while it is stored', async () => {
   const path = join(folder.path, 'shrinking.mp4');
   await writeFile(path, Buffer.alloc(11 * MIB));
   const key = newKey('mp4');
@@ -163,7 +163,7 @@ test('a file that shrinks while it is stored leaves no object and no parts behin
   expect(Uploads).toEqual([]);
 });
 
-test('bytes that changed in the store are not taken for the file', async () => {
+test('rejects bytes that changed in the store', async () => {
   const storage = open();
   const key = newKey();
   const client = sdk();
@@ -173,7 +173,7 @@ test('bytes that changed in the store are not taken for the file', async () => {
   await expect(storage.getFile(key, join(folder.path, 'changed'))).rejects.toThrow('different bytes');
 });
 
-test('keys lie below the prefix', async () => {
+test('puts keys below the prefix', async () => {
   const key = newKey();
   const prefixed = open({ prefix: 'tollgate/media/' });
   await prefixed.putFile(key, source, 'image/png');
@@ -183,7 +183,7 @@ test('keys lie below the prefix', async () => {
 });
 
 describe('a signed URL', () => {
-  test('is good for anyone, with type, name and ranges', async () => {
+  test('works for anyone, with type, name and ranges', async () => {
     const storage = open();
     const key = newKey();
     await storage.putFile(key, source, 'image/png');
@@ -196,7 +196,7 @@ describe('a signed URL', () => {
     expect(url).not.toContain('testing');
   });
 
-  test('is refused without its signature, with another, for another key or method', async () => {
+  test('is rejected without its signature, with another one, or for another key or method', async () => {
     const storage = open();
     const [key, other] = [newKey(), newKey()];
     await storage.putFile(key, source, 'image/png');
@@ -224,7 +224,7 @@ describe('a signed URL', () => {
     expect((await fetch(await storage.signedUrl(key, { ttlSeconds: 60 }))).status).toBe(403);
   });
 
-  test('names the bucket in the host unless path style is asked for', async () => {
+  test('names the bucket in the host unless path style is set', async () => {
     const key = newKey();
     await open().putFile(key, source, 'image/png');
     const storage = open({ forcePathStyle: false, endpoint: `http://${server.domain}:${server.port}` });
@@ -255,7 +255,7 @@ describe('a granted upload', () => {
     return (await fetch(grant.url, { method: 'PUT', headers: grant.headers, body })).status;
   }
 
-  test('stores the file it was made for, and only that', async () => {
+  test('stores the file it was made for, and only that one', async () => {
     const storage = open();
     const key = newKey();
     const grant = await storage.grantUpload({ key, mediaType: 'image/png', bytes: 10, sha256 });
@@ -284,8 +284,8 @@ describe('a granted upload', () => {
   });
 });
 
-describe('a store that does not do', () => {
-  test('a wrong bucket, key or address is told apart', async () => {
+describe('a failing store', () => {
+  test('distinguishes a wrong bucket, key and address', async () => {
     await open().checkBucket();
     await expect(open({ bucket: 'absent' }).checkBucket()).rejects.toMatchObject({ status: 404 });
     await expect(open({ secretAccessKey: 'wrong' }).checkBucket()).rejects.toMatchObject({ status: 403 });
@@ -294,7 +294,7 @@ describe('a store that does not do', () => {
     });
   });
 
-  test('an error names neither the key nor a credential', async () => {
+  test('names neither the key nor a credential in an error', async () => {
     const error = await open({ secretAccessKey: 'wrong-secret' })
       .putFile(newKey(), source, 'image/png')
       .then(String, (thrown: Error) => `${thrown.stack} ${JSON.stringify(thrown)} ${thrown.cause}`);
@@ -302,7 +302,7 @@ describe('a store that does not do', () => {
     expect(error).not.toMatch(/wrong-secret|test:tester|acc_1|Signature=/);
   });
 
-  test('one that says 503 is asked three times, one that says nothing is given up', async () => {
+  test('is asked three times when it says 503, and given up when it says nothing', async () => {
     let calls = 0;
     const failing = createServer((request, response) => {
       calls += 1;
@@ -352,7 +352,7 @@ describe('the start', () => {
     return { storage: parts.storage, grantUpload: parts.grantUpload, warned };
   };
 
-  test('uses the bucket that the settings name, and grants uploads to it', async () => {
+  test('uses the bucket named in the settings, and grants uploads to it', async () => {
     const { storage, grantUpload, warned } = await start();
     expect(storage).toBeInstanceOf(S3Storage);
     expect(warned).toEqual([]);
@@ -374,8 +374,8 @@ describe('the start', () => {
     expect((error as Error).message).toMatch(message);
   });
 
-  test('warns of a bucket that keeps what is deleted', async () => {
-    // the store of these tests has no versions: this one answers as Amazon's does
+  test('warns about a bucket that keeps deleted objects', async () => {
+    // the store of these tests has no versions: this one answers like Amazon's
     const versioned = createServer((request, response) => {
       const body = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>';
       response.setHeader('content-type', 'application/xml');
@@ -389,12 +389,12 @@ describe('the start', () => {
     expect(warned).toEqual([expect.stringMatching(/keeps versions.*lifecycle rule/)]);
   });
 
-  test('goes on with a warning when the store is away', async () => {
+  test('continues with a warning while the store is away', async () => {
     const { warned } = await start({ S3_ENDPOINT: 'http://127.0.0.1:1' });
     expect(warned).toEqual(['the S3 store cannot be reached']);
   });
 
-  test('refuses an API on remote storage', async () => {
+  test('rejects an API on remote storage', async () => {
     const none = {
       S3_ENDPOINT: '',
       S3_REGION: '',
@@ -433,7 +433,7 @@ async function listening(http: Server): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
 }
 
-/** Passes requests on as they are, and does something before each. */
+/** Passes requests on unchanged, and calls a function before each. */
 async function startForwarder(port: number, before: (method: string) => Promise<void>) {
   const proxy = createServer((request, response) => {
     const { method = 'GET', url, headers } = request;

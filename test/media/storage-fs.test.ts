@@ -27,7 +27,7 @@ describe('the fs storage', () => {
     await folder?.remove();
   });
 
-  test('stores, tells, streams, copies and deletes', async () => {
+  test('stores, reports, streams, copies and deletes', async () => {
     const stored = { key: KEY, bytes: 10, mediaType: 'image/png' };
     expect(await storage.putFile(KEY, source, 'image/png')).toEqual(stored);
     expect(await storage.stat(KEY)).toEqual(stored);
@@ -46,13 +46,13 @@ describe('the fs storage', () => {
     });
   });
 
-  test('leaves nothing behind a failed write', async () => {
+  test('leaves nothing behind after a failed write', async () => {
     await expect(storage.putFile(KEY, join(folder.path, 'absent'), 'image/png')).rejects.toThrow('ENOENT');
     expect(await storage.stat(KEY)).toBeUndefined();
     expect(await readdir(join(root, '.incoming'))).toEqual([]);
   });
 
-  test('files that come together are stored together, and one that cannot be fails alone', async () => {
+  test('stores files that arrive together as a batch, and fails only those that cannot be stored', async () => {
     await mkdir(join(root, 'acct', 'taken.png', 'full'), { recursive: true });
     const names = Array.from({ length: 150 }, (_, index) => `acct/${index % 7}/${index}.png`);
     const storing = names.map((key, index) => storage.putFile(key, Buffer.alloc(index, index), 'image/png'));
@@ -66,7 +66,7 @@ describe('the fs storage', () => {
     expect(await readdir(join(root, '.incoming'))).toEqual([]);
   });
 
-  test('a view of a large buffer is stored as its own bytes, and the caller keeps them', async () => {
+  test('stores a view of a large buffer as its own bytes, and leaves the buffer intact for the caller', async () => {
     const large = Buffer.alloc(20_000_000, 'a');
     const parts = [large.subarray(5, 15), large.subarray(0, 18_000_000), large.subarray(1, 3)];
     await Promise.all(parts.map((part, index) => storage.putFile(`acct/${index}.png`, part, 'image/png')));
@@ -76,7 +76,7 @@ describe('the fs storage', () => {
     expect(large.length).toBe(20_000_000);
   });
 
-  test('what is under way is stored before the storage is closed', async () => {
+  test('finishes pending stores before it is closed', async () => {
     const storing = Array.from({ length: 10 }, (_, index) =>
       storage.putFile(`acct/${index}.png`, Buffer.from('x'), 'image/png'),
     );
@@ -85,7 +85,7 @@ describe('the fs storage', () => {
     await Promise.all(storing);
   });
 
-  test('readers see the old object or the new one, never a part', async () => {
+  test('shows readers the old object or the new one, never a part', async () => {
     const big = join(folder.path, 'big.png');
     const versions = ['a', 'b'].map((letter) => letter.repeat(2_000_000));
     await writeFile(big, versions[0]!);
@@ -119,7 +119,7 @@ describe('the fs storage', () => {
     expect(await readFile(join(folder.path, 'outside.png'), 'utf8')).toBe('secret');
   });
 
-  test('follows no symbolic link out of its root', async () => {
+  test('does not follow a symbolic link out of its root', async () => {
     await mkdir(join(root, 'acct'), { recursive: true });
     await symlink(join(folder.path, 'outside.png'), join(root, 'acct', 'file.png'));
     await symlink(folder.path, join(root, 'acct', 'folder'));
@@ -133,7 +133,7 @@ describe('the fs storage', () => {
     expect(await readdir(folder.path)).not.toContain('new.png');
   });
 
-  test('a folder is no object', async () => {
+  test('does not treat a folder as an object', async () => {
     await mkdir(join(root, 'acct', 'a.png'), { recursive: true });
     expect(await storage.stat('acct/a.png')).toBeUndefined();
     await rm(join(root, 'acct'), { recursive: true });

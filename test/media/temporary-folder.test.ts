@@ -16,7 +16,7 @@ describe('temporary folders', () => {
 
   afterEach(() => folder?.remove());
 
-  test('go away after success and after failure', async () => {
+  test('are removed after success and after failure', async () => {
     const result = await withTemporaryFolder(base, 'task-1', async (path) => {
       await writeFile(join(path, 'file'), 'x');
       return (await readdir(base)).length;
@@ -30,7 +30,7 @@ describe('temporary folders', () => {
     expect(await readdir(base)).toEqual([]);
   });
 
-  test('of dead processes are swept, of living ones and other hosts stay', async () => {
+  test('are swept when their process is dead, but kept for living ones and other hosts', async () => {
     const host = hostname()
       .replace(/[^A-Za-z0-9-]/g, '-')
       .slice(0, 60);
@@ -50,7 +50,7 @@ describe('temporary folders', () => {
     });
   });
 
-  test('a missing base holds nothing', async () => {
+  test('sweeps nothing when the base is missing', async () => {
     expect(await sweepTemporaryFolders(join(folder.path, 'absent'), Date.now())).toBe(0);
   });
 });

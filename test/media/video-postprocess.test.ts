@@ -46,7 +46,7 @@ describe('post-processing of videos', () => {
     return ffmpeg.probe(path, { container: 'mov', pixelsMax: 4_000_000, signal });
   }
 
-  test('copies a fitting stream, clean and streamable, with poster and thumbnail', async () => {
+  test('copies a suitable stream, clean and streamable, with poster and thumbnail', async () => {
     const tags = ['-metadata', `comment=${SECRET}`, '-metadata:s:v', `handler_name=${SECRET}`];
     const input = await made('good.mp4', [...H264, '-x264-params', 'keyint=12', ...tags]);
     expect((await readFile(input)).includes(SECRET)).toBe(true);
@@ -91,7 +91,7 @@ describe('post-processing of videos', () => {
     expect(original).toMatchObject({ frames: 24, durationMs: 1000 });
   });
 
-  test('keeps sound', async () => {
+  test('keeps the sound', async () => {
     const sound = ['-f', 'lavfi', '-i', 'sine=duration=1', '-c:a', 'pcm_s16le', '-c:v', 'mjpeg'];
     const [original] = await run(await made('sound.avi', sound));
     expect(await probed(String(original!.content))).toMatchObject({ audioCodec: 'aac' });
@@ -101,13 +101,13 @@ describe('post-processing of videos', () => {
     ['a playlist', '#EXTM3U\n#EXTINF:1,\nfile:///etc/hostname\n'],
     ['a concat script', "ffconcat version 1.0\nfile '/etc/hostname'\n"],
     ['a subtitle', '1\n00:00:00,000 --> 00:00:01,000\nhello\n'],
-  ])('refuses %s by any name', async (name, text) => {
+  ])('rejects %s under any name', async (name, text) => {
     const input = join(folder.path, `${name.replaceAll(' ', '-')}.mp4`);
     await writeFile(input, text);
     await refused(input, 'media_type_refused');
   });
 
-  test('refuses a playlist behind the first bytes of an mp4', async () => {
+  test('rejects a playlist after the first bytes of an mp4', async () => {
     const input = join(folder.path, 'polyglot.mp4');
     await writeFile(
       input,
@@ -116,21 +116,21 @@ describe('post-processing of videos', () => {
     await refused(input, 'media_corrupt');
   });
 
-  test('refuses a truncated video whose index still promises all of it', async () => {
+  test('rejects a truncated video whose index still promises all of it', async () => {
     const whole = await readFile(await made('whole.mp4', [...H264, '-movflags', '+faststart']));
     const input = join(folder.path, 'cut.mp4');
     await writeFile(input, whole.subarray(0, whole.length * 0.5));
     await refused(input, 'media_corrupt');
   });
 
-  test('refuses a truncated video without an index', async () => {
+  test('rejects a truncated video without an index', async () => {
     const whole = await readFile(await made('tail.mp4', H264));
     const input = join(folder.path, 'headless.mp4');
     await writeFile(input, whole.subarray(0, whole.length * 0.5));
     await refused(input, 'media_corrupt');
   });
 
-  test('refuses broken pictures inside a sound container', async () => {
+  test('rejects broken pictures inside an intact container', async () => {
     const bytes = await readFile(await made('sane.mp4', [...H264, '-movflags', '+faststart']));
     bytes.fill(0xa5, bytes.indexOf('mdat') + 2000, bytes.length - 2000);
     const input = join(folder.path, 'scrambled.mp4');
@@ -138,7 +138,7 @@ describe('post-processing of videos', () => {
     await refused(input, 'media_corrupt');
   });
 
-  test('refuses one broken picture in a stream that would be copied', async () => {
+  test('rejects one broken picture in a stream that would be copied', async () => {
     const bytes = await readFile(await made('flawed.mp4', [...H264, '-movflags', '+faststart']));
     const start = bytes.indexOf('mdat');
     const middle = start + ((bytes.length - start) >> 1);
@@ -148,30 +148,30 @@ describe('post-processing of videos', () => {
     await refused(input, 'media_corrupt');
   });
 
-  test('refuses a sound file', async () => {
+  test('rejects a sound file', async () => {
     const path = join(folder.path, 'sound.mp4');
     await makeVideo(tools.ffmpegPath, path, { source: 'sine=duration=1', output: ['-c:a', 'aac'] });
     await refused(path, 'media_corrupt');
   });
 
-  test('refuses far more pixels than asked for', async () => {
+  test('rejects far more pixels than requested', async () => {
     const source = 'color=black:size=3840x2160:rate=2:duration=1';
     await refused(await made('bomb.mp4', H264, source), 'media_pixel_limit');
   });
 
-  test('refuses a clearly smaller video', async () => {
+  test('rejects a clearly smaller video', async () => {
     await refused(
       await made('small.mp4', H264, 'testsrc2=size=256x144:rate=24:duration=1'),
       'media_size_mismatch',
     );
   });
 
-  test('refuses a video that outlasts any request', async () => {
+  test('rejects a video that is longer than any request', async () => {
     const source = 'color=black:size=64x64:rate=1:duration=130';
     await refused(await made('long.mp4', H264, source), 'media_too_long', { width: 64, height: 64 });
   });
 
-  test('an abort stops the encoder', async () => {
+  test('stops the encoder on abort', async () => {
     const source = 'testsrc2=size=1280x720:rate=24:duration=20';
     const input = await made('abort.avi', ['-c:v', 'mjpeg'], source);
     const abort = new AbortController();
