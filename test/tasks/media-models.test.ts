@@ -12,7 +12,7 @@ import { startTaskServer, type TaskServer } from '../factories/task-server.ts';
 import { TaskTest } from '../factories/task-test.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 
-// The package is CommonJS in UMD dress: its names are not visible to an ES import.
+// The package is CommonJS wrapped as UMD: its names are not visible to an ES import.
 const { NovitaSDK } = createRequire(import.meta.url)('novita-sdk') as { NovitaSDK: typeof NovitaSdk };
 
 const CATALOG = parseCatalog(
@@ -84,7 +84,7 @@ async function order(path: string, body: object): Promise<string> {
   return json.task_id;
 }
 
-/** What the task was charged, and where it stands, once it has ended. */
+/** Returns the task, with its charge and status, once it has ended. */
 async function ended(taskId: string) {
   return await eventually(
     async () => {
@@ -116,7 +116,7 @@ test.each([
     { model: 'photo-v2' },
   ],
   ['/v3/async/image-turbo', {}, { charged_amount: '0.005', model: 'image-turbo' }, { steps: undefined }],
-])('an image at %s %j', async (path, body, task, request) => {
+])('makes and charges an image at %s %j', async (path, body, task, request) => {
   const id = await order(path, { prompt: 'run=1', ...body });
   expect(await ended(id)).toMatchObject({ status: 'succeeded', kind: 'image', ...task });
   expect(pictures.requests.at(-1)).toMatchObject({ kind: 'image', seconds: undefined, ...request });
@@ -129,7 +129,7 @@ test.each([
     '1.21',
     { width: 1920, height: 1080, seconds: 10, seed: 3n },
   ],
-])('a video of another model, %j', async (body, charged, request) => {
+])('makes and charges a video of another model, %j', async (body, charged, request) => {
   const id = await order(FILM, { model_name: 'acme/film', prompt: 'run=1', ...body });
   expect(await ended(id)).toMatchObject({ status: 'succeeded', model: 'acme/film', charged_amount: charged });
   expect(films.requests.at(-1)).toMatchObject({
@@ -140,7 +140,7 @@ test.each([
   });
 });
 
-test("the Novita client orders both, and polls them as Novita's own", async () => {
+test("lets the Novita client order both, and poll them like Novita's own", async () => {
   const sdk = new NovitaSDK(`Bearer ${secret}`);
   sdk.setBaseUrl(server.url);
   const orders: [string, object][] = [
@@ -154,7 +154,7 @@ test("the Novita client orders both, and polls them as Novita's own", async () =
   }
 });
 
-describe('refused, with what is on offer', () => {
+describe('rejects with what is on offer', () => {
   test.each([
     [PHOTO, { size: '512*512' }, 'size: must be 1024*1024 or 2048*1024'],
     [PHOTO, { steps: 9 }, 'steps: '],

@@ -6,7 +6,7 @@ import { eventually } from '../factories/eventually.ts';
 import { startTaskServer, type TaskServer } from '../factories/task-server.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
-// The package is CommonJS in UMD dress: its names are not visible to an ES import.
+// The package is CommonJS wrapped as UMD: its names are not visible to an ES import.
 const { NovitaSDK } = createRequire(import.meta.url)('novita-sdk') as { NovitaSDK: typeof NovitaSdk };
 
 const IMAGE = { prompt: 'run=50 calm sea', size: '512*512', seed: 42 };
@@ -27,7 +27,7 @@ beforeAll(async () => {
   it = await TaskTest.open({ redisDatabase: 12 });
   const { secret } = await createKey(it.database.database, it.who.accountId);
   server = await startTaskServer(it, secret);
-  // The SDK sends what it is given as the whole Authorization header.
+  // The SDK sends this value as the whole Authorization header.
   sdk = new NovitaSDK(`Bearer ${secret}`);
   sdk.setBaseUrl(server.url);
   it.stack.start();
@@ -38,13 +38,13 @@ afterAll(async () => {
   await it?.close();
 });
 
-/** Submits as the SDK's own methods do, which differ in nothing but the path. */
+/** Submits like the SDK's own methods, which differ only in the path. */
 async function submit(path: string, data: object): Promise<string> {
   const { task_id } = (await sdk.httpFetch({ url: path, method: 'POST', data })) as { task_id: string };
   return task_id;
 }
 
-/** Polls with the SDK until the task has ended; remembers every status seen. */
+/** Polls with the SDK until the task has ended. Returns the result and every status seen. */
 async function follow(taskId: string) {
   const seen: string[] = [];
   const result = await eventually(
@@ -62,7 +62,7 @@ async function follow(taskId: string) {
 test.each([
   ['an image', '/v3/async/image-turbo', IMAGE, 'TXT_TO_IMG'],
   ['a video', '/v3/async/video-fast', VIDEO, 'TXT_TO_VIDEO'],
-])('%s: submitted, followed to its end and fetched', async (_, path, body, type) => {
+])('%s: is submitted, followed to its end and fetched', async (_, path, body, type) => {
   const { seen, result } = await follow(await submit(path, body));
   expect(seen.at(-1)).toBe('TASK_STATUS_SUCCEED');
   expect(new Set(seen.slice(0, -1))).not.toContain('TASK_STATUS_FAILED');
@@ -73,7 +73,7 @@ test.each([
   expect(URL.canParse(url ?? '')).toBe(true);
 });
 
-test('a failed task, a task that is not there and a body that is refused reach the caller as the SDK says it', async () => {
+test("passes a failed task, an unknown task and a rejected body to the caller in the SDK's own form", async () => {
   const { result } = await follow(
     await submit('/v3/async/image-turbo', { ...IMAGE, prompt: 'fail=content_refused' }),
   );
@@ -90,7 +90,7 @@ test('a failed task, a task that is not there and a body that is refused reach t
   });
 });
 
-test('its methods for other models name paths that are not offered; a wrong key is told apart', async () => {
+test('returns 404 for the paths of its methods for other models, and distinguishes a wrong key', async () => {
   const request = { width: 512, height: 512, steps: 4, seed: 1, prompts: [{ frames: 8, prompt: 'sea' }] };
   await expect(
     sdk.txt2Video({ ...request, model_name: 'any', guidance_scale: 7 } as never),

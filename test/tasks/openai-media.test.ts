@@ -24,7 +24,7 @@ afterAll(async () => {
   await it?.close();
 });
 
-test('an image as a URL and as base64, at the price of the task', async () => {
+test('returns an image as a URL and as base64, at the price of the task', async () => {
   const drawn = await openai.images.generate(IMAGE as OpenAI.ImageGenerateParamsNonStreaming);
   expect(drawn.data).toEqual([{ url: expect.stringMatching(/^http.*-original-.*\.png/) }]);
   const { id, usage } = drawn as unknown as { id: string; usage: { cost: number } };
@@ -41,7 +41,7 @@ test('an image as a URL and as base64, at the price of the task', async () => {
   expect(bytes.toString()).toContain('calm sea');
 });
 
-test('what has no part in the picture is named; what would change the order is refused', async () => {
+test('names members that do not affect the picture, and rejects those that would change the order', async () => {
   const body = { ...IMAGE, size: 'auto', quality: 'hd', style: null, background: 'opaque' };
   const { status, headers } = await server.call('POST', '/api/v1/images/generations', { body });
   expect({ status, ignored: headers.get('x-ignored-parameters') }).toEqual({
@@ -65,7 +65,7 @@ test('what has no part in the picture is named; what would change the order is r
   }
 });
 
-test('an image that cannot be made is told with its reason and costs nothing', async () => {
+test('reports why an image cannot be made and charges nothing', async () => {
   const failing = { ...IMAGE, prompt: 'fail=content_refused' } as OpenAI.ImageGenerateParamsNonStreaming;
   await expect(openai.images.generate(failing)).rejects.toMatchObject({
     status: 400,
@@ -83,7 +83,7 @@ async function newestTask(): Promise<{ id: string; status: string; cancel_reques
   return (await server.call('GET', '/api/v1/tasks?limit=1')).json.data[0];
 }
 
-test('a caller who leaves has the task canceled; with an Idempotency-Key it is made and kept for the retry', async () => {
+test('cancels the task of a caller who leaves; with an Idempotency-Key, makes it and keeps it for the retry', async () => {
   const before = (await newestTask()).id;
   const leave = async (headers: Record<string, string | null>) => {
     const leaving = new AbortController();
@@ -113,12 +113,12 @@ test('a caller who leaves has the task canceled; with an Idempotency-Key it is m
       'its end',
     );
   };
-  // without it, the SDK's own retry would join the call
+  // without this, the SDK's own retry would join the call
   expect((await leave({ 'x-stainless-retry-count': null })).status).toBe('canceled');
   expect((await leave({ 'idempotency-key': 'picture-1' })).status).toBe('succeeded');
 });
 
-test('a video: created with a form as the SDK does, followed, downloaded, deleted', async () => {
+test("creates a video from a form like the SDK's, follows, downloads and deletes it", async () => {
   const asked = { model: 'video-fast', prompt: 'run=50 calm sea', size: '720x1280', seconds: '4', seed: '7' };
   const created = await openai.videos.create(asked as unknown as OpenAI.VideoCreateParams).withResponse();
   expect(created.response.headers.get('x-ignored-parameters')).toBe('seconds');
@@ -142,7 +142,7 @@ test('a video: created with a form as the SDK does, followed, downloaded, delete
   await expect(openai.videos.retrieve(id)).rejects.toMatchObject({ status: 404, code: 'task_not_found' });
 });
 
-test('videos are refused in words, and images are none', async () => {
+test('rejects videos with an explanation, and does not serve images as videos', async () => {
   const video = { model: 'video-fast', prompt: 'calm sea' };
   const refused = async (body: object) => (await server.call('POST', '/api/v1/videos', { body })).json.error;
   expect(await refused({ ...video, size: '1x1' })).toMatchObject({ code: 'invalid_parameter' });

@@ -38,7 +38,7 @@ async function finished(prompt = 'run=1', changes: Parameters<typeof submitImage
   return id;
 }
 
-test('a waiting task: queued, its place in the queue, when to ask again', async () => {
+test('returns a waiting task as queued, with its place in the queue and when to ask again', async () => {
   const first = await submitImage(it.stack, it.who, 'run=1');
   const second = await submitImage(it.stack, it.who, 'run=1');
   const { status, headers, json } = await result(second);
@@ -64,7 +64,7 @@ test('a waiting task: queued, its place in the queue, when to ask again', async 
   }
 });
 
-test('a task that waits inside its engine: its place there, until it runs', async () => {
+test('returns the place of a task that waits inside its engine, until it runs', async () => {
   const id = await submitImage(it.stack, it.who, 'run=1');
   const held = await it.stack.claims.claim(id, 'generating', 'test', 60_000);
   const lease = { id, attempt: held?.attempt ?? 0, progress: 0 };
@@ -79,7 +79,7 @@ test('a task that waits inside its engine: its place there, until it runs', asyn
   await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
 });
 
-test('a finished task: 100 %, what it cost, a fresh URL at each read, no Retry-After', async () => {
+test('returns a finished task with 100 %, its cost, a fresh URL at each read and no Retry-After', async () => {
   const id = await finished();
   const [one, two] = [await result(id), await result(id)];
   expect(TASK_RESULT.parse(one.json)).toEqual(one.json);
@@ -94,7 +94,7 @@ test('a finished task: 100 %, what it cost, a fresh URL at each read, no Retry-A
   expect(one.json.images[0].image_url).not.toBe(two.json.images[0].image_url);
 });
 
-test('every state can be read by a client that takes times, TTLs and the seed for integers', async () => {
+test('returns every state in a form readable by clients that parse times, TTLs and the seed as integers', async () => {
   const integers = ({ extra, images }: typeof ended.json): string[] => [
     extra.seed,
     extra.debug_info.submit_time_ms,
@@ -115,7 +115,7 @@ test('every state can be read by a client that takes times, TTLs and the seed fo
   }
 });
 
-test('failed and canceled tasks are FAILED with the reason, at the progress they had', async () => {
+test('returns failed and canceled tasks as FAILED with the reason, at the progress they had', async () => {
   const failed = await finished('fail=content_refused');
   expect((await result(failed)).json.task).toMatchObject({
     status: 'TASK_STATUS_FAILED',
@@ -130,7 +130,7 @@ test('failed and canceled tasks are FAILED with the reason, at the progress they
   });
 });
 
-test('a task on its second attempt still counts as processing, and its progress stays', async () => {
+test('still counts a task on its second attempt as processing, and keeps its progress', async () => {
   const id = await submitImage(it.stack, it.who, 'run=1');
   await it.stack.claims.claim(id, 'generating', 'w', 60_000);
   await it.stack.claims.renew([{ id, attempt: 1, progress: 0.5 }], 60_000);
@@ -146,7 +146,7 @@ test('a task on its second attempt still counts as processing, and its progress 
   await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
 });
 
-test('the attempts a customer sees are runs of the generation; its post-processing is none', async () => {
+test('shows customers only runs of the generation as attempts, not its post-processing', async () => {
   const attempts = async () =>
     (await server.call('GET', `/api/v1/tasks/${publicId('generation', id)}`)).json.data.attempts;
   const healthy = await finished();
@@ -164,7 +164,7 @@ test('the attempts a customer sees are runs of the generation; its post-processi
   await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
 });
 
-test('unknown, foreign, malformed: one answer to all of them', async () => {
+test('answers the same for unknown, foreign and malformed ids', async () => {
   const id = publicId('generation', await finished());
   const ask = async (taskId: string, key?: string) => {
     const headers = { 'x-request-id': 'same' };
@@ -182,7 +182,7 @@ test('unknown, foreign, malformed: one answer to all of them', async () => {
 });
 
 test.each(['', '?task_id=', '?task_id=%20', '?task=x'])(
-  'task-result%s is a 400 that names the field',
+  'task-result%s returns a 400 that names the field',
   async (query) => {
     const { status, json } = await server.call('GET', `/v3/async/task-result${query}`);
     expect(status).toBe(400);
@@ -190,7 +190,7 @@ test.each(['', '?task_id=', '?task_id=%20', '?task=x'])(
   },
 );
 
-test('Prefer: wait holds the answer until the end, and no longer than asked', async () => {
+test('holds the answer until the end with Prefer: wait, and no longer than asked', async () => {
   const id = await submitImage(it.stack, it.who, 'run=150');
   const startedAt = Date.now();
   const early = await result(id, { headers: { prefer: 'respond-async, wait=1' } });
@@ -203,7 +203,7 @@ test('Prefer: wait holds the answer until the end, and no longer than asked', as
   await running.close();
 });
 
-test('Prefer: wait holds the native view of a task as well', async () => {
+test('also holds the native view of a task with Prefer: wait', async () => {
   const id = await submitImage(it.stack, it.who, 'run=150');
   const task = (seconds: number) =>
     server.call('GET', `/api/v1/tasks/${publicId('generation', id)}`, {
@@ -219,7 +219,7 @@ test('Prefer: wait holds the native view of a task as well', async () => {
   await running.close();
 });
 
-test('an inference key sees the tasks it submitted and no others', async () => {
+test('shows an inference key only the tasks it submitted', async () => {
   const mine = await server.call('POST', '/v3/async/image-turbo', {
     body: { prompt: 'x' },
     key: inferenceKey.secret,
@@ -230,11 +230,11 @@ test('an inference key sees the tasks it submitted and no others', async () => {
   expect((await result(others, { key: inferenceKey.secret })).status).toBe(404);
 });
 
-test('the list: newest first, filters, pages that meet without gap', async () => {
+test('lists the newest first, with filters and pages that meet without a gap', async () => {
   const ids = [];
   for (let index = 0; index < 5; index += 1) {
     ids.push(publicId('generation', await submitImage(it.stack, it.who, 'run=1')));
-    // of two in the same millisecond none is before the other
+    // of two in the same millisecond, neither is before the other
     const submittedAt = Date.now();
     await eventually(async () => Date.now() > submittedAt);
   }
@@ -262,7 +262,7 @@ test('the list: newest first, filters, pages that meet without gap', async () =>
   expect(misspelt.status).toBe(400);
 });
 
-test('a task has links to its files and says what was ordered, in the list as alone; not once they are gone', async () => {
+test('links a task to its files and returns its parameters, both alone and in the list; not once they are gone', async () => {
   const id = await finished();
   const alone = async () =>
     (await server.call('GET', `/api/v1/tasks/${publicId('generation', id)}`)).json.data;
@@ -277,7 +277,7 @@ test('a task has links to its files and says what was ordered, in the list as al
   const seconds = Number(new URL(task.content_url).searchParams.get('ttl'));
   expect(seconds).toBeGreaterThan(900);
   expect(seconds).toBeLessThanOrEqual(1_800);
-  // these tasks are made without small pictures
+  // these tasks are made without thumbnails
   expect(task).toMatchObject({ content_url, thumbnail_url: null, poster_url: null });
   expect(task.parameters).toEqual({ width: 512, height: 512, steps: null, seconds: null });
   const noLinks = { content_url: null, thumbnail_url: null, poster_url: null };
@@ -286,7 +286,7 @@ test('a task has links to its files and says what was ordered, in the list as al
   expect(await alone()).toMatchObject(noLinks);
 });
 
-test('content redirects to a fresh URL; 409 before the end, 410 after expiry, 404 for what is not there', async () => {
+test('redirects content to a fresh URL, with 409 before the end, 410 after expiry and 404 for missing files', async () => {
   const id = await finished();
   const content = (query = '') =>
     server.call('GET', `/api/v1/tasks/${publicId('generation', id)}/content${query}`);
@@ -305,7 +305,7 @@ test('content redirects to a fresh URL; 409 before the end, 410 after expiry, 40
   expect((await content()).status).toBe(410);
 });
 
-test('expired media is deleted, the task stays readable and answers without it', async () => {
+test('deletes expired media; the task stays readable and answers without it', async () => {
   const id = await finished();
   const key = (await it.stack.reads.listOutputs([id])).get(id)?.[0]?.storageKey ?? '';
   expect(await it.stack.storage.stat(key)).toBeDefined();
@@ -318,7 +318,7 @@ test('expired media is deleted, the task stays readable and answers without it',
   expect(json).toMatchObject({ task: { status: 'TASK_STATUS_SUCCEED' }, images: [] });
 });
 
-test('rows of tasks that ended long ago go; live ones and recent ones stay', async () => {
+test('deletes rows of tasks that ended long ago, but not live or recent ones', async () => {
   const old = await finished();
   const recent = await finished();
   await it.pool.query(
@@ -326,7 +326,7 @@ test('rows of tasks that ended long ago go; live ones and recent ones stay', asy
       WHERE id = $1`,
     [old],
   );
-  // more than one statement deletes
+  // enough rows for more than one DELETE
   await it.pool.query(
     `INSERT INTO tasks SELECT r.* FROM tasks t, generate_series(1, 2500) n,
             LATERAL jsonb_populate_record(t, jsonb_build_object('id', md5(t.id || ' ' || n)::uuid)) r WHERE t.id = $1`,
@@ -337,7 +337,7 @@ test('rows of tasks that ended long ago go; live ones and recent ones stay', asy
   expect((await result(recent)).status).toBe(200);
 });
 
-test('delete removes task and files, keeps the charge, refuses what still runs', async () => {
+test('deletes task and files, keeps the charge, and rejects a task that still runs', async () => {
   const id = await finished();
   const key = (await it.stack.reads.listOutputs([id])).get(id)?.[0]?.storageKey ?? '';
   const path = `/api/v1/tasks/${publicId('generation', id)}`;
@@ -353,7 +353,7 @@ test('delete removes task and files, keeps the charge, refuses what still runs',
   expect((await server.call('DELETE', `/api/v1/tasks/${live}`)).status).toBe(409);
 });
 
-test('cancel over HTTP: 202 while it runs, then canceled with nothing charged', async () => {
+test('cancels over HTTP: 202 while it runs, then canceled with nothing charged', async () => {
   const running = it.stack.start();
   const id = await submitImage(it.stack, it.who, 'run=60000');
   await it.inState(id, 'generating');

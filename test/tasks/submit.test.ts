@@ -132,7 +132,7 @@ test.each([
   expect(json.error.message.startsWith(`${field}: `)).toBe(true);
 });
 
-test('−1 is resolved at submit, within the range of its endpoint', async () => {
+test('resolves −1 at submit, within the range of its endpoint', async () => {
   const seeds: string[] = [];
   for (let index = 0; index < 8; index += 1) {
     const { json } = await server.call('POST', '/v3/async/image-turbo', { body: { ...IMAGE, seed: -1 } });
@@ -143,7 +143,7 @@ test('−1 is resolved at submit, within the range of its endpoint', async () =>
   expect(seeds.every((seed) => Number(seed) >= 0 && Number(seed) <= 2_147_483_647)).toBe(true);
 });
 
-test('the hold is the price, and there is one hold per task', async () => {
+test('holds the price, with one hold per task', async () => {
   const before = await it.openHolds();
   const { json } = await server.call('POST', '/v3/async/video-fast', { body: VIDEO });
   const result = await server.call('GET', `/v3/async/task-result?task_id=${json.task_id}`);
@@ -155,7 +155,7 @@ test('the hold is the price, and there is one hold per task', async () => {
   });
 });
 
-test('the same Idempotency-Key gives the same task, once', async () => {
+test('returns the same task once for the same Idempotency-Key', async () => {
   const headers = { 'idempotency-key': 'order-1' };
   const before = await it.openHolds();
   const first = await server.call('POST', '/v3/async/image-turbo', { body: IMAGE, headers });
@@ -167,7 +167,7 @@ test('the same Idempotency-Key gives the same task, once', async () => {
   expect(await it.openHolds()).toBe(before + 1);
 });
 
-test('no money: 402 with the reason that clients of this API know, and no task', async () => {
+test('returns 402 without money, with the reason that clients of this API know, and creates no task', async () => {
   const poor = await TaskTest.open({ credits: '0.001' });
   const { secret } = await createKey(poor.database.database, poor.who.accountId);
   const poorServer = await startTaskServer(poor, secret);
@@ -179,7 +179,7 @@ test('no money: 402 with the reason that clients of this API know, and no task',
   expect(rows).toEqual([]);
 });
 
-test('a model that is not offered, or not to this key, is refused by name', async () => {
+test('rejects a model that this key may not use', async () => {
   const { secret } = await createKey(it.database.database, it.who.accountId, {
     allowedModels: ['video-fast'],
   });
@@ -204,7 +204,7 @@ test.each([
     'POST /v3/async/image-turbo',
   ],
   ['image-turbo', { ...IMAGE, model_name: 'other' }, 400, 'invalid_parameter', 'a path of its own'],
-])('%s with another model: %j', async (path, body, status, code, hint) => {
+])('rejects %s with another model: %j', async (path, body, status, code, hint) => {
   const refused = await server.call('POST', `/v3/async/${path}`, { body });
   expect(refused).toMatchObject({
     status,
@@ -212,7 +212,7 @@ test.each([
   });
 });
 
-test('without a key: 401, in both shapes of error', async () => {
+test('returns 401 without a key, in both error formats', async () => {
   const { status, json } = await server.call('POST', '/v3/async/image-turbo', {
     body: IMAGE,
     key: 'nonsense',
@@ -225,7 +225,7 @@ test('without a key: 401, in both shapes of error', async () => {
   });
 });
 
-test('an account has so many tasks waiting for one pool; beyond them it is told to come back', async () => {
+test('limits the waiting tasks of an account per pool, and says when to come back', async () => {
   const who = await customer(it.database.database);
   const rateLimits = { key: null, account: null, queuedTasks: 2 };
   const confined = { ...who, principal: { ...who.principal, rateLimits } };
@@ -238,7 +238,7 @@ test('an account has so many tasks waiting for one pool; beyond them it is told 
   await expect(submitImage(it.stack, who)).resolves.toEqual(expect.any(String));
 });
 
-test('a new webhook secret under one Idempotency-Key is one secret', async () => {
+test('creates one webhook secret for one Idempotency-Key', async () => {
   const rotate = (name: string) =>
     server.call('POST', '/api/v1/webhooks/secret/rotate', { headers: { 'idempotency-key': name } });
   const first = await rotate('rotation-1');
