@@ -4,7 +4,7 @@ import { newUuid } from '../../src/lib/ids.ts';
 import { fundedAccount, purchaseCredits, usd } from '../factories/ledger.ts';
 import type { Parts } from './parts.types.ts';
 
-/** A month is closed, then the clock is set back behind its end: what is booked then belongs to the next month. */
+/** A month is closed, then the clock is set back before its end: what is booked after that belongs to the next month. */
 export async function clockSetBack({ db: { database } }: Parts): Promise<void> {
   const { accountId } = await fundedAccount(database, '1');
   const client = await database.money.connect();
@@ -32,7 +32,7 @@ export async function clockSetBack({ db: { database } }: Parts): Promise<void> {
   }
 }
 
-/** A key that stands for one booking is refused for another; the same one is booked once. A debt is cleared once and not beyond. */
+/** A key used for one booking is rejected for another, and the same booking is made once. A debt is cleared once and no further. */
 export async function corrections({ db: { database } }: Parts): Promise<void> {
   const { accountId } = await fundedAccount(database, '0');
   const movements = new Movements(() => database.money);

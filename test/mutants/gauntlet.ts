@@ -30,7 +30,7 @@ import { holdsInTurn, locksInOrder } from './lock-scenarios.ts';
 import type { Parts } from './parts.types.ts';
 import { paymentFollowed } from './payment-scenarios.ts';
 
-/** Every promise the ledger makes, in scenarios that fail when it is broken. Quick ones first. */
+/** Every promise of the ledger, in scenarios that fail when it is broken. Quick ones first. */
 export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: Parts) => Promise<void> }[] = [
   { name: 'charges are exact', run: chargesAreExact },
   { name: 'a settled charge is there when the promise resolves', run: settledIsVisible },
@@ -39,13 +39,13 @@ export const GAUNTLET: readonly { readonly name: string; readonly run: (parts: P
   { name: 'the reaper spares a renewed hold', run: reaperSparesTheLiving },
   { name: 'a month once closed stays closed', run: closedMonthStaysClosed },
   { name: 'a clock set back dates nothing into a closed month', run: clockSetBack },
-  { name: 'a key stands for one booking, a debt is cleared once', run: corrections },
+  { name: 'a key identifies one booking, a debt is cleared once', run: corrections },
   { name: 'a debt blocks until it is repaid', run: debtBlocks },
-  { name: 'a charge is given back once', run: refundedOnce },
-  { name: 'a dispute won repays the debt first', run: reinstatementRepaysDebt },
+  { name: 'a charge is refunded once', run: refundedOnce },
+  { name: 'a won dispute repays the debt first', run: reinstatementRepaysDebt },
   { name: 'refunds and disputes end with credits that equal the money', run: paymentFollowed },
   { name: 'accounts are locked in the order of their ids', run: locksInOrder },
-  { name: 'a hold waits for the one before it', run: holdsInTurn },
+  { name: 'a hold waits for the previous one', run: holdsInTurn },
   { name: 'never more than the balance', run: (parts) => race(parts, undefined) },
   { name: 'never more than the key limit', run: (parts) => race(parts, '2.50') },
   { name: 'stories agree with the model', run: storiesAgree },
@@ -153,7 +153,7 @@ async function reaperSparesTheLiving(parts: Parts): Promise<void> {
   });
 }
 
-/** A transaction that began in the old month settles after the old month was closed. */
+/** A transaction that began in the old month settles after that month was closed. */
 async function closedMonthStaysClosed(parts: Parts): Promise<void> {
   const account = await fundedAccount(parts.db.database, '5');
   const store = parts.createStore(parts.db.database);
@@ -237,8 +237,8 @@ async function reinstatementRepaysDebt({ db: { database } }: Parts): Promise<voi
 }
 
 /**
- * 100 calls of 0.10 at once through two processes' worth of lanes: money for 50 of them over several keys, or a limit
- * for 25 on the one key.
+ * 100 calls of 0.10 at once through the lanes of two processes: money for 50 of them over several keys, or a limit for 25 on the only
+ * key.
  */
 async function race(parts: Parts, limit: string | undefined): Promise<void> {
   const account = await fundedAccount(parts.db.database, '5.00', limit);

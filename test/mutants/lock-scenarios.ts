@@ -10,8 +10,8 @@ const ROUNDS = 6;
 const ACCOUNTS = 8;
 
 /**
- * Two batches deadlock only by luck, so the order is looked at instead: a batch that waits for the lowest id must not
- * have locked any other account. A random order passes a round with one chance in eight, all six with 1 in 260,000.
+ * Two batches deadlock only by chance, so the lock order is checked instead: a batch that waits for the lowest id must not have locked
+ * any other account. A random order passes one round with a chance of one in eight, and all six with 1 in 260,000.
  */
 export async function locksInOrder(parts: Parts): Promise<void> {
   const accounts = await Promise.all(
@@ -43,10 +43,10 @@ export async function locksInOrder(parts: Parts): Promise<void> {
   });
 }
 
-/** A hold that is decided while the one before it has not committed waits for it, and then sees it. */
+/** A hold that is decided while the previous one has not committed waits for it, and then sees it. */
 export async function holdsInTurn(parts: Parts): Promise<void> {
   const account = await fundedAccount(parts.db.database, '5');
-  // of the same key, the second would wait for the first at the key, too, and find the balance as it is by then
+  // with the same key, the second would also wait for the first at the key, and find the balance as it is by then
   const other = { ...account, apiKeyId: await testKey(parts.db.database, account.accountId) };
   const [first, second] = [holdRequest(account, usd('5')), holdRequest(other, usd('5'))];
   await withStalledStore(parts, async (store, stall) => {
@@ -70,7 +70,10 @@ interface Stall {
   end(): Promise<void>;
 }
 
-/** A store that waits for locks as long as it takes, and a transaction for it to wait for; both as the schema's owner. */
+/**
+ * Runs `use` with a store that waits for locks as long as it takes, and a transaction for it to wait for, both as the owner of the
+ * schema.
+ */
 async function withStalledStore(
   { db, createStore }: Parts,
   use: (store: LedgerStore, stall: Stall) => Promise<void>,

@@ -7,14 +7,14 @@ import type * as UsageJudgement from '../../src/invocation/usage-judgment.ts';
 import { NO_USAGE } from '../../src/lib/usage.ts';
 import { without } from '../../src/providers/json.ts';
 
-/** Bugs of metering that a gateway like this has had. The trial of honest metering must catch each. */
+/** Metering bugs that gateways like this one have had. The trial of honest metering must catch each. */
 
 const CASES = 1_500;
 const SEED = 20_261_122;
 
 interface MeteringMutant {
   readonly name: string;
-  /** Puts broken functions in place of ours, in modules that are loaded afterwards. */
+  /** Replaces our functions by broken ones in modules that are loaded afterwards. */
   readonly plant: () => Promise<void>;
 }
 
@@ -28,14 +28,14 @@ async function replace<Module extends object>(
 
 const MUTANTS: readonly MeteringMutant[] = [
   {
-    name: 'the bound skips a member: definitions of tools weigh nothing',
+    name: 'the bound skips a member: tool definitions count as nothing',
     plant: () =>
       replace<typeof InputContent>('../../src/invocation/input-content.ts', ({ inputContent }) => ({
         inputContent: (body) => inputContent(without(body, 'tools')),
       })),
   },
   {
-    name: 'the bound knows one vocabulary: digits and line ends weigh what ours makes of them',
+    name: 'the bound knows one vocabulary: digits and line ends count as in ours',
     plant: () =>
       replace<typeof InputEstimate>('../../src/invocation/input-estimate.ts', ({ countInput }) => ({
         countInput: async (...parameters) => {
@@ -46,7 +46,7 @@ const MUTANTS: readonly MeteringMutant[] = [
       })),
   },
   {
-    name: 'an abort pays only the visible text',
+    name: 'an abort pays only for the visible text',
     plant: async () => {
       await replace<typeof UpstreamSignal>(
         '../../src/invocation/upstream-signal.ts',
@@ -79,7 +79,7 @@ afterEach(() => {
 });
 
 test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-  'caught: %s',
+  'catches: %s',
   async (_, { plant }) => {
     await plant();
     jest.resetModules();

@@ -28,7 +28,7 @@ async function mutate(db: TestDatabase, mutant: Mutant): Promise<void> {
   }
 }
 
-/** The name of the first scenario that fails, undefined when all pass. */
+/** Returns the name of the first scenario that fails, undefined when all pass. */
 async function firstFailure(parts: Parts): Promise<string | undefined> {
   for (const scenario of GAUNTLET) {
     try {
@@ -46,7 +46,7 @@ async function partsOf(mutant: Mutant): Promise<Parts> {
   return { db, chargeFor, createStore: (database) => new LedgerStore(database.money), ...mutant.parts };
 }
 
-test('the gauntlet passes on the real ledger', async () => {
+test('passes the gauntlet with the real ledger', async () => {
   const parts = await partsOf({ name: 'none' });
   for (const scenario of GAUNTLET) {
     await scenario.run(parts);
@@ -55,7 +55,7 @@ test('the gauntlet passes on the real ledger', async () => {
 }, 60_000);
 
 test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-  'caught: %s',
+  'catches: %s',
   async (_, mutant) => {
     const parts = await partsOf(mutant);
     const caughtBy = await firstFailure(parts);

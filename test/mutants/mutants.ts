@@ -4,18 +4,18 @@ import { nanoUsd } from '../../src/lib/money.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Parts } from './parts.types.ts';
 
-/** A bug that a ledger like this has had somewhere. The gauntlet must catch each. */
+/** A bug that a ledger like this one has had somewhere. The gauntlet must catch each. */
 export interface Mutant {
   readonly name: string;
-  /** Edits of database functions: the text that must be there, and what it becomes. */
+  /** Edits of database functions: the required text and its replacement. */
   readonly edits?: readonly { readonly of: string; readonly replace: string; readonly by: string }[];
-  /** Statements run as the schema's owner. */
+  /** Statements run as the owner of the schema. */
   readonly sql?: readonly string[];
   /** Parts of the program replaced by broken ones. */
   readonly parts?: Partial<Omit<Parts, 'db'>>;
 }
 
-/** Answers before the database did. */
+/** Answers before the database has. */
 class HastyStore extends LedgerStore {
   override async settle(items: Parameters<LedgerStore['settle']>[0]): ReturnType<LedgerStore['settle']> {
     setTimeout(() => void super.settle(items).catch(() => undefined), 20);
@@ -43,7 +43,7 @@ const DROP_KEY_CHECK = 'ALTER TABLE api_keys DROP CONSTRAINT api_keys_never_abov
 
 export const MUTANTS: readonly Mutant[] = [
   {
-    name: 'missing status guard: settling does not take the hold away',
+    name: 'missing status guard: settling does not remove the hold',
     edits: [
       {
         of: 'ledger_settle',
@@ -53,7 +53,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'no unique key: a purchase that is sent again is credited again',
+    name: 'no unique key: a purchase sent again is credited again',
     sql: ['ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_reference_unique'],
     edits: [{ of: 'ledger_purchase', replace: 'IF existing IS NOT NULL THEN', by: 'IF false THEN' }],
   },
@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     parts: { createStore: (database: Database) => new HastyStore(database.money) },
   },
   {
-    name: 'no dedupe: an id that stands in a batch twice is held twice',
+    name: 'no dedupe: an id that is in a batch twice is held twice',
     edits: [
       { of: 'ledger_reserve', replace: 'SELECT DISTINCT ON (r.id) r.*', by: 'SELECT r.*' },
       {
@@ -102,12 +102,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   { name: 'float rounding', parts: { chargeFor: floatCharge } },
   {
-    name: 'now() in the close: an entry gets the time its transaction began',
+    name: 'now() in the close: an entry gets the start time of its transaction',
     sql: [
       `CREATE OR REPLACE FUNCTION ledger_now() RETURNS timestamptz LANGUAGE sql VOLATILE
        RETURN now() + coalesce(nullif(current_setting('tollgate.clock_offset', true), ''), '0 s')::interval`,
     ],
-    // the fence alone would hold it
+    // the fence alone would prevent it
     edits: [{ of: 'state_month', replace: 'b.last_at < month_end', by: 'false' }],
   },
   {
@@ -115,11 +115,11 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [{ of: 'state_month', replace: 'b.last_at < month_end', by: 'false' }],
   },
   {
-    name: 'a repeated key answers for another amount',
+    name: 'a repeated key replays for another amount',
     edits: [{ of: 'ledger_reverse_payment', replace: 'existing.amount = taken', by: 'true' }],
   },
   {
-    name: 'a repeated key answers for another description',
+    name: 'a repeated key replays for another description',
     edits: [
       {
         of: 'ledger_replayed',
@@ -133,7 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [{ of: 'ledger_clear_debt', replace: 'NOT BETWEEN 1 AND owed', by: '< 1' }],
   },
   {
-    name: 'a debt stands in no entry',
+    name: 'a reversal is booked against the operator instead of cash',
     edits: [
       {
         of: 'ledger_reverse_payment',
@@ -173,7 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'settle ignores the free balance: what is above a hold is given away',
+    name: 'settle ignores the free balance: usage above a hold is given away',
     edits: [
       {
         of: 'ledger_cover',
@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'settle takes held money of others',
+    name: 'settle takes money held for others',
     sql: [DROP_BALANCE_CHECK],
     edits: [
       { of: 'ledger_cover', replace: 'b.posted - b.held AS account_free', by: 'b.posted AS account_free' },
@@ -211,7 +211,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'the reaper takes a hold that was renewed',
+    name: 'the reaper closes a renewed hold',
     edits: [{ of: 'ledger_settle', replace: 'NOT s.only_expired OR h.expires_at < settled_at', by: 'true' }],
   },
   {
@@ -229,7 +229,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a dispute takes more than there is',
+    name: 'a dispute takes more than the balance',
     sql: [DROP_BALANCE_CHECK],
     edits: [
       {
@@ -250,7 +250,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a reinstatement gives more than was taken',
+    name: 'a reinstatement gives back more than was taken',
     edits: [
       {
         of: 'ledger_reinstate_payment',
@@ -260,11 +260,11 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a list of refunds that is out of date is booked',
+    name: 'an outdated list of refunds is booked',
     edits: [{ of: 'ledger_follow_payment', replace: 'AND s.reversals_seen = seen', by: '' }],
   },
   {
-    name: 'a refund that fails is not given back',
+    name: 'a failed refund is not given back',
     edits: [{ of: 'ledger_follow_payment', replace: 'p.booked > p.amount', by: 'false' }],
   },
   {
@@ -278,7 +278,7 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a day is finished while it is running',
+    name: 'a day is finished before it is over',
     edits: [
       {
         of: 'finish_usage_days',

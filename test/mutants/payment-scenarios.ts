@@ -4,7 +4,7 @@ import { newUuid } from '../../src/lib/ids.ts';
 import { fundedAccount, purchaseCredits, usd } from '../factories/ledger.ts';
 import type { Parts } from './parts.types.ts';
 
-/** Refunds of a payment of 20: one fails, one is booked as far as the payment goes, a list that is out of date is not booked. */
+/** Refunds of a payment of 20: one fails, one is booked only up to the payment, and an outdated list is not booked. */
 export async function paymentFollowed({ db: { database } }: Parts): Promise<void> {
   const { accountId } = await fundedAccount(database, '0');
   const movements = new Movements(() => database.money);

@@ -9,7 +9,7 @@ import { PROVIDER_MUTANTS, type ProviderMutant } from './provider-mutants.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The program that plays rows, with the mutant in it. */
+/** Bundles the program that plays rows, with the mutant in it. */
 async function bundled(mutant: ProviderMutant | undefined): Promise<string> {
   const mutate: Plugin = {
     name: 'mutate',
@@ -37,11 +37,11 @@ async function bundled(mutant: ProviderMutant | undefined): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-/** The rows of a name that do not hold. */
+/** Returns the names of the rows that fail, out of `names`. */
 async function failing(program: string, names: readonly string[]): Promise<string[]> {
   const rows = readRows().filter(({ name }) => names.includes(name));
   expect(new Set(rows.map(({ name }) => name)).size).toBe(names.length);
-  // a program from its input finds packages from where it runs
+  // a program read from stdin resolves packages from its working directory
   const child = spawn(process.execPath, ['--input-type=module', '-', JSON.stringify(rows)], {
     cwd: ROOT,
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -51,13 +51,13 @@ async function failing(program: string, names: readonly string[]): Promise<strin
   return JSON.parse(await text(child.stdout));
 }
 
-test('the rows that catch mutants hold without one', async () => {
+test('passes the rows that catch mutants without a mutant', async () => {
   const names = [...new Set(PROVIDER_MUTANTS.map(({ caughtBy }) => caughtBy))];
   expect(await failing(await bundled(undefined), names)).toEqual([]);
 });
 
 test.each(PROVIDER_MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
-  'caught: %s',
+  'catches: %s',
   async (_, mutant) => {
     expect(await failing(await bundled(mutant), [mutant.caughtBy])).toContain(mutant.caughtBy);
   },

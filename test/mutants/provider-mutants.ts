@@ -1,7 +1,7 @@
-/** A bug that reading providers has had, here or elsewhere. The replay table must catch each. */
+/** A bug in reading providers, found here or elsewhere. The replay table must catch each. */
 export interface ProviderMutant {
   readonly name: string;
-  /** A source file, the text that must be there, and what it becomes. */
+  /** A source file, the required text and its replacement. */
   readonly of: string;
   readonly replace: string;
   readonly by: string;
@@ -11,49 +11,49 @@ export interface ProviderMutant {
 
 export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
   {
-    name: "index: a call has the provider's number",
+    name: "index: a call gets the provider's number",
     of: 'src/providers/chat-tool-calls.ts',
     replace: 'index: this.#calls.length,',
     by: 'index: Number(delta.index ?? 0),',
     caughtBy: 'parallel calls, all with index 0',
   },
   {
-    name: 'index: what has a known number is the same call',
+    name: 'index: entries with a known number are the same call',
     of: 'src/providers/chat-tool-calls.ts',
     replace: "if (name === '' || name === numbered.name || numbered.name === '') {",
     by: 'if (true) {',
     caughtBy: 'parallel calls, all with index 0, without ids',
   },
   {
-    name: 'end mark: the word ends the stream wherever it stands',
+    name: 'end mark: the word ends the stream wherever it is',
     of: 'src/providers/messages-reader.ts',
     replace: 'switch (event.type ?? name) {',
     by: `switch (JSON.stringify(event).includes('"message_stop"') ? 'message_stop' : event.type) {`,
     caughtBy: 'a tool named message_stop',
   },
   {
-    name: 'end mark: [DONE] is looked for to the letter',
+    name: 'end mark: [DONE] is matched to the letter',
     of: 'src/providers/stream-reading.ts',
     replace: "data.trim() === '[DONE]'",
     by: "data === '[DONE]'",
     caughtBy: '[DONE] with a space',
   },
   {
-    name: 'end mark: half an answer is a whole one',
+    name: 'end mark: half an answer counts as a whole one',
     of: 'src/providers/stream-reading.ts',
     replace: "if (!reader.isComplete()) {\n    throw new ProviderFailure('interrupted');\n  }",
     by: '',
     caughtBy: 'neither finish_reason nor [DONE]',
   },
   {
-    name: 'total: what it has beyond prompt and completion is not billed',
+    name: 'total: tokens beyond prompt and completion are not billed',
     of: 'src/providers/usage-reading.ts',
     replace: '(total ?? 0) - inputTokens - outputTokens',
     by: '0',
     caughtBy: 'completion_tokens without thinking, usage in every chunk',
   },
   {
-    name: 'zero report: zeros are a report',
+    name: 'zero report: zeros count as a report',
     of: 'src/providers/usage-reading.ts',
     replace: 'if (inputTokens === 0 && outputTokens === 0) {',
     by: 'if (false) {',
@@ -74,21 +74,21 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
     caughtBy: 'a last report of zeros',
   },
   {
-    name: 'cut: our count of the cap ends the stream',
+    name: 'cut: our own count ends the stream at the cap',
     of: 'src/invocation/alternatives.ts',
     replace: 'const CAP_TOLERANCE = 4;',
     by: 'const CAP_TOLERANCE = 1;',
     caughtBy: 'a short answer whose count by our tokenizer exceeds the cap',
   },
   {
-    name: 'cut: the charge passes the cap',
+    name: 'cut: the charge exceeds the cap',
     of: 'src/invocation/usage-judgment.ts',
     replace: 'Math.min(evidence.outputTokens(), evidence.outputMax)',
     by: 'evidence.outputTokens()',
     caughtBy: 'an event of 1 MB with a cap of 1,000 tokens',
   },
   {
-    name: 'a finish of stop after calls stays',
+    name: 'a finish of stop after calls is kept',
     of: 'src/providers/finish-reasons.ts',
     replace: "if (called && reason === 'stop') {",
     by: 'if (false) {',
@@ -109,14 +109,14 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
     caughtBy: 'responses: [DONE] is not an end',
   },
   {
-    name: 'a response: what came in pieces is said again with the whole item',
+    name: 'a response: streamed text is repeated by the whole item',
     of: 'src/providers/responses-reader.ts',
     replace: 'if (told.text) {',
     by: 'if (false) {',
     caughtBy: 'responses: exact to the protocol',
   },
   {
-    name: 'a response: what came only whole is lost',
+    name: 'a response: content that comes only in the whole response is lost',
     of: 'src/providers/responses-reader.ts',
     replace: 'if (!this.#items.any) {',
     by: 'if (false) {',
