@@ -7,7 +7,7 @@ import type { ConcurrentIndex, Migration } from '../../migrations/migration.type
 import { eventually } from '../factories/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
-/** Partitioned as the ledger's tables are, and with rows in each partition. */
+/** Partitioned like the tables of the ledger, with rows in each partition. */
 const tables: Migration = {
   name: '9001-tables',
   up: `
@@ -60,7 +60,7 @@ interface IndexState {
   readonly oid: number;
 }
 
-/** The indexes of `notes`, or of `visits` and its partitions. */
+/** Returns the indexes of `notes`, or of `visits` and its partitions. */
 async function indexesOf(table: string): Promise<IndexState[]> {
   const { rows } = await owner.query<IndexState>(
     `SELECT c.relname AS name, i.indisvalid AS valid, c.oid::integer AS oid
@@ -78,7 +78,7 @@ async function count(table: string, where = 'true'): Promise<number> {
   return rows[0]!.n;
 }
 
-/** A transaction that began before every build, as a backup does. Builds wait for it. */
+/** Opens a transaction older than every build, like a backup. Builds wait for it. */
 async function openTransaction(): Promise<{ readonly pid: number; end(): Promise<unknown> }> {
   const client = await connect('an-old-backup');
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
@@ -86,7 +86,7 @@ async function openTransaction(): Promise<{ readonly pid: number; end(): Promise
   return { pid: rows[0]!.pid, end: () => client.query('COMMIT') };
 }
 
-/** The process id of the session that builds, once it waits for older transactions. */
+/** Returns the process id of the building session, once it waits for older transactions. */
 function waitingBuild(): Promise<number> {
   return eventually(async () => {
     const { rows } = await owner.query<{ pid: number }>(
@@ -97,14 +97,14 @@ function waitingBuild(): Promise<number> {
   });
 }
 
-/** Begins to migrate and ends the session that builds, as a crash would. */
+/** Starts to migrate and terminates the building session, as a crash would. */
 async function breakOff(list: ReturnType<typeof listOf>): Promise<void> {
   const migrated = migrateUp(list).catch((error: Error) => error.message);
   await owner.query('SELECT pg_terminate_backend($1)', [await waitingBuild()]);
   expect(await migrated).toMatch(/terminat/);
 }
 
-/** Writes one row after the other until it is stopped, and fails where one waits for long. Tells how many it wrote. */
+/** Writes one row after the other until it is stopped, and fails when a write waits too long. Returns the number of rows written. */
 async function startWriter(table: 'notes' | 'visits'): Promise<() => Promise<number>> {
   const client = await connect('writes');
   await client.query(`SET lock_timeout = '2s'`);
@@ -127,7 +127,7 @@ async function startWriter(table: 'notes' | 'visits'): Promise<() => Promise<num
   };
 }
 
-/** Whether the index finds the rows that are there. */
+/** Expects the index to find the existing rows. */
 async function expectWhole(table: string): Promise<void> {
   await owner.query('SET enable_seqscan = off');
   const found = await count(table, 'owner = 7');
@@ -137,7 +137,7 @@ async function expectWhole(table: string): Promise<void> {
   await owner.query('RESET ALL');
 }
 
-test('an index is built while rows are written, also while the build waits for a backup to end', async () => {
+test('builds an index while rows are written, even while the build waits for a backup to end', async () => {
   const backup = await openTransaction();
   const stop = await startWriter('notes');
   const migrated = migrateUp(listOf(ofNotes));
@@ -152,7 +152,7 @@ test('an index is built while rows are written, also while the build waits for a
   expect(await migrateUp(listOf(ofNotes))).toEqual([]);
 });
 
-test('the INVALID index of a build that was broken off is built anew', async () => {
+test('rebuilds the INVALID index of an aborted build', async () => {
   const backup = await openTransaction();
   await breakOff(listOf(ofNotes));
   const [left] = await indexesOf('notes');
@@ -169,7 +169,7 @@ test('the INVALID index of a build that was broken off is built anew', async () 
   await expectWhole('notes');
 });
 
-test('a unique index that a duplicate kept from being built is built once the duplicate is gone', async () => {
+test('builds a unique index once the duplicate that prevented it is gone', async () => {
   const unique = { name: 'notes_once', table: 'notes', definition: '(id, owner)', isUnique: true } as const;
   await owner.query('ALTER TABLE notes DROP CONSTRAINT notes_pkey');
   await owner.query('INSERT INTO notes (id, owner) OVERRIDING SYSTEM VALUE VALUES (1, 1)');
@@ -180,13 +180,13 @@ test('a unique index that a duplicate kept from being built is built once the du
   expect(await indexesOf('notes')).toEqual([expect.objectContaining({ name: 'notes_once', valid: true })]);
 });
 
-test('twenty replicas that start at once build once, and none waits for another for ever', async () => {
+test('builds once when twenty replicas start together, and none waits for another forever', async () => {
   const list = listOf(ofNotes, ofVisits);
   const applied = await Promise.all(Array.from({ length: 20 }, () => migrateUp(list)));
   expect(applied.flat()).toEqual([INDEXES]);
 });
 
-test('a build whose migration was killed goes on in the server, and the next attempt finds it done', async () => {
+test('finds the build of a killed migration done, because it continues in the server', async () => {
   const backup = await openTransaction();
   const client = await connect('killed');
   await client.query('SELECT pg_advisory_lock(7706115001)');
@@ -201,7 +201,7 @@ test('a build whose migration was killed goes on in the server, and the next att
   expect(await indexesOf('notes')).toEqual([{ ...begun, valid: true }]);
 });
 
-test('a build that waits in vain says for whom, and another attempt succeeds', async () => {
+test('says what a build waits for in vain, and succeeds in another attempt', async () => {
   const backup = await openTransaction();
   const client = await connect('migrates');
   const attempt = () => buildIndex(client, ofNotes, { timeoutMs: 50, tries: 2, pauseMs: 10 });
@@ -213,12 +213,12 @@ test('a build that waits in vain says for whom, and another attempt succeeds', a
   expect(await indexesOf('notes')).toEqual([expect.objectContaining({ name: 'notes_owner', valid: true })]);
 });
 
-test('a partitioned table gets its index part by part, goes on after a break, and new partitions have it', async () => {
+test('gives a partitioned table its index part by part, continues after an abort, and covers new partitions', async () => {
   const stop = await startWriter('visits');
   let backup = await openTransaction();
   await breakOff(listOf(ofVisits));
   await backup.end();
-  // as after a break at the second part: the first is attached, the second INVALID, the third not begun
+  // as after an abort at the second part: the first is attached, the second INVALID, the third not started
   await buildIndex(owner, { ...ofVisits, name: 'visits_1_owner', table: 'visits_1' });
   await owner.query('ALTER INDEX visits_owner ATTACH PARTITION visits_1_owner');
   backup = await openTransaction();
@@ -249,7 +249,7 @@ test('a partitioned table gets its index part by part, goes on after a break, an
   await expectWhole('visits');
 });
 
-test('they can be undone, and a name that is taken or too long is refused', async () => {
+test('can undo indexes, and rejects a name that is taken or too long', async () => {
   const list = listOf(ofNotes, ofVisits);
   await migrateUp(list);
   expect(await migrateDown(list)).toEqual([INDEXES]);

@@ -6,7 +6,7 @@ import { migrateDown, migrateUp } from '../../migrations/migrate.ts';
 import { bucketOf, parsePublicId, ulidToUuid, uuidTimeMs } from '../../src/lib/ids.ts';
 import { type OperatorServer, startOperatorServer } from '../operators/support/operator-server.ts';
 
-/** What a release wrote whose ids carried no bucket: its rows by table, and what it had told its callers. */
+/** What a release without a bucket in its ids wrote: its rows by table, and what it returned to its callers. */
 const BEFORE: { readonly facts: Facts; readonly tables: Readonly<Record<string, readonly object[]>> } =
   JSON.parse(readFileSync(fileURLToPath(new URL('./data-of-before.json', import.meta.url)), 'utf8'));
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const { ownerUrl, url } = server.db;
   await migrateDown({ ownerUrl }, '0045-account-alerts');
   await asOwner(async (client) => {
-    // in any order: the rows are whole
+    // in any order, because the rows are complete
     await client.query('SET session_replication_role = replica');
     for (const [table, rows] of Object.entries(BEFORE.tables)) {
       await client.query(
@@ -54,14 +54,14 @@ async function asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
 const admin = (method: string, path: string, options = {}) =>
   server.call(method, `/admin/v1${path}`, options);
 
-test('the migrations of after the data are undone before it is put in', () => {
+test('undoes the migrations newer than the data before inserting it', () => {
   expect(MIGRATIONS.map(({ name }) => name)).toContain('0045-account-alerts');
   expect(Object.keys(BEFORE.tables)).toEqual(
     expect.arrayContaining(['generations', 'task_events', 'webhook_tries']),
   );
 });
 
-test('the books are right, and the ids of before name what they named', async () => {
+test('has valid books, and resolves the old ids to what they named', async () => {
   expect(await server.db.violations()).toEqual([]);
   const asked = { token: facts.secret };
   const generation = await server.call('GET', `/api/v1/generation?id=${facts.generation}`, asked);
@@ -71,7 +71,7 @@ test('the books are right, and the ids of before name what they named', async ()
   expect((await admin('GET', `/tasks/${facts.failedTask}`)).json.data.retried_as).toBe(facts.retriedTask);
 });
 
-test('a key of the first version pays for a call, whose id carries the bucket of its account', async () => {
+test('charges a call to a key of the first version, with the bucket of its account in the id', async () => {
   expect(facts.secret).toMatch(/^sk-tg-v1-/);
   const body = { model: 'tollgate/small', messages: [{ role: 'user', content: 'Hello' }] };
   const { status, json } = await server.call('POST', '/api/v1/chat/completions', {
@@ -86,7 +86,7 @@ test('a key of the first version pays for a call, whose id carries the bucket of
   expect((await server.call('GET', '/api/v1/key', { token: made.json.key })).status).toBe(200);
 });
 
-test('a booking of before is found again by its key; a new one has time and bucket, and is found as well', async () => {
+test('finds an old booking by its key, and gives a new one time and bucket and finds it as well', async () => {
   const adjust = (key: string) =>
     admin('POST', `/accounts/${facts.account}/adjustments`, {
       headers: { 'idempotency-key': key },
@@ -105,12 +105,12 @@ test('a booking of before is found again by its key; a new one has time and buck
   expect(bucketOf(reference)).toBe(bucketOf(parsePublicId('account', facts.account)!));
 });
 
-test('a task that was retried before has the successor it had', async () => {
+test('keeps the successor of a task that was retried before', async () => {
   const again = await admin('POST', `/tasks/${facts.failedTask}/retry`);
   expect([again.json.data.id, again.json.data.created]).toEqual([facts.retriedTask, false]);
 });
 
-test('rows of tasks and deliveries say whose they are', async () => {
+test('fills in the account of task and delivery rows', async () => {
   const { rows } = await asOwner((client) =>
     client.query(`SELECT DISTINCT account_id FROM (SELECT account_id FROM task_events
       UNION ALL SELECT account_id FROM webhook_tries UNION ALL SELECT account_id FROM task_outputs) children`),

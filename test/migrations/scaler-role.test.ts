@@ -30,7 +30,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-test('counts the tasks of a pool, with the statement that the chart gives to KEDA', async () => {
+test('counts the tasks of a pool with the statement the chart gives to KEDA', async () => {
   const { rows } = await scaler.query(
     `SELECT count(*) FROM tasks WHERE pool IN ('local') AND state IN ('queued', 'generating')`,
   );
@@ -45,6 +45,6 @@ test.each([
   'SELECT * FROM balances',
   "UPDATE tasks SET state = 'failed'",
   'DELETE FROM tasks',
-])('%s is refused', async (statement) => {
+])('denies %s', async (statement) => {
   await expect(scaler.query(statement)).rejects.toThrow('permission denied');
 });

@@ -36,12 +36,12 @@ async function schema(): Promise<string> {
   return await describeSchema(client).finally(() => client.end());
 }
 
-test('the committed schema.sql is what the migrations make (npm run generate writes it)', async () => {
+test('matches the committed schema.sql with what the migrations make (npm run generate writes it)', async () => {
   await migrateUp({ ownerUrl: url });
   expect(await schema()).toBe(readFileSync(SCHEMA_FILE, 'utf8'));
 });
 
-test('every migration can be undone, one by one, and applied again to the same schema', async () => {
+test('undoes every migration one by one, and applies them again to the same schema', async () => {
   const empty = await (async () => {
     await migrateUp({ ownerUrl: url });
     await migrateDown({ ownerUrl: url }, MIGRATIONS[0]!.name);
@@ -58,7 +58,7 @@ test('every migration can be undone, one by one, and applied again to the same s
   expect(await schema()).toBe(full);
 });
 
-test('twenty replicas that start at once migrate once', async () => {
+test('migrates once when twenty replicas start together', async () => {
   const applied = await Promise.all(Array.from({ length: 20 }, () => migrateUp({ ownerUrl: url })));
   expect(applied.flat()).toEqual([...migrationNames(), ...functionFiles().map((file) => file.name)]);
 });
@@ -72,10 +72,10 @@ async function query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]>
 const LATEST =
   'SELECT DISTINCT ON (name) name, checksum FROM schema_functions ORDER BY name, applied_at DESC';
 
-test('a database of an earlier release gets the functions it lacks, and only those that changed after', async () => {
+test('gives a database of an earlier release the functions it lacks, and only those that changed since', async () => {
   await migrateUp({ ownerUrl: url });
   const full = await schema();
-  // as 0011 left it: no record of files, and an old body
+  // the state 0011 left: no record of files, and an old body
   await migrateDown({ ownerUrl: url }, '0012-schema-functions');
   await query(
     `CREATE OR REPLACE FUNCTION payment_reversed(purchase uuid) RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint'`,
@@ -90,14 +90,14 @@ test('a database of an earlier release gets the functions it lacks, and only tho
   expect(await query(LATEST)).toEqual(functionFiles().map(({ name, checksum }) => ({ name, checksum })));
 });
 
-test('a build that is older than the database leaves its functions alone', async () => {
+test('leaves the functions alone when the build is older than the database', async () => {
   await migrateUp({ ownerUrl: url });
   await query(`INSERT INTO schema_migrations VALUES ('9999-of-a-later-release')`);
   await query(`INSERT INTO schema_functions VALUES ('functions/ledger_purchase.sql', 'of a later release')`);
   expect(await migrateUp({ ownerUrl: url })).toEqual([]);
 });
 
-test('a build that is older than the database opens no table of a later release to the application', async () => {
+test('grants the application no table of a later release when the build is older than the database', async () => {
   const applicationRole = decodeURIComponent(new URL(process.env.TEST_DATABASE_URL!).username);
   await migrateUp({ ownerUrl: url, applicationRole });
   await query(`INSERT INTO schema_migrations VALUES ('9999-of-a-later-release')`);
@@ -110,7 +110,7 @@ test('a build that is older than the database opens no table of a later release 
   expect(rights).toEqual({ money: false, others: true });
 });
 
-test('no setting of a session moves the time of the ledger, and no function but the audit reads one', async () => {
+test('lets no session setting move the time of the ledger, and no function but the audit read one', async () => {
   await migrateUp({ ownerUrl: url });
   const [moved] = await query<{ seconds: number }>(
     `WITH changed AS MATERIALIZED (SELECT set_config('tollgate.clock_offset', '400 days', false) AS to_value)
@@ -124,7 +124,7 @@ test('no setting of a session moves the time of the ledger, and no function but 
   expect(readers.map(({ name }) => name)).toEqual(['current_act']);
 });
 
-test('every ledger function stands in a file', async () => {
+test('keeps every ledger function in a file', async () => {
   await migrateUp({ ownerUrl: url });
   const inFiles = functionFiles().flatMap((file) =>
     [...file.sql.matchAll(/^CREATE OR REPLACE FUNCTION (\w+)/gm)].map((match) => match[1]),
@@ -136,7 +136,7 @@ test('every ledger function stands in a file', async () => {
   expect([...inFiles, ...tablesNeed].sort()).toEqual(made.map((row) => row.name).sort());
 });
 
-test('a migration that cannot have its lock lets calls go first, and is tried again', async () => {
+test('lets calls go first when a migration cannot get its lock, and retries the migration', async () => {
   await migrateUp({ ownerUrl: url });
   const [reader, migrating] = [new pg.Client(url), new pg.Client(url)];
   await Promise.all([reader.connect(), migrating.connect()]);
@@ -159,7 +159,7 @@ test('a migration that cannot have its lock lets calls go first, and is tried ag
 test.each([
   ['dwon', 'dwon is not a command', 'development'],
   ['down', 'does not run with NODE_ENV=production', 'production'],
-])('the program refuses `%s`: %s', async (argument, told, nodeEnv) => {
+])('rejects `%s` in the program: %s', async (argument, told, nodeEnv) => {
   const program = fileURLToPath(new URL('../../migrations/run.ts', import.meta.url));
   const env = { PATH: process.env.PATH, DATABASE_URL: url, NODE_ENV: nodeEnv };
   const args = ['--import', 'tsx', program, argument];
@@ -169,11 +169,11 @@ test.each([
   expect([code, text]).toEqual([2, expect.stringContaining(told)]);
 });
 
-test('no check counts in a regular expression: Postgres would work that out at each write of a row, whatever is written', () => {
+test('has no check with a counted regular expression: Postgres would process it at each write of a row, whatever is written', () => {
   expect(readFileSync(SCHEMA_FILE, 'utf8').match(/CHECK .*~.*\{\d.*/g)).toBeNull();
 });
 
-test('a credential is kept as 64 lowercase hex digits', async () => {
+test('stores a credential as 64 lowercase hex digits', async () => {
   const [hash, others] = [
     'af09'.repeat(16),
     ['af09'.repeat(15), 'af09'.repeat(17), 'AF09'.repeat(16), 'ag09'.repeat(16)],
