@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { functionsOf } from '../ops/function-lines.ts';
 
-/** House rules that neither the compiler nor the import rules can hold. */
+/** House rules that neither the compiler nor the import rules can enforce. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PRODUCT = ['src', 'queues', 'workers', 'migrations', 'ops', 'console'];
@@ -41,7 +41,7 @@ function offenders(rule: (source: Source) => boolean): string[] {
   return sources.filter(rule).map((source) => source.path);
 }
 
-/** Sources that import a package although their place is not among those that may. */
+/** Returns the sources outside `allowed` that import one of the packages. */
 function importersOf(packages: RegExp, allowed: RegExp): string[] {
   return offenders(
     (source) => !allowed.test(source.path) && source.imports.some((name) => packages.test(name)),
@@ -52,7 +52,7 @@ test('there is something to check', () => {
   expect(sources.length).toBeGreaterThan(100);
 });
 
-test('no file is longer than a reader can hold', () => {
+test('no file is too long to read in one go', () => {
   expect(
     offenders(({ path, lines }) => {
       const most = /\.routes\.ts$/.test(path) ? ROUTES_LINES_MAX : FILE_LINES_MAX;
@@ -62,7 +62,7 @@ test('no file is longer than a reader can hold', () => {
 });
 
 test('no function of the product is longer than a screen', () => {
-  // counted as `npm run house` does: the rule of the linter leaves out heads and blank lines
+  // counted like `npm run house`: the linter's rule leaves out heads and blank lines
   const product = sources.filter(({ path }) => /^(src|queues|workers)\/.*\.ts$/.test(path));
   const long = product.flatMap(({ path, text }) =>
     functionsOf(path, text)
@@ -100,11 +100,11 @@ test('file names are kebab-case with a role suffix, and say what is inside', () 
 });
 
 test('sentences are plain English', () => {
-  // phrases that readers had to read twice; add to them what you meet
+  // phrases that readers had to read twice; add those you come across
   const riddles =
     /better things to do|makes no sense|\b[Ss]igns off\b|\bHears of\b|\bthe deed\b|\bthe attempt broke\b/;
   expect(offenders(({ text }) => riddles.test(text))).toEqual([]);
-  // in what callers and operators read: words put together as no native speaker would
+  // in what callers and operators read: phrases no native speaker would use
   const told =
     /['"`][^'"`\n]*(?:\bthis once\b|\bas ever\b|\bstands twice\b|\bcan be asked here\b|\bnot (?:offered|kept|honoured) here\b|\bof ours\b|\btells whether\b|\bturned away\b|\bwould be tried again\b)/;
   const shown = (text: string) => text.replace(/^\s*(?:\/\/|\*|\/\*).*$/gm, '').replace(/\/\/ .*$/gm, '');
@@ -126,13 +126,13 @@ test('there are no barrels', () => {
   expect(offenders(({ text }) => /^export \* from/m.test(text))).toEqual([]);
 });
 
-test('the environment is read at the entries only', () => {
-  // exactly these: an entry that reads it no more leaves the list
+test('the environment is read only at entry points', () => {
+  // exactly these: an entry point that no longer reads it leaves the list
   expect(
     offenders(({ path, text }) => !/^(ops|console)\//.test(path) && /\bprocess\.env\b/.test(text)).sort(),
   ).toEqual([
     'migrations/run.ts',
-    // what callers paste reads their environment, not ours
+    // samples that callers paste read the callers' environment, not ours
     'src/http/openapi/openapi-samples.ts',
     'src/operators/cli/main.ts',
     'src/operators/first-start.ts',
@@ -154,7 +154,7 @@ test('only stores and read models speak SQL', () => {
   ).toEqual([]);
 });
 
-test('SQL is never put together from values', () => {
+test('SQL is never built from values', () => {
   expect(
     offenders(
       ({ path, text }) => path.startsWith('src/') && /\breplacements:|\b[Ss]equelize\.literal\(/.test(text),
@@ -181,23 +181,23 @@ test('each heavy or dangerous package has one home', () => {
   expect(importersOf(/^express$/, /^src\/(http|app|operators)|\.(routes|pages)\.ts$/)).toEqual([]);
 });
 
-test('calls to servers of others have one client', () => {
+test('calls to third-party servers go through one client', () => {
   expect(importersOf(/^undici$/, /^src\/upstream\//).sort()).toEqual([
     // its library makes the requests
     'src/console/openid-provider.ts',
-    // forms of bodies and streams
+    // the types of bodies and streams
     'src/engines/comfyui/progress-sockets.ts',
     'src/engines/form-body.ts',
-    // looks at this host
+    // checks this host
     'src/engines/supervision/health-check.ts',
     'src/engines/upstream-http.ts',
-    // looks at this host
+    // checks this host
     'workers/preemption-notice.ts',
   ]);
 });
 
-test('the time of day comes from a clock; how long something took does not ask for it', () => {
-  // a clock that is set does not end what waits: durations are of performance.now()
+test('the time of day comes from a clock, but durations never do', () => {
+  // setting the clock must not end a wait: durations come from performance.now()
   const asks = ({ path, text }: Source) =>
     /^(src|queues|workers)\//.test(path) && /\bDate\.now\(|\bnew Date\(\)/.test(text);
   expect(offenders(asks).sort()).toEqual([
@@ -218,12 +218,12 @@ test('workers know nothing of HTTP', () => {
   ).toEqual([]);
 });
 
-test('nothing is left unsaid or half done', () => {
+test('nothing is left half done or suppressed', () => {
   expect(offenders(({ text }) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text))).toEqual([]);
   expect(offenders(({ text }) => /@ts-(ignore|expect-error|nocheck)/.test(text))).toEqual([]);
 });
 
-/** The text between the parenthesis that ends at `start` and its partner. */
+/** Returns the text between the parenthesis that ends at `start` and its partner. */
 function argumentsFrom(text: string, start: number): string {
   let depth = 1;
   let end = start;
@@ -233,7 +233,7 @@ function argumentsFrom(text: string, start: number): string {
   return text.slice(start, end);
 }
 
-test('hooks pass over what was never opened, so that the first error stands alone', () => {
+test('hooks skip what was never opened, so that the first error is the only one', () => {
   const found = [...PRODUCT, 'test'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
@@ -258,12 +258,12 @@ describe('the web console', () => {
 
   test('no amount of money passes through a float', () => {
     const floats = /\b(Number|parseFloat)\((?!\(part \* 1_000_000n\))|\.toFixed\(/;
-    // pixels of a chart, milliseconds of a duration, and counts are no money
+    // pixels of a chart, milliseconds of a duration, and counts are not money
     const allowed = /^console\/(ui\/chart\.tsx|pages\/usage\/usage-report\.tsx|lib\/(time|new-files)\.ts)$/;
     expect(consoleOffenders(({ path, text }) => !allowed.test(path) && floats.test(text))).toEqual([]);
   });
 
-  test('only api fetches, only the device store keeps anything, nobody writes markup', () => {
+  test('only api fetches, only the device store keeps data, and nothing writes markup', () => {
     expect(
       consoleOffenders(
         ({ path, text }) => !path.startsWith('console/api/') && /\bfetch\(|EventSource\(/.test(text),
@@ -281,7 +281,7 @@ describe('the web console', () => {
     ).toEqual([]);
   });
 
-  test('every word that is shown can be shown in another language', () => {
+  test('every visible word can be translated', () => {
     const literal = />\s*[A-Za-z][a-z]+[^<>{}=();]*</;
     const isMarkup = (path: string) => path.endsWith('.tsx');
     const shown = (text: string) =>
