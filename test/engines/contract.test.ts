@@ -246,7 +246,7 @@ describe.each(SUBJECTS)('$name', (subject) => {
       (thrown: unknown) => thrown,
     );
     if (!(error instanceof RunFailureError || error instanceof EngineError)) {
-      throw new Error('the run did not fail as runs do', { cause: error });
+      throw new Error('the run did not fail with a run or engine error', { cause: error });
     }
     expect(error.failure.message).not.toContain(UPSTREAM_SECRET);
     return error.failure;

@@ -380,7 +380,7 @@ describe('the engine of a pool', () => {
     slotsDefault: 1,
     create: (settings) => {
       if (settings.process !== undefined) {
-        throw new Error('an adapter does not know the member process');
+        throw new Error('an adapter must not get the member process');
       }
       return new FakeEngine(settings.id, String(settings.base_url));
     },

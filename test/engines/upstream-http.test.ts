@@ -136,7 +136,7 @@ test('tolerates a kept connection that the peer closes at that moment', async ()
 test.each([
   ['call', 'once more', 3],
   ['submit', 'never again', 2],
-] as const)('a %s whose connection breaks before the answer is sent %s', async (purpose, _again, sent) => {
+] as const)('sends a %s whose connection breaks before the answer %s', async (purpose, _again, sent) => {
   breakTheSecond();
   const exchange = () =>
     http.exchange({ method: 'POST', path: '/x', json: {}, signal }, purpose, async ({ status }) => status);

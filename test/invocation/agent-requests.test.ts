@@ -46,7 +46,7 @@ function call(path: string, modelId: string, body: object, user: string): Promis
   });
 }
 
-describe.each(['chat', 'messages'] as const)('served by a provider of %s', (served) => {
+describe.each(['chat', 'messages'] as const)('with a provider that speaks %s', (served) => {
   beforeAll(() => {
     provider.template =
       served === 'messages' ? (tokens) => Math.ceil(tokens * ANTHROPIC_RATIO) : (tokens) => tokens;

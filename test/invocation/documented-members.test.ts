@@ -133,7 +133,7 @@ const RESPONSES: Members = {
   reasoning: [{ effort: 'low' }, 'sent'],
   safety_identifier: ['s', 'sent'],
   service_tier: ['priority', 'told'],
-  // stateless in either case, as every answer says
+  // stateless either way, as every answer says
   store: [true, 'here'],
   stream: [true, 'sent'],
   stream_options: [{ include_obfuscation: false }, 'here'],

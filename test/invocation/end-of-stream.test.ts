@@ -96,20 +96,23 @@ describe.each(Object.keys(PACKETS))('%s', (name) => {
   test.each([
     ['/v1/messages', 'event: message_stop'],
     ['/api/v1/chat/completions', 'data: [DONE]'],
-  ])('is whole and charged on %s, ten times, and the provider stays open', async (path, end) => {
-    upstream.play('claude', { packets: PACKETS[name]! });
-    for (let call = 0; call < 10; call += 1) {
-      const text = await ask(path);
-      expect(text).toMatch(/^200 /);
-      expect(text).not.toContain('provider_error');
-      expect(text.trimEnd().split('\n\n').at(-1)).toContain(end);
-      expect(gateway.ledger.last).toMatchObject({
-        status: 'completed',
-        usageSource: 'provider',
-        usage: { inputTokens: 20, outputTokens: 8 },
-      });
-    }
-  });
+  ])(
+    'is delivered whole and charged on %s, ten times, and leaves the provider available',
+    async (path, end) => {
+      upstream.play('claude', { packets: PACKETS[name]! });
+      for (let call = 0; call < 10; call += 1) {
+        const text = await ask(path);
+        expect(text).toMatch(/^200 /);
+        expect(text).not.toContain('provider_error');
+        expect(text.trimEnd().split('\n\n').at(-1)).toContain(end);
+        expect(gateway.ledger.last).toMatchObject({
+          status: 'completed',
+          usageSource: 'provider',
+          usage: { inputTokens: 20, outputTokens: 8 },
+        });
+      }
+    },
+  );
 });
 
 test.each(['/v1/messages', '/api/v1/chat/completions'])(

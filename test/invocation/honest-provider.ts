@@ -212,7 +212,7 @@ function messagesInput({ input }: Bill, body: unknown): object {
   };
 }
 
-/** Names of the protocols, which a template turns into a few marks of its own. */
+/** Names used by the protocols, which a template replaces with a few marks of its own. */
 const STRUCTURE = new Set(
   [
     'messages role content type text name model stream stream_options include_usage max_tokens tools functions user stop',

@@ -144,7 +144,7 @@ describe('in steps', () => {
     const longStages = () =>
       new Map([...pass(dialect, schema, sent).stages].filter(([, stage]) => isLong(stage)));
     let long = longStages();
-    // garbage of others and code that is not compiled yet are not steps of this work, so a long stage must be long three times
+    // garbage of other code and compilation are not steps of this work, so only a stage that is long three times counts
     for (let run = 2; run <= 3 && long.size > 0; run += 1) {
       const before = long;
       long = new Map([...longStages()].filter(([stage]) => before.has(stage)));

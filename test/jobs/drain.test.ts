@@ -62,14 +62,14 @@ test('sees a notice in a file or at an address for as long as it is there', asyn
   notice.onChange((isGiven) => heard.push(isGiven));
   answer = { status: 200, text: 'FALSE' };
   await writeFile(file, '');
-  await eventually(async () => notice.isGiven, 5_000, 'the file');
+  await eventually(async () => notice.isGiven, 5_000, 'the notice by file');
   await notice.close();
   const later = new PreemptionNotice({ file: null, url }, log);
   later.onChange((isGiven) => heard.push(isGiven));
   answer = { status: 200, text: 'TRUE' };
-  await eventually(async () => later.isGiven, 5_000, 'the address');
+  await eventually(async () => later.isGiven, 5_000, 'the notice by address');
   answer = { status: 404, text: 'no' };
-  await eventually(async () => !later.isGiven, 5_000, 'its end');
+  await eventually(async () => !later.isGiven, 5_000, 'the end of the notice');
   expect(heard).toEqual([true, true, false]);
   await later.close();
   await new Promise((resolve) => server.close(resolve));

@@ -43,7 +43,11 @@ test('rests an engine that rejects everything, fails no task for it, and rejects
   const ids = await Promise.all(
     ['one', 'two', 'three', 'four'].map((prompt) => submitImage(it.stack, it.who, prompt)),
   );
-  await eventually(async () => (await reported()).includes('gpu'), 10_000, 'the rest');
+  await eventually(
+    async () => (await reported()).includes('gpu'),
+    10_000,
+    'the report of a misconfigured engine',
+  );
   const refused = await eventually(
     () =>
       submitImage(it.stack, it.who, 'five').then(
@@ -51,7 +55,7 @@ test('rests an engine that rejects everything, fails no task for it, and rejects
         (error: unknown) => error,
       ),
     10_000,
-    'the refusal',
+    'the rejection of an order',
   );
   expect(refused).toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 60 });
   expect(await it.openHolds()).toBe(ids.length);

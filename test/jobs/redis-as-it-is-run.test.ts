@@ -114,7 +114,11 @@ function connected(address: string): { queue: Queue; done: string[]; worker: Wor
 
 /** Adds a job, retrying until it is accepted, and waits until it has run. */
 async function works({ queue, done }: ReturnType<typeof connected>, name: string): Promise<void> {
-  await eventually(async () => await queue.add(name, {}, { jobId: name }), NORMAL_WITHIN_MS, 'a job taken');
+  await eventually(
+    async () => await queue.add(name, {}, { jobId: name }),
+    NORMAL_WITHIN_MS,
+    'an accepted job',
+  );
   await eventually(async () => done.includes(name), NORMAL_WITHIN_MS, `the job ${name}`);
 }
 

@@ -122,7 +122,7 @@ test('restores the schedule of chores after Redis has forgotten it', async () =>
   const schedulers = async () => await producer.queue('maintenance').getJobSchedulersCount();
   await eventually(async () => (await schedulers()) === CHORES);
   await redis.flushdb();
-  await eventually(async () => (await schedulers()) === CHORES, 15_000, 'the schedule');
+  await eventually(async () => (await schedulers()) === CHORES, 15_000, 'the restored schedule');
   await running.close();
 });
 

@@ -57,7 +57,11 @@ test('serves media in a bucket by its own signed URLs, and deletes them with the
   const [keptKeys, expiredKeys] = [await keysOf(kept), await keysOf(expired)];
   expect(expiredKeys.length).toBeGreaterThan(0);
   const raw = `raw/${expired}/1/0.png`;
-  await eventually(async () => (await bucket.stat(raw)) === undefined, 10_000, 'the raw file to be deleted');
+  await eventually(
+    async () => (await bucket.stat(raw)) === undefined,
+    10_000,
+    'the deletion of the raw file',
+  );
   await relay.close();
 
   const { signal } = new AbortController();

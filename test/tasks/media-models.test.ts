@@ -154,7 +154,7 @@ test("lets the Novita client order both, and poll them like Novita's own", async
   }
 });
 
-describe('rejects with what is on offer', () => {
+describe('rejects with a hint at what is offered', () => {
   test.each([
     [PHOTO, { size: '512*512' }, 'size: must be 1024*1024 or 2048*1024'],
     [PHOTO, { steps: 9 }, 'steps: '],

@@ -110,7 +110,7 @@ test('cancels the task of a caller who leaves; with an Idempotency-Key, makes it
         return data.completed_at ? (data as { status: string }) : undefined;
       },
       15_000,
-      'its end',
+      'the end of the task',
     );
   };
   // without this, the SDK's own retry would join the call

@@ -271,7 +271,7 @@ test('links a task to its files and returns its parameters, both alone and in th
       (task: { id: string }) => task.id === publicId('generation', id),
     );
   const task = await alone();
-  // the storage of these tests signs anew each time
+  // the storage of these tests signs a new URL each time
   const content_url = expect.stringMatching(/^http:\/\/media\.test\/acct\/.*original/);
   expect(await inList()).toEqual({ ...task, content_url });
   const seconds = Number(new URL(task.content_url).searchParams.get('ttl'));

@@ -1,4 +1,4 @@
-/** A second, deliberately simple ledger: plain bigints in memory. What it says is what Postgres must say. */
+/** A second, deliberately simple ledger: plain bigints in memory. Postgres must agree with it. */
 export interface ModelKey {
   readonly id: string;
   limit: bigint | null;
