@@ -138,23 +138,26 @@ describe('behind the gateway', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(700 * 2 ** 20);
   });
 
-  test.each([true, false])('measures the time to the first token only for a stream (stream: %s)', async (stream) => {
-    upstream.reset({ words: ['one', ' two', ' three'], tokenDelayMs: 20 });
-    const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'm', stream, messages: [{ content: 'x' }] }),
-    });
-    expect(response.status).toBe(200);
-    await response.text();
-    const { firstTokenMs, latencyMs, streamed } = gateway.ledger.last;
-    expect(streamed).toBe(stream);
-    if (stream) {
-      expect(latencyMs - firstTokenMs!).toBeGreaterThanOrEqual(20);
-    } else {
-      expect(firstTokenMs).toBeNull();
-    }
-  });
+  test.each([true, false])(
+    'measures the time to the first token only for a stream (stream: %s)',
+    async (stream) => {
+      upstream.reset({ words: ['one', ' two', ' three'], tokenDelayMs: 20 });
+      const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'm', stream, messages: [{ content: 'x' }] }),
+      });
+      expect(response.status).toBe(200);
+      await response.text();
+      const { firstTokenMs, latencyMs, streamed } = gateway.ledger.last;
+      expect(streamed).toBe(stream);
+      if (stream) {
+        expect(latencyMs - firstTokenMs!).toBeGreaterThanOrEqual(20);
+      } else {
+        expect(firstTokenMs).toBeNull();
+      }
+    },
+  );
 
   test('delivers many frames of one packet unchanged and in order', async () => {
     const words = Array.from(
