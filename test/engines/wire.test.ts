@@ -547,7 +547,7 @@ describe('fal', () => {
     expect(fal.submitted).toMatchObject({ duration: 5 });
   });
 
-  test('fails on a picture its safety check has blacked out instead of selling it', async () => {
+  test('fails on an image its safety check has blacked out instead of selling it', async () => {
     const hosted = engine(falKind, { base_url: fal.url, api_key: 'fal-key' });
     fal.blacksOut = true;
     await expect(attempt(hosted, engineRequest({ model: 'fal-ai/flux/dev' }))).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** Requests like those of agents, in both dialects: many tools, long histories, pictures, cache marks. */
+/** Requests like those of agents, in both dialects: many tools, long histories, images, cache markers. */
 
 export interface AgentRequest {
   readonly name: string;

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { countTokens } from '../../src/providers/token-counter.ts';
 import { Gateway, model } from './gateway.ts';
 
-/** Documents of all kinds at a provider that counts them like Anthropic: the text of a page and its picture. */
+/** Documents of all kinds at a provider that counts them like Anthropic: the text of a page and its image. */
 
 const CONTEXT = 200_000;
 const PICTURE_TOKENS = 1_600;

@@ -95,7 +95,7 @@ describe('same protocol: kept as it is', () => {
     expect(answer.model).toBe('to/openai');
   });
 
-  test('keeps cache marks and thinking of a messages call, but not members of betas', async () => {
+  test('keeps cache markers and thinking of a messages call, but not members of betas', async () => {
     anthropicUpstream.reset({ reasoning: 'Let me think', cacheRead: 10 });
     const answer = await anthropic.messages.create({
       model: 'to/anthropic',

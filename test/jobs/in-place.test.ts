@@ -56,7 +56,7 @@ async function claimsOf(id: string): Promise<number> {
   return rows[0]?.attempt ?? 0;
 }
 
-test('finishes a picture where it was generated: one claim, one charge, no raw file, no folder left', async () => {
+test('finishes an image where it was generated: one claim, one charge, no raw file, no folder left', async () => {
   it = await TaskTest.open({ inPlace: PLACES });
   it.stack.start('generate,maintenance');
   const id = await submitImage(it.stack, it.who);

@@ -130,7 +130,7 @@ async function lapse(): Promise<void> {
   );
 }
 
-test('makes pictures and videos on a worker without database and Redis, killed at any point, and charges each once', async () => {
+test('makes images and videos on a worker without database and Redis, killed at any point, and charges each once', async () => {
   let remote = await startRemote();
   await orderFilm();
   let ordered = 1;

@@ -86,7 +86,7 @@ test.each([
   expect(await refusalOf(statement)).toBe(INSUFFICIENT_PRIVILEGE);
 });
 
-test('makes a picture on a worker with that role and charges it', async () => {
+test('makes an image on a worker with that role and charges it', async () => {
   const shared = { redisUrl: it.redisUrl, prefix: it.stack.prefix, folder: it.folder };
   const spawn = (databaseUrl: string, queues: string) =>
     spawnTaskWorker({ ...shared, databaseUrl }, [`--queues=${queues}`]);

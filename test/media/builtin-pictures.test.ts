@@ -83,7 +83,7 @@ function meanDistance(left: Uint8Array, right: Uint8Array): number {
   return sum / left.length;
 }
 
-describe('the built-in pictures', () => {
+describe('the built-in images', () => {
   test('are the same bytes for the same request', async () => {
     for (const prompt of Object.values(SCENE_PROMPTS)) {
       const [first, second] = [await still(prompt), await still(prompt)];

@@ -14,7 +14,7 @@ const SECRET = 'the-secret-prompt-of-a-customer';
 const BEHIND = Buffer.from(SECRET);
 const signal = new AbortController().signal;
 
-/** A picture with structure, so that encoders have something to do. */
+/** An image with structure, so that encoders have something to do. */
 function picture(width: number, height: number) {
   const pixels = Buffer.alloc(width * height * 3);
   for (let index = 0; index < pixels.length; index += 1) {
@@ -84,7 +84,7 @@ describe('post-processing of images', () => {
     const outputs = await run(await picture(givenWidth, givenHeight).png().toBuffer(), { width, height });
     expect(outputs.map(({ variant, mediaType }) => [variant, mediaType])).toEqual([
       ['original', 'image/png'],
-      // a picture no larger than a thumbnail is its own thumbnail
+      // an image no larger than a thumbnail is its own thumbnail
       ['thumbnail', Math.max(width, height) > 320 ? 'image/webp' : 'image/png'],
     ]);
     for (const output of outputs) {
@@ -267,7 +267,7 @@ describe('post-processing of images', () => {
       await refused(bytes, 'media_pixel_limit', false);
     });
 
-    test('a picture clearly smaller than requested', async () =>
+    test('an image clearly smaller than requested', async () =>
       refused(await picture(200, 256).png().toBuffer(), 'media_size_mismatch', false));
 
     test('a file over the byte cap, before reading it', async () => {

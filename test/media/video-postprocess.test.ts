@@ -130,7 +130,7 @@ describe('post-processing of videos', () => {
     await refused(input, 'media_corrupt');
   });
 
-  test('rejects broken pictures inside an intact container', async () => {
+  test('rejects broken frames inside an intact container', async () => {
     const bytes = await readFile(await made('sane.mp4', [...H264, '-movflags', '+faststart']));
     bytes.fill(0xa5, bytes.indexOf('mdat') + 2000, bytes.length - 2000);
     const input = join(folder.path, 'scrambled.mp4');
@@ -138,7 +138,7 @@ describe('post-processing of videos', () => {
     await refused(input, 'media_corrupt');
   });
 
-  test('rejects one broken picture in a stream that would be copied', async () => {
+  test('rejects one broken frame in a stream that would be copied', async () => {
     const bytes = await readFile(await made('flawed.mp4', [...H264, '-movflags', '+faststart']));
     const start = bytes.indexOf('mdat');
     const middle = start + ((bytes.length - start) >> 1);

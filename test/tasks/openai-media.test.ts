@@ -41,7 +41,7 @@ test('returns an image as a URL and as base64, at the price of the task', async 
   expect(bytes.toString()).toContain('calm sea');
 });
 
-test('names members that do not affect the picture, and rejects those that would change the order', async () => {
+test('names members that do not affect the image, and rejects those that would change the order', async () => {
   const body = { ...IMAGE, size: 'auto', quality: 'hd', style: null, background: 'opaque' };
   const { status, headers } = await server.call('POST', '/api/v1/images/generations', { body });
   expect({ status, ignored: headers.get('x-ignored-parameters') }).toEqual({

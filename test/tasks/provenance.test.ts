@@ -38,7 +38,7 @@ afterAll(async () => {
 test.each([
   ['drawn by the built-in engine', 'gpu', 'algorithmicMedia'],
   ['made by a model', 'model', 'trainedAlgorithmicMedia'],
-])('marks a picture as %s', async (_, pool, source) => {
+])('marks an image as %s', async (_, pool, source) => {
   const id = await submitImage(it.stack, it.who, 'calm sea', { width: 256, height: 256 });
   await it.pool.query('UPDATE tasks SET pool = $1 WHERE id = $2', [pool, id]);
   const running = it.stack.start();
