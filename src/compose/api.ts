@@ -108,18 +108,7 @@ export async function composeApi(
     ...invocation.routes,
     ...composeTaskRoutes(foundation, tasks, redis.connection, () => engines.stoppable),
   ];
-  const parts = {
-    invocation,
-    tasks,
-    remote,
-    identity,
-    engines,
-    operators,
-    rates,
-    redis,
-    console,
-    people,
-  };
+  const parts = { invocation, tasks, remote, identity, engines, operators, rates, redis, console, people };
   const consolePages = composeConsolePages(config, consoleFolder, people);
   const app = composeApplication(foundation, pipeline, paidRoutes, {
     ...parts,
