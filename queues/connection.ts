@@ -43,7 +43,7 @@ export function redisOptions(url: string): RedisOptions {
  * attempt. Close it with `disconnect`.
  */
 export function createProducerConnection(url: string, onError: (error: Error) => void): Redis {
-  const connection = new LastingRedis({
+  const connection = new ReconnectingRedis({
     ...redisOptions(url),
     ...SHARED,
     enableOfflineQueue: false,
@@ -77,7 +77,7 @@ export async function firstAttempt(connection: Redis): Promise<void> {
 
 /** Creates a connection that waits for Redis as long as it takes: a worker cannot do anything without it. */
 export function createWorkerConnection(url: string, onError: (error: Error) => void): Redis {
-  const connection = new PatientRedis({
+  const connection = new WorkerRedis({
     ...redisOptions(url),
     ...SHARED,
     maxRetriesPerRequest: null,
@@ -91,7 +91,7 @@ export function createWorkerConnection(url: string, onError: (error: Error) => v
  * Reconnects until it is closed. ioredis 5 gives up for good when told to reconnect while it asks a sentinel (disconnecting the
  * connector ends the connection), which would leave the process without Redis until it restarts.
  */
-class LastingRedis extends Redis {
+class ReconnectingRedis extends Redis {
   #isClosed = false;
 
   constructor(options: RedisOptions) {
@@ -122,7 +122,7 @@ class LastingRedis extends Redis {
 }
 
 /** Delays refusals by Redis, and pings so that it notices a silent server while it waits for messages. */
-class PatientRedis extends LastingRedis {
+class WorkerRedis extends ReconnectingRedis {
   constructor(options: RedisOptions) {
     super(options);
     let pings: NodeJS.Timeout | undefined;
@@ -133,7 +133,7 @@ class PatientRedis extends LastingRedis {
   }
 
   override duplicate(override?: Partial<RedisOptions>): Redis {
-    return new PatientRedis({ ...this.options, ...override });
+    return new WorkerRedis({ ...this.options, ...override });
   }
 
   override sendCommand(...command: Parameters<Redis['sendCommand']>): unknown {

@@ -11,7 +11,7 @@ import { monitoringListener } from './http/monitoring-listener.ts';
 import { stopServers } from './http/stop-servers.ts';
 import { createLogger } from './lib/logger.ts';
 import { reloadOnSighup } from './lib/reload-on-sighup.ts';
-import { shutDownOnce, shutDownWhenTold } from './lib/shutdown.ts';
+import { shutDownOnce, shutDownOnRequest } from './lib/shutdown.ts';
 import type { ApiSlot } from './processes/api-slot.ts';
 import { BALANCER_NOTICE_MS, shutdownMs } from './processes/shutdown-time.ts';
 
@@ -55,7 +55,7 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
   };
   const address = `http://${config.host}:${port}`;
   if (slot) {
-    const leave = shutDownWhenTold(shutdownMs(config.drainMs), log, stop);
+    const leave = shutDownOnRequest(shutdownMs(config.drainMs), log, stop);
     slot.follow({
       leave: () => leave('requested by the primary process'),
       reload: () => void foundation.catalogSource.reload(),

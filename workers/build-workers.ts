@@ -38,10 +38,10 @@ export function buildWorkers(
     readonly throttledLog: ThrottledLog;
     readonly observer?: JobObserver | undefined;
     /** Called when the worker of this queue has become unusable. */
-    readonly onDeaf: (queue: string) => void;
+    readonly onStuck: (queue: string) => void;
   },
 ): Worker[] {
-  const { log, throttledLog, observer, onDeaf } = output;
+  const { log, throttledLog, observer, onStuck } = output;
   return [...slots].map(([queue, concurrency]) => {
     const worker = new Worker(queue, (job) => runJob(job, processors, log, observer), {
       connection,
@@ -55,7 +55,7 @@ export function buildWorkers(
       runRetryDelay: FETCH_AGAIN_MS,
     });
     worker.on('error', (error) => throttledLog.warn(error, queue));
-    guardAgainstSpin(worker, () => onDeaf(queue));
+    guardAgainstSpin(worker, () => onStuck(queue));
     worker.on('failed', (job, error) => {
       log.warn({ queue, jobId: job?.id, reason: error.message }, 'a job was marked as failed');
     });

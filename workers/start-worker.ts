@@ -37,7 +37,7 @@ export interface WorkerOptions {
   readonly heartbeatMs?: number;
   readonly liveness?: LivenessSettings;
   /** Called when jobs wait and a worker of this process does not take them: the process should be replaced. */
-  readonly onDeaf: (queue: string) => void;
+  readonly onStuck: (queue: string) => void;
 }
 
 export interface RunningWorker {
@@ -67,10 +67,10 @@ export function startWorker(parts: WorkerParts, options: WorkerOptions): Running
     log,
     throttledLog,
     observer: parts.observer,
-    onDeaf: options.onDeaf,
+    onStuck: options.onStuck,
   });
   const stopCancels = listenForCancels(connections.cancels, options.prefix, (id) => leases.cancel(id));
-  const liveness = new Liveness(workers, producer, options.onDeaf, options.liveness);
+  const liveness = new Liveness(workers, producer, options.onStuck, options.liveness);
   const gates = new QueueGates(workers, (error, queue) => throttledLog.warn(error, queue));
   const registration = register(parts, options, { slots, gates, throttledLog });
   const stopFollowing = followAbsences(parts, slots, gates, () => registration.renew());

@@ -21,7 +21,7 @@ const WEBHOOK_SLOTS = 20;
 const MAINTENANCE_SLOTS = 4;
 /** Ms after the drain at which the process exits no matter what still runs: leases and holds repair the rest. */
 const EXIT_GRACE_MS = 15_000;
-const EXIT_DEAF = 1;
+const EXIT_STUCK = 1;
 
 /** Ends the process with the given exit code. */
 type StopProcess = (reason: string, exitCode: number) => void;
@@ -49,9 +49,9 @@ export function queuesServing(
         webhooks: WEBHOOK_SLOTS,
         maintenance: MAINTENANCE_SLOTS,
       },
-      onDeaf: (queue) => {
+      onStuck: (queue) => {
         parts.log.fatal({ queue }, 'jobs are waiting but none is fetched; this process must be replaced');
-        stop('deaf', EXIT_DEAF);
+        stop('stuck', EXIT_STUCK);
       },
     });
   return { start, drainMs: settings.drainMs, release };
@@ -131,7 +131,7 @@ export function serveUntilStopped({ start, drainMs, release }: Serving, log: Log
         .catch((error: unknown) => {
           log.fatal({ error }, 'the worker could not start again');
           // not awaited here, because `stop` waits for this very promise
-          setImmediate(() => stop('restart failed', EXIT_DEAF));
+          setImmediate(() => stop('restart failed', EXIT_STUCK));
         });
     },
   };

@@ -5,7 +5,7 @@ export interface ChatMessage {
   readonly content: string;
 }
 
-export interface ChatWish {
+export interface ChatOptions {
   readonly model: string;
   readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
@@ -26,7 +26,7 @@ interface Chunk {
 }
 
 /** Streams one answer. Throws ApiError, also when the stream is interrupted, and DOMException AbortError when it is stopped. */
-export async function streamChat(wish: ChatWish, events: ChatEvents, signal: AbortSignal): Promise<void> {
+export async function streamChat(wish: ChatOptions, events: ChatEvents, signal: AbortSignal): Promise<void> {
   const response = await request('POST', apiPath('/api/v1/chat/completions'), {
     body: {
       model: wish.model,

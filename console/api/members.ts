@@ -9,7 +9,7 @@ export const SIGN_IN_NAME: string | undefined = document.querySelector<HTMLMetaE
   'meta[name="tollgate-sign-in"]',
 )?.content;
 
-export interface SignInWish {
+export interface SignInOptions {
   /** Page to open afterwards. */
   readonly next?: string | undefined;
   /** Secret from the link of an invitation. */
@@ -21,7 +21,7 @@ export interface SignInWish {
 }
 
 /** Returns the address where a person signs in. */
-export function signInAddress({ next, invitation, account, again }: SignInWish): string {
+export function signInAddress({ next, invitation, account, again }: SignInOptions): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries({
     next,

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { useActing } from '../api/acting.ts';
+import { useAction } from '../api/action.ts';
 import { send } from '../api/client.ts';
 import { t } from '../lib/text.ts';
 import { Problem } from '../ui/feedback.tsx';
@@ -21,7 +21,7 @@ export interface BookingFormProps {
 export function BookingForm({ path, booking, isWrong, onClose, children }: BookingFormProps) {
   const [idempotencyKey] = useState(() => crypto.randomUUID());
   const [reason, setReason] = useState('');
-  const { run, error, isPending } = useActing(async () => {
+  const { run, error, isPending } = useAction(async () => {
     await send('POST', path, {
       headers: { 'idempotency-key': idempotencyKey },
       body: { ...booking, description: reason.trim() },

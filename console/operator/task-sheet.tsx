@@ -1,4 +1,4 @@
-import { useActing } from '../api/acting.ts';
+import { useAction } from '../api/action.ts';
 import { send } from '../api/client.ts';
 import { refresh, useRead } from '../api/queries.ts';
 import type { OperatorTaskDetails } from '../api/types.gen.ts';
@@ -93,7 +93,7 @@ function Facts({ task }: { readonly task: OperatorTaskDetails }) {
 }
 
 function Retry({ task }: { readonly task: OperatorTaskDetails }) {
-  const retrying = useActing(async () => {
+  const retrying = useAction(async () => {
     await send('POST', `/admin/v1/tasks/${task.id}/retry`);
     refresh('/admin/v1/tasks');
   });

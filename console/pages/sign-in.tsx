@@ -1,9 +1,9 @@
 import { useLocation } from 'preact-iso/router';
-import { SIGN_IN_NAME, type SignInWish, signInAddress } from '../api/members.ts';
+import { SIGN_IN_NAME, type SignInOptions, signInAddress } from '../api/members.ts';
 import { t } from '../lib/text.ts';
 
 /** Link to the OpenID provider, and why the last attempt failed. Renders nothing if only keys can sign in. */
-export function SignInByProvider({ wish = {} }: { readonly wish?: SignInWish }) {
+export function SignInByProvider({ wish = {} }: { readonly wish?: SignInOptions }) {
   const { query } = useLocation();
   if (SIGN_IN_NAME === undefined) {
     return null;

@@ -1,4 +1,4 @@
-import { useActing } from '../api/acting.ts';
+import { useAction } from '../api/action.ts';
 import { apiPath, type Query, request } from '../api/client.ts';
 import { t } from '../lib/text.ts';
 import { Problem } from './feedback.tsx';
@@ -14,7 +14,7 @@ export interface ExportCsvProps {
 
 /** Exports every row that matches the page's filters, including rows not loaded yet, as a file with exact decimals. */
 export function ExportCsv({ path, query, name }: ExportCsvProps) {
-  const exporting = useActing(async () => {
+  const exporting = useAction(async () => {
     const answer = await request('GET', apiPath(path, query), { headers: { accept: 'text/csv' } });
     const address = URL.createObjectURL(await answer.blob());
     const link = document.createElement('a');

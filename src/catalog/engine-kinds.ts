@@ -121,7 +121,7 @@ function routeMistake(engines: EngineRegistry, { models }: Catalog): string | un
       if (engine && !engine.capabilities.kinds.includes(kind)) {
         return `${path}.engine: ${engine.id} does not make ${kind}s`;
       }
-      const mistake = engine?.modelMistake?.(route.model, kind);
+      const mistake = engine?.modelError?.(route.model, kind);
       if (mistake !== undefined) {
         return `${path}.model: ${mistake}`;
       }

@@ -30,9 +30,9 @@ import type { MetricsSource } from '../processes/api-slot.ts';
 import { createRateMetrics, registerRedisGauge } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
+import { type AdmissionParts, composeAdmission, withAdmission } from './admission.ts';
 import { composeApplication } from './application.ts';
 import { composeConsole, composeConsolePages, composeSessions } from './console.ts';
-import { composeEntrance, type Entrance, takeTurns } from './entrance.ts';
 import type { Foundation } from './foundation.ts';
 import { composeInvocation, type InvocationParts } from './invocation.ts';
 import { composeMembers, type MemberParts, memberActs } from './members.ts';
@@ -83,16 +83,16 @@ export async function composeApi(
   const rates = composeRates(foundation, redis.connection);
   const identity = composeIdentity(foundation);
   const sessions = composeSessions(foundation, () => pipeline);
-  const entrance = composeEntrance(foundation);
+  const admission = composeAdmission(foundation);
   const tasks = composeTasks(foundation);
   const remote = composeRemoteWorkers(foundation, tasks);
   const pipeline = composePipeline(foundation, identity, {
     rates,
     sessions,
     workers: remote.door,
-    ...entrance,
+    ...admission,
   });
-  const invocation = composeInvocation(foundation, entrance.loopQueue, redis.connection);
+  const invocation = composeInvocation(foundation, admission.loopQueue, redis.connection);
   const readiness = composeReadiness(foundation, redis.watch);
   const engines = followEngines(config, foundation.catalogSource);
   const operators = composeOperators(foundation, {
@@ -121,7 +121,7 @@ export async function composeApi(
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   return {
     app,
-    ...takeTurns(foundation, app, paidRoutes, entrance, pipeline.authenticator),
+    ...withAdmission(foundation, app, paidRoutes, admission, pipeline.authenticator),
     announceShutdown: leaving(readiness, console, remote),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: () => closeApi({ ...parts, reaping }),
@@ -151,7 +151,8 @@ function composeIdentity(foundation: Foundation): Identity {
 function composePipeline(
   foundation: Foundation,
   identity: Identity,
-  parts: Pick<RequestPipeline, 'sessions' | 'workers'> & Entrance & { readonly rates: FallbackRateStore },
+  parts: Pick<RequestPipeline, 'sessions' | 'workers'> &
+    AdmissionParts & { readonly rates: FallbackRateStore },
 ): RequestPipeline {
   const { config, log, clock, cells, registry } = foundation;
   return {
@@ -191,12 +192,12 @@ function composePipeline(
 function leaving(
   readiness: { shutDown(): void },
   console: { endStreams(): void },
-  remote: Pick<RemoteWorkers, 'sendAway'>,
+  remote: Pick<RemoteWorkers, 'releaseWaiters'>,
 ): () => void {
   return () => {
     readiness.shutDown();
     console.endStreams();
-    remote.sendAway();
+    remote.releaseWaiters();
   };
 }
 

@@ -17,7 +17,7 @@ export interface RemoteWorkers {
   readonly door: TokenWorkerAuthenticator;
   readonly routes: readonly Route[];
   /** Stops handing out tasks. */
-  sendAway(): void;
+  releaseWaiters(): void;
   close(): Promise<void>;
 }
 
@@ -47,5 +47,10 @@ export function composeRemoteWorkers(
     policyOf: (task) => catalog.runPolicyOf(task),
     extraOf: (task) => catalog.extraOf(task),
   });
-  return { door, routes: workerApiRoutes(runs), sendAway: () => desk.sendAway(), close: () => desk.close() };
+  return {
+    door,
+    routes: workerApiRoutes(runs),
+    releaseWaiters: () => desk.releaseWaiters(),
+    close: () => desk.close(),
+  };
 }

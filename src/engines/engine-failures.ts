@@ -135,14 +135,14 @@ export function engineFailureOfStatus(status: number, askedMs: number | undefine
 const SAID_MAX = 2_000;
 
 /** Returns the failure with the upstream's own message added, if there is one. */
-export function withWords(failure: EngineFailure, said: string | null | undefined): EngineFailure {
+export function withUpstreamMessage(failure: EngineFailure, said: string | null | undefined): EngineFailure {
   return said ? { ...failure, said: said.slice(0, SAID_MAX) } : failure;
 }
 
 /**
  * Returns whether a response with this status leaves it unknown if the request was accepted. A 429, or a 503 with Retry-After, does not.
  */
-export function leavesOpen(status: number, retryAfterMs: number | undefined): boolean {
+export function isOutcomeUnknown(status: number, retryAfterMs: number | undefined): boolean {
   const askedToComeBack = status === UNAVAILABLE && retryAfterMs !== undefined;
   return (status >= 500 && !askedToComeBack) || (status >= 300 && status < 400);
 }

@@ -98,7 +98,7 @@ export interface Engine {
   readonly kind: string;
   readonly capabilities: EngineCapabilities;
   /** Returns what is wrong with a route to that model, as far as can be determined without asking the upstream. */
-  modelMistake?(model: string, kind: 'image' | 'video'): string | undefined;
+  modelError?(model: string, kind: 'image' | 'video'): string | undefined;
   /** Starts the work. Returns the upstream's reference. Throws {@link EngineError}. */
   submit(request: EngineRequest, context: EngineContext): Promise<string>;
   /**

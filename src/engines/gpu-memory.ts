@@ -62,7 +62,7 @@ export interface GpuNeed extends GpuMemorySettings {
  */
 export function planGpuMemory(needs: readonly GpuNeed[], gpus: readonly Gpu[]): GpuShare[] {
   const shares = needs.flatMap((need) =>
-    placesOf(need, gpus).map((gpu) => ({ pool: need.pool, gpu, mib: need.mib, keeps: need.keeps })),
+    gpusFor(need, gpus).map((gpu) => ({ pool: need.pool, gpu, mib: need.mib, keeps: need.keeps })),
   );
   for (const { index, memoryMiB } of gpus) {
     const here = shares.filter(({ gpu }) => gpu === index);
@@ -83,7 +83,7 @@ export function planGpuMemory(needs: readonly GpuNeed[], gpus: readonly Gpu[]): 
 }
 
 /** Throws EngineSettingsError. */
-function placesOf({ pool, gpu, servers, keeps }: GpuNeed, gpus: readonly Gpu[]): readonly number[] {
+function gpusFor({ pool, gpu, servers, keeps }: GpuNeed, gpus: readonly Gpu[]): readonly number[] {
   const path = `engines.${pool}.gpu_memory`;
   const known = gpus.map(({ index }) => index);
   const [only] = known;

@@ -8,9 +8,9 @@ import {
   ENGINE_AWAY,
   engineFailureOfStatus,
   failureOf,
-  leavesOpen,
+  isOutcomeUnknown,
   SUBMIT_UNCONFIRMED,
-  withWords,
+  withUpstreamMessage,
 } from './engine-failures.ts';
 import { toEngineError } from './transport-failure.ts';
 import type { UpstreamResponse } from './upstream-answer.ts';
@@ -53,11 +53,11 @@ export async function longCall(http: UpstreamHttp, call: EngineCall, long: LongC
     call.signal?.throwIfAborted();
     throw settled(paid, error);
   }
-  if (paid && leavesOpen(answer.status, answer.retryAfterMs)) {
-    throw new EngineError(withWords(SUBMIT_UNCONFIRMED, answer.failure?.said));
+  if (paid && isOutcomeUnknown(answer.status, answer.retryAfterMs)) {
+    throw new EngineError(withUpstreamMessage(SUBMIT_UNCONFIRMED, answer.failure?.said));
   }
   if (answer.failure) {
-    throw new EngineError(withWords(refine(answer.failure, answer.json), answer.failure.said));
+    throw new EngineError(withUpstreamMessage(refine(answer.failure, answer.json), answer.failure.said));
   }
   return answer;
 }
@@ -69,7 +69,7 @@ export async function readFiled(response: UpstreamResponse, diversion: Diversion
   const diverted = await divertBase64(response.chunks, diversion);
   const isFine = status >= 200 && status < 300;
   const words = `${status} ${JSON.stringify(diverted.json) ?? ''}`;
-  const failure = isFine ? undefined : withWords(engineFailureOfStatus(status, askedMs), words);
+  const failure = isFine ? undefined : withUpstreamMessage(engineFailureOfStatus(status, askedMs), words);
   return { ...diverted, status, retryAfterMs: askedMs, failure };
 }
 
@@ -79,7 +79,7 @@ export function spent(paid: boolean, failure: EngineFailure): EngineFailure {
 }
 
 /** Calls {@link downloadOutput} up to three times, because a new attempt of the task would have to repeat the work. */
-export async function downloadPatiently(http: UpstreamHttp, download: OutputDownload): Promise<void> {
+export async function downloadWithRetry(http: UpstreamHttp, download: OutputDownload): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await downloadOutput(http, download);

@@ -1,6 +1,6 @@
 import { TransportError, type TransportReason } from '../upstream/transport-error.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { MALFORMED, TIMED_OUT, UNREACHABLE, withWords } from './engine-failures.ts';
+import { MALFORMED, TIMED_OUT, UNREACHABLE, withUpstreamMessage } from './engine-failures.ts';
 
 const FAILURES: Readonly<Record<TransportReason, EngineFailure>> = {
   unreachable: UNREACHABLE,
@@ -16,6 +16,6 @@ const FAILURES: Readonly<Record<TransportReason, EngineFailure>> = {
 /** Converts a TransportError into an EngineError. Returns other errors unchanged. */
 export function toEngineError(error: unknown): unknown {
   return error instanceof TransportError
-    ? new EngineError(withWords(FAILURES[error.reason], error.words), { cause: error })
+    ? new EngineError(withUpstreamMessage(FAILURES[error.reason], error.words), { cause: error })
     : error;
 }

@@ -1,6 +1,6 @@
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import type { EngineFailure } from './engine.types.ts';
-import { engineFailureOfStatus, withWords } from './engine-failures.ts';
+import { engineFailureOfStatus, withUpstreamMessage } from './engine-failures.ts';
 
 /** The status and headers of a response whose body is still to be read. */
 export interface UpstreamResponse {
@@ -29,7 +29,9 @@ export async function readAnswer(response: UpstreamResponse): Promise<UpstreamAn
   const json = parse(text);
   const askedMs = retryAfterMs(response.header);
   const isFine = status >= 200 && status < 300;
-  const failure = isFine ? undefined : withWords(engineFailureOfStatus(status, askedMs), `${status} ${text}`);
+  const failure = isFine
+    ? undefined
+    : withUpstreamMessage(engineFailureOfStatus(status, askedMs), `${status} ${text}`);
   return { status, json, retryAfterMs: askedMs, failure };
 }
 

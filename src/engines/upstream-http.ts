@@ -1,12 +1,12 @@
 import type { FormData } from 'undici';
 import { publicLookup } from '../lib/ip-address.ts';
-import { CallClocks } from '../upstream/call-clocks.ts';
+import { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { type HttpAnswer, type HttpCall, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 import type { CallSigner } from './call-signer.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
-import { ENGINE_AWAY, leavesOpen, MALFORMED, withWords } from './engine-failures.ts';
+import { ENGINE_AWAY, isOutcomeUnknown, MALFORMED, withUpstreamMessage } from './engine-failures.ts';
 import { toEngineError } from './transport-failure.ts';
 import { readAnswer, type UpstreamAnswer, type UpstreamResponse } from './upstream-answer.ts';
 
@@ -147,12 +147,12 @@ export class UpstreamHttp {
         : toEngineError(error);
     }
     const inDoubt =
-      leavesOpen(answer.status, answer.retryAfterMs) || (!answer.failure && isNothing(answer.json));
+      isOutcomeUnknown(answer.status, answer.retryAfterMs) || (!answer.failure && isNothing(answer.json));
     if (lost && inDoubt) {
-      throw new EngineError(withWords(lost, answer.failure?.said));
+      throw new EngineError(withUpstreamMessage(lost, answer.failure?.said));
     }
     if (answer.failure) {
-      throw new EngineError(withWords(refine(answer.failure, answer.json), answer.failure.said));
+      throw new EngineError(withUpstreamMessage(refine(answer.failure, answer.json), answer.failure.said));
     }
     if (inDoubt) {
       throw new EngineError(MALFORMED);
@@ -236,7 +236,7 @@ export class UpstreamHttp {
     read: (response: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
     const { totalMs, firstByteMs, idleMs } = this.#settings;
-    const clocks = new CallClocks(call.totalMs ?? totalMs, call.signal, call.graceMs);
+    const clocks = new CallTimeouts(call.totalMs ?? totalMs, call.signal, call.graceMs);
     let body: HttpAnswer['body'] | undefined;
     try {
       clocks.enter(call.firstByteMs ?? firstByteMs);
@@ -287,7 +287,7 @@ function withHeaders(request: OutgoingRequest, added: Readonly<Record<string, st
   return { ...request, headers: { ...request.headers, ...added } };
 }
 
-async function* touching(body: AsyncIterable<Buffer>, clocks: CallClocks): AsyncGenerator<Buffer, void> {
+async function* touching(body: AsyncIterable<Buffer>, clocks: CallTimeouts): AsyncGenerator<Buffer, void> {
   for await (const chunk of body) {
     clocks.touch();
     yield chunk;

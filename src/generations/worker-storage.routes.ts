@@ -6,7 +6,7 @@ import { readJson, requireJson } from '../http/input/request-body.ts';
 import { allowSlowBody } from '../http/input/slow-body.ts';
 import { validate } from '../http/input/validate.ts';
 import { AppError } from '../lib/errors.ts';
-import { receiveUpload, type UploadDoor } from '../media/receive-upload.ts';
+import { receiveUpload, type UploadContext } from '../media/receive-upload.ts';
 import type { UploadSigner } from '../media/signed-upload.ts';
 import type { GrantUpload, Storage } from '../media/storage.types.ts';
 import { mediaTypeOfKey } from '../media/storage-key.ts';
@@ -100,7 +100,7 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
 }
 
 /** `/media-upload/…`: accepts the file that a signed URL was made for, once. */
-export function mediaUploadPage(signer: UploadSigner, door: UploadDoor): RequestHandler {
+export function mediaUploadPage(signer: UploadSigner, door: UploadContext): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true });
   router.put('/*key', async (request, response) => {
     // A rejected client that keeps sending must not keep the connection open.

@@ -2,7 +2,7 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Dialect } from '../providers/provider.types.ts';
 import type { CountedInput } from './input-estimate.ts';
-import { boundedMargin, type InputMargin, learnMargin, mergedMargin } from './input-margin.ts';
+import { boundedMargin, type InputMargin, mergedMargin, updatedMargin } from './input-margin.ts';
 import type { ModelRoute } from './invocation.types.ts';
 
 /** A provider's model, under the provider's own name. */
@@ -82,7 +82,7 @@ export class HiddenOverhead {
       known = { provider, model, margin: before, shared: before, reports: 0 };
       this.#known.set(key, known);
     }
-    known.margin = boundedMargin(learnMargin(before, counted, reportedTokens), dialect);
+    known.margin = boundedMargin(updatedMargin(before, counted, reportedTokens), dialect);
     known.reports += 1;
   }
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { boundedMargin, type InputMargin, learnMargin, mergedMargin } from './input-margin.ts';
+import { boundedMargin, type InputMargin, mergedMargin, updatedMargin } from './input-margin.ts';
 
 const START = boundedMargin(undefined, 'chat');
 
 function learn(margin: InputMargin, spelledTokens: number, reported: number): InputMargin {
-  return boundedMargin(learnMargin(margin, { spelledTokens, framingTokens: 20 }, reported), 'chat');
+  return boundedMargin(updatedMargin(margin, { spelledTokens, framingTokens: 20 }, reported), 'chat');
 }
 
 const boundOf = ({ ratio, tokens }: InputMargin, spelled: number) => spelled * ratio + tokens + 20;

@@ -44,7 +44,7 @@ export function boundedMargin(learnt: InputMargin | undefined, dialect: Dialect)
  * Returns the margin after one more provider report. It follows a high quantile of what the reports need: up in bounded steps, down in
  * small ones. A template is learned within a few calls, while a single report, true or not, changes little.
  */
-export function learnMargin(
+export function updatedMargin(
   margin: InputMargin,
   { spelledTokens, framingTokens }: { readonly spelledTokens: number; readonly framingTokens: number },
   reportedTokens: number,

@@ -11,7 +11,7 @@ import { scrubbed } from './scrub-text.ts';
 /** Suggested wait when the provider suggests none, in seconds. */
 const RETRY_AFTER_SECONDS = 2;
 /** Statuses with which a provider explains what is wrong with the request. Messages with other statuses are not for the caller. */
-const TOLD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 413, 422]);
+const EXPLAINING_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 413, 422]);
 /** The wording from which agents read the figures, to shorten by the right amount. */
 const OVERFLOW = /prompt is too long[^0-9]*\d+ tokens > \d+/i;
 
@@ -97,5 +97,5 @@ function overflow(failure: ProviderFailure, call: RefusedCall): AppError {
 }
 
 function toldWords(failure: ProviderFailure, { model }: RefusedCall): string {
-  return TOLD_STATUSES.has(failure.status) ? scrubbed(failure.said, model) : '';
+  return EXPLAINING_STATUSES.has(failure.status) ? scrubbed(failure.said, model) : '';
 }

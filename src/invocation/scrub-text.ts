@@ -1,7 +1,7 @@
 import type { InvocableModel } from './invocation.types.ts';
 
 /** Most characters of a provider's message shown to a caller, in UTF-16 units. */
-const TOLD_MAX = 400;
+const MESSAGE_MAX = 400;
 /** Patterns that may identify an account or a machine: addresses of any kind, names of organizations, long random ids. */
 const PRIVATE = [
   [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi, '[address]'],
@@ -17,7 +17,7 @@ const PRIVATE = [
  */
 export function scrubbed(text: string, { id, routes }: Pick<InvocableModel, 'id' | 'routes'>): string {
   let told = text
-    .slice(0, TOLD_MAX * 2)
+    .slice(0, MESSAGE_MAX * 2)
     .replace(/\s+/g, ' ')
     .trim();
   for (const [pattern, word] of PRIVATE) {
@@ -26,7 +26,7 @@ export function scrubbed(text: string, { id, routes }: Pick<InvocableModel, 'id'
   for (const { model, provider } of routes) {
     told = replaceWord(replaceWord(told, model, id), provider, 'the provider');
   }
-  return told.length > TOLD_MAX ? `${told.slice(0, TOLD_MAX - 1)}…` : told;
+  return told.length > MESSAGE_MAX ? `${told.slice(0, MESSAGE_MAX - 1)}…` : told;
 }
 
 /** Replaces whole words only: a provider called `open` must not match inside other words. */

@@ -14,11 +14,20 @@ const GATHER_BYTES = 4_096;
 const GATHER_MS = 100;
 
 /** Members that would do most harm in a log. Redacted at the top level of a line and one level below. */
-const HURTFUL = ['authorization', 'cookie', 'x-api-key', 'apiKey', 'api_key', 'secret', 'prompt', 'messages'];
+const REDACTED_MEMBERS = [
+  'authorization',
+  'cookie',
+  'x-api-key',
+  'apiKey',
+  'api_key',
+  'secret',
+  'prompt',
+  'messages',
+];
 
 /**
  * Creates the structured logger of a process. Lines carry ids, amounts and durations; callers never pass prompts, completions, secrets
- * or upstream bodies, and redacting {@link HURTFUL} is a second safeguard. Writes to standard output by default, buffered for at most
+ * or upstream bodies, and redacting {@link REDACTED_MEMBERS} is a second safeguard. Writes to standard output by default, buffered for at most
  * {@link GATHER_MS}.
  */
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
@@ -29,7 +38,7 @@ export function createLogger(settings: LoggerSettings, destination?: Destination
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     serializers: { error: stdSerializers.err },
     redact: {
-      paths: HURTFUL.flatMap((name) => [`["${name}"]`, `*["${name}"]`]),
+      paths: REDACTED_MEMBERS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]),
       censor: '[redacted]',
     },
   };

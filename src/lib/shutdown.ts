@@ -5,7 +5,7 @@ import type { Logger } from './logger.ts';
  * A second signal exits at once, and so does the end of `deadlineMs`: expiring leases let another process recover unfinished work.
  */
 export function shutDownOnce(deadlineMs: number, log: Logger, close: () => Promise<void>): void {
-  const leave = shutDownWhenTold(deadlineMs, log, close);
+  const leave = shutDownOnRequest(deadlineMs, log, close);
   const onSignal = (reason: string) => {
     if (!leave(reason)) {
       log.warn({ reason }, 'stopping at once');
@@ -20,7 +20,7 @@ export function shutDownOnce(deadlineMs: number, log: Logger, close: () => Promi
  * Like {@link shutDownOnce}, for a process whose parent decides when to stop: shuts down when the returned function is called or when the
  * parent is gone. The function returns whether it was the first to ask.
  */
-export function shutDownWhenTold(
+export function shutDownOnRequest(
   deadlineMs: number,
   log: Logger,
   close: () => Promise<void>,

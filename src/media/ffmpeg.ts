@@ -51,7 +51,7 @@ export interface Ffmpeg {
   /** Rewrites or re-encodes a video as a streamable H.264 MP4 without its metadata. */
   toMp4(input: string, output: string, options: Mp4Options): Promise<void>;
   /** Decodes all frames of a video and discards them. Throws {@link MediaError} media_corrupt at the first error. */
-  checkPictures(path: string, options: InputOptions): Promise<void>;
+  verifyFrames(path: string, options: InputOptions): Promise<void>;
   /** Writes one frame as PNG. */
   poster(input: string, output: string, options: InputOptions & { atSeconds: number }): Promise<void>;
   /** Encodes raw sRGB frames (width × height × 3 bytes) as H.264 MP4. The same frames give the same bytes. Even sides only. */
@@ -107,7 +107,7 @@ export function createFfmpeg(options: FfmpegOptions): Ffmpeg {
       }
       return run(made, limits(mp4.signal));
     },
-    checkPictures: (path, input) =>
+    verifyFrames: (path, input) =>
       run(
         command(path)
           .inputOptions(...QUIET, '-xerror', '-err_detect', 'explode', ...hostileInput(input))

@@ -9,7 +9,7 @@ import type { Storage, StoredObject } from './storage.types.ts';
 import { withTemporaryFolder } from './temporary-folder.ts';
 import type { UsedUploads } from './used-uploads.ts';
 
-export interface UploadDoor {
+export interface UploadContext {
   readonly storage: Pick<Storage, 'putFile'>;
   /** Each upload gets its own folder below this one until it is stored. */
   readonly folder: string;
@@ -27,7 +27,7 @@ export interface UploadDoor {
 export async function receiveUpload(
   body: Readable,
   upload: VerifiedUpload,
-  door: UploadDoor,
+  door: UploadContext,
 ): Promise<StoredObject> {
   if (!(await door.used.claim(upload.nonce))) {
     throw new AppError('idempotency_completed', 'this upload grant has already been used; request another');
@@ -48,7 +48,7 @@ async function writeBody(
   body: Readable,
   path: string,
   upload: VerifiedUpload,
-  { idleMs, totalMs }: UploadDoor,
+  { idleMs, totalMs }: UploadContext,
 ): Promise<void> {
   const tooLarge = () => new AppError('payload_too_large', `the upload is larger than ${upload.bytes} bytes`);
   const { stream, digest } = digestStream(upload.bytes, tooLarge);

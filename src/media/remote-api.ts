@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { CallClocks } from '../upstream/call-clocks.ts';
+import { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { type HttpAnswer, type HttpCall, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
 import { transportErrorOf } from '../upstream/transport-error.ts';
@@ -118,7 +118,7 @@ export class RemoteApi {
     const own = call.url.startsWith('/');
     const { origin, pathname, search } = new URL(own ? `${this.#base}${call.url}` : call.url);
     const { method, headers = {}, body = () => null } = call;
-    const clocks = new CallClocks(this.#clocks.totalMs);
+    const clocks = new CallTimeouts(this.#clocks.totalMs);
     const request = { origin, path: pathname + search, method, headers, body: body() };
     const answer = await this.#http.request(request, clocks).catch((error: unknown) => {
       clocks.stop();

@@ -71,7 +71,7 @@ export async function finishVideo(
     return { probe, ...stills };
   };
   // Re-encoding detects broken frames; copying passes them on.
-  const check = copyVideo ? ffmpeg.checkPictures(input, { ...limits, container }) : Promise.resolve();
+  const check = copyVideo ? ffmpeg.verifyFrames(input, { ...limits, container }) : Promise.resolve();
   const [, finished] = await runAllToEnd<[unknown, FinishedVideo]>([check, make()]);
   return finished;
 }

@@ -8,7 +8,7 @@ import { AppError } from '../lib/errors.ts';
 import type { ApiKeyRow } from '../store/models/api-key.model.ts';
 import type { AccountsService } from './accounts.service.ts';
 import type { AuditStore } from './audit.store.ts';
-import { audited, type OperatorAct } from './operator-access.ts';
+import { audited, type OperatorContext } from './operator-access.ts';
 
 export interface AccountKeysParts {
   readonly accounts: Pick<AccountsService, 'get'>;
@@ -34,7 +34,7 @@ export class AccountKeysService {
   }
 
   /** Creates a key. Throws AppError account_not_found, invalid_parameter, too_many_keys. */
-  async create(account: string, body: CreateKeyBody, act: OperatorAct): Promise<CreatedKey> {
+  async create(account: string, body: CreateKeyBody, act: OperatorContext): Promise<CreatedKey> {
     const { id } = await this.#parts.accounts.get(account);
     const created = await this.#parts.keys.create(id, body);
     await this.#record('key.create', account, act, {
@@ -48,7 +48,12 @@ export class AccountKeysService {
    * Disables or enables a key. Once this resolves, no paid call with a disabled key is admitted anywhere. Throws AppError
    * account_not_found, key_not_found.
    */
-  async setDisabled(account: string, hash: string, disabled: boolean, act: OperatorAct): Promise<ApiKeyRow> {
+  async setDisabled(
+    account: string,
+    hash: string,
+    disabled: boolean,
+    act: OperatorContext,
+  ): Promise<ApiKeyRow> {
     const { accounts, store, movements, cache } = this.#parts;
     const { id } = await accounts.get(account);
     const keyId = await store.idOfHash(id, hash);
@@ -68,7 +73,7 @@ export class AccountKeysService {
     return row;
   }
 
-  #record(action: string, object: string, act: OperatorAct, detail: object): Promise<void> {
+  #record(action: string, object: string, act: OperatorContext, detail: object): Promise<void> {
     return this.#parts.audit.append({ ...act, action, object, detail });
   }
 }

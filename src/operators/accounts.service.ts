@@ -6,7 +6,7 @@ import { AppError } from '../lib/errors.ts';
 import { parsePublicId, publicId } from '../lib/ids.ts';
 import { formatUsd, ZERO_USD } from '../lib/money.ts';
 import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
-import { audited, type OperatorAct } from './operator-access.ts';
+import { audited, type OperatorContext } from './operator-access.ts';
 import type { CreateAccountBody, ListAccountsQuery, UpdateAccountBody } from './operators.schema.ts';
 
 /** The minus sign is needed: a balance may be negative. */
@@ -34,7 +34,7 @@ export class AccountsService {
    * Opens an account with an owner key and, if requested, initial credits, atomically. `id` is the stored id. Opening the same id
    * again (because the first response was lost) only creates another owner key.
    */
-  async open(body: CreateAccountBody, act: OperatorAct, id: string): Promise<OpenedAccount> {
+  async open(body: CreateAccountBody, act: OperatorContext, id: string): Promise<OpenedAccount> {
     const { secret, key } = newOwnerKey(id);
     const credits = body.credits ?? ZERO_USD;
     const opened = await this.#movements.openCustomer(id, body.name, credits, key, {
@@ -73,7 +73,7 @@ export class AccountsService {
   }
 
   /** Changes an account. The change applies to the very next call, everywhere. */
-  async update(id: string, body: UpdateAccountBody, act: OperatorAct): Promise<AccountRow> {
+  async update(id: string, body: UpdateAccountBody, act: OperatorContext): Promise<AccountRow> {
     const uuid = accountUuid(id);
     const changes = {
       ...(body.name !== undefined && { name: body.name }),
@@ -96,7 +96,7 @@ export class AccountsService {
   }
 
   /** Closes an account permanently and removes personal data; its books are kept. Throws AppError account_not_found. */
-  async erase(id: string, act: OperatorAct): Promise<AccountRow> {
+  async erase(id: string, act: OperatorContext): Promise<AccountRow> {
     const uuid = accountUuid(id);
     if (!(await this.#movements.eraseAccount(uuid, audited(act, 'account.erase', id, {})))) {
       throw accountNotFound();

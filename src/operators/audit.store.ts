@@ -1,8 +1,8 @@
 import type { Sequelize } from 'sequelize';
 import { type AuditLogModel, auditLogModel } from '../store/models/audit-log.model.ts';
-import type { OperatorAct } from './operator-access.ts';
+import type { OperatorContext } from './operator-access.ts';
 
-export interface AuditEntry extends OperatorAct {
+export interface AuditEntry extends OperatorContext {
   /** Object kind and verb, e.g. `account.create`. */
   readonly action: string;
   /** Public id of the affected object. */

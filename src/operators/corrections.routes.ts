@@ -99,17 +99,17 @@ interface CorrectionContext {
 
 function callOf({ params, query, headers, operator, requestId }: CorrectionContext): CorrectionCall {
   const key = idempotencyKey(headers['idempotency-key']);
-  const isTrial = query.dry_run === 'true';
-  return { account: params.id, idempotencyKey: key, isTrial, operator, requestId };
+  const isDryRun = query.dry_run === 'true';
+  return { account: params.id, idempotencyKey: key, isDryRun, operator, requestId };
 }
 
 function presentBooking(
   { transactionId, amount, debt, row }: BookingResult,
-  { isTrial }: CorrectionCall,
+  { isDryRun }: CorrectionCall,
 ): z.output<typeof refundResponse>['data'] {
   return {
-    transaction_id: isTrial ? null : transactionId,
-    dry_run: isTrial,
+    transaction_id: isDryRun ? null : transactionId,
+    dry_run: isDryRun,
     amount: formatUsd(amount),
     from_balance: formatUsd(nanoUsd(amount - debt)),
     debt: formatUsd(debt),

@@ -8,15 +8,15 @@ import type { AccountRow, AccountsReadModel } from './accounts.read-model.ts';
 import { accountUuid } from './accounts.service.ts';
 import type { BookingReferences } from './booking-references.store.ts';
 import type { CorrectionsStore } from './corrections.store.ts';
-import { audited, type OperatorAct } from './operator-access.ts';
+import { audited, type OperatorContext } from './operator-access.ts';
 import type { AdjustmentBody, ClearDebtBody, RefundBody } from './operators.schema.ts';
 
-export interface CorrectionCall extends OperatorAct {
+export interface CorrectionCall extends OperatorContext {
   /** Public id of the account. */
   readonly account: string;
   readonly idempotencyKey: string | undefined;
   /** Dry run: validates, writes nothing. */
-  readonly isTrial: boolean;
+  readonly isDryRun: boolean;
 }
 
 /** A booking, and whether it repeats an earlier one, in which case nothing was written. */
@@ -32,7 +32,7 @@ export interface BookingResult {
 
 /**
  * Credits that an operator gives or takes. Every booking is a new ledger entry, written atomically with its audit log entry. With
- * `isTrial` it is booked and rolled back: it is rejected for the same reasons, but nothing is written.
+ * `isDryRun` it is booked and rolled back: it is rejected for the same reasons, but nothing is written.
  */
 export class CorrectionsService {
   readonly #store: CorrectionsStore;
@@ -102,12 +102,12 @@ export class CorrectionsService {
   }
 
   async #book(
-    { isTrial }: CorrectionCall,
+    { isDryRun }: CorrectionCall,
     type: 'adjustment' | 'refund',
     movement: Movement,
     book: (movements: Movements) => Promise<Booked>,
   ): Promise<BookingResult> {
-    const { outcome, amount, debt, row } = await this.#store.book(movement, isTrial, book);
+    const { outcome, amount, debt, row } = await this.#store.book(movement, isDryRun, book);
     if (!row) {
       throw new AppError('account_not_found', 'There is no such account.');
     }

@@ -25,10 +25,10 @@ export class CorrectionsStore {
     this.#movements = movements;
   }
 
-  /** Books `movement`; with `isTrial` the booking is rolled back after the account has been read. Rethrows errors of `book`. */
+  /** Books `movement`; with `isDryRun` the booking is rolled back after the account has been read. Rethrows errors of `book`. */
   book(
     { accountId, reference }: Movement,
-    isTrial: boolean,
+    isDryRun: boolean,
     book: (movements: Movements) => Promise<Booked>,
   ): Promise<BookedOn> {
     const work = async (movements: Movements, rows: pg.Pool | pg.PoolClient): Promise<BookedOn> => {
@@ -38,6 +38,6 @@ export class CorrectionsStore {
       return { ...booked, row, debt: nanoUsd(reversal?.debt ?? 0n) };
     };
     const { money } = this.#cells.of(accountId);
-    return isTrial ? dryRunMovements(money, work) : work(this.#movements, money);
+    return isDryRun ? dryRunMovements(money, work) : work(this.#movements, money);
   }
 }

@@ -7,7 +7,7 @@ import { accountUuid } from './accounts.service.ts';
 import type { AuditStore } from './audit.store.ts';
 import type { DeliveriesReadModel, DeliveryRow } from './deliveries.read-model.ts';
 import type { ListDeliveriesQuery } from './deliveries.schema.ts';
-import type { OperatorAct } from './operator-access.ts';
+import type { OperatorContext } from './operator-access.ts';
 import { taskUuid } from './operator-tasks.service.ts';
 
 const TIME_PART = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -53,7 +53,7 @@ export class DeliveriesService {
   }
 
   /** Retries a delivery now, even one that was delivered or has failed. Throws AppError delivery_not_found. */
-  async redeliver(id: string, act: OperatorAct): Promise<DeliveryRow> {
+  async redeliver(id: string, act: OperatorContext): Promise<DeliveryRow> {
     const { id: uuid, account_id: accountId } = await this.get(id);
     await this.#deliveries.redeliver(uuid, accountId);
     await this.#audit.append({ ...act, action: 'webhook.redeliver', object: id, detail: {} });

@@ -4,7 +4,7 @@ import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import { queueStandings } from './queues.sql.ts';
 
 /** What is waiting in the database for a queue, and the workers that serve it. */
-export interface QueueStanding {
+export interface QueueBacklog {
   /** Waiting tasks or deliveries, dispatched to the queue or not. */
   readonly backlog: number;
   /** Age of the oldest of them; null if none is waiting. */
@@ -15,7 +15,7 @@ export interface QueueStanding {
   readonly slots: number;
 }
 
-const NOTHING: QueueStanding = { backlog: 0, oldest_seconds: null, workers: 0, slots: 0 };
+const NOTHING: QueueBacklog = { backlog: 0, oldest_seconds: null, workers: 0, slots: 0 };
 
 /** Reads the state of the queues from the database. Throws while the database is unreachable. */
 export class QueuesReadModel {
@@ -26,8 +26,8 @@ export class QueuesReadModel {
   }
 
   /** Returns a function that maps the name of a queue to its standing. */
-  async standings(): Promise<(queue: string) => QueueStanding> {
-    const rows = await readRows<QueueStanding & { queue: string }>(this.#sequelize, queueStandings, [
+  async standings(): Promise<(queue: string) => QueueBacklog> {
+    const rows = await readRows<QueueBacklog & { queue: string }>(this.#sequelize, queueStandings, [
       WORKER_SILENT_MS,
     ]);
     const byQueue = new Map(rows.map(({ queue, ...standing }) => [queue, standing]));

@@ -2,13 +2,13 @@ import { QueueUnavailableError } from '../../queues/producer.ts';
 import type { QueueInspector, QueueState } from '../../queues/queue-inspector.ts';
 import { AppError } from '../lib/errors.ts';
 import type { AuditStore } from './audit.store.ts';
-import type { OperatorAct } from './operator-access.ts';
-import type { QueueStanding, QueuesReadModel } from './queues.read-model.ts';
+import type { OperatorContext } from './operator-access.ts';
+import type { QueueBacklog, QueuesReadModel } from './queues.read-model.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
 /** A queue in Redis, with its state in the database. */
-export type StandingQueue = QueueState & { readonly standing: QueueStanding };
+export type StandingQueue = QueueState & { readonly standing: QueueBacklog };
 
 /** Lets operators pause and resume the queues. Throws AppError service_unavailable while Redis is unreachable. */
 export class QueuesService {
@@ -35,19 +35,19 @@ export class QueuesService {
   }
 
   /** Stops workers from taking jobs of the queue; running jobs finish. Throws AppError queue_not_found. */
-  pause(name: string, act: OperatorAct): Promise<StandingQueue> {
+  pause(name: string, act: OperatorContext): Promise<StandingQueue> {
     return this.#change('queue.pause', name, act, () => this.#inspector.pause(name));
   }
 
   /** Lets workers take jobs of the queue again. Throws AppError queue_not_found. */
-  resume(name: string, act: OperatorAct): Promise<StandingQueue> {
+  resume(name: string, act: OperatorContext): Promise<StandingQueue> {
     return this.#change('queue.resume', name, act, () => this.#inspector.resume(name));
   }
 
   async #change(
     action: string,
     name: string,
-    act: OperatorAct,
+    act: OperatorContext,
     change: () => Promise<boolean>,
   ): Promise<StandingQueue> {
     if (!(await available(change))) {

@@ -2,7 +2,7 @@ import type { InvoicesReadModel, StatementRow } from '../billing/invoices.read-m
 import type { MonthClose } from '../ledger/month-close.ts';
 import { AppError } from '../lib/errors.ts';
 import { accountUuid } from './accounts.service.ts';
-import { audited, type OperatorAct } from './operator-access.ts';
+import { audited, type OperatorContext } from './operator-access.ts';
 
 /** Closed statements of any account, including void ones. */
 export class StatementsService {
@@ -23,7 +23,7 @@ export class StatementsService {
    * Reissues a closed month, and each later month that no longer follows from it. Returns all statements of the account
    * afterwards. Throws AppError account_not_found, invoice_not_found, invalid_request (the month is archived).
    */
-  async reissue(account: string, month: Date, reason: string, act: OperatorAct): Promise<StatementRow[]> {
+  async reissue(account: string, month: Date, reason: string, act: OperatorContext): Promise<StatementRow[]> {
     const accountId = accountUuid(account);
     const made = await this.#months.reissue(
       accountId,

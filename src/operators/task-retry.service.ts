@@ -2,7 +2,7 @@ import type { Ledger } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { namedOwnedUuid, namedUuid, publicId } from '../lib/ids.ts';
 import type { AuditStore } from './audit.store.ts';
-import type { OperatorAct } from './operator-access.ts';
+import type { OperatorContext } from './operator-access.ts';
 import type { RetrySource, TaskRetryStore } from './task-retry.store.ts';
 
 /** Prefixes by which the event logs of two tasks refer to each other. */
@@ -54,7 +54,7 @@ export class TaskRetryService {
    * Retries a failed task by its stored id. Throws AppError task_not_found, task_not_retryable (not failed, prompt deleted, key
    * or account disabled), insufficient_credits, key_limit_exceeded, model_not_allowed.
    */
-  async retry(taskId: string, act: OperatorAct): Promise<RetriedTask> {
+  async retry(taskId: string, act: OperatorContext): Promise<RetriedTask> {
     const source = await this.#store.find(taskId);
     if (!source) {
       throw new AppError('task_not_found', 'There is no such task.');

@@ -1,6 +1,6 @@
 import { AppError } from '../lib/errors.ts';
 import type { AuditStore } from './audit.store.ts';
-import type { OperatorAct } from './operator-access.ts';
+import type { OperatorContext } from './operator-access.ts';
 import type { HostsStore, WorkerRow } from './workers.store.ts';
 
 /** The hosts that run workers. A drained host finishes its runs and takes no work, even after a restart, until it is resumed. */
@@ -18,7 +18,7 @@ export class WorkersService {
   }
 
   /** Drains a host. Its workers notice within five seconds. Throws AppError worker_not_found for a host without a live worker. */
-  async drain(host: string, act: OperatorAct): Promise<WorkerRow[]> {
+  async drain(host: string, act: OperatorContext): Promise<WorkerRow[]> {
     await this.#require(host);
     if (await this.#hosts.drain(host, act.operator)) {
       await this.#audit.append({ ...act, action: 'worker.drain', object: host, detail: {} });
@@ -27,7 +27,7 @@ export class WorkersService {
   }
 
   /** Resumes a host. Throws AppError worker_not_found for a host that has no live worker and is not drained. */
-  async resume(host: string, act: OperatorAct): Promise<WorkerRow[]> {
+  async resume(host: string, act: OperatorContext): Promise<WorkerRow[]> {
     await this.#require(host);
     if (await this.#hosts.resume(host)) {
       await this.#audit.append({ ...act, action: 'worker.resume', object: host, detail: {} });

@@ -7,7 +7,7 @@ import { SLOT_VARIABLE } from './api-slot.ts';
 import { createClusterMetrics } from './cluster-metrics.ts';
 import type { Order, ProcessReport } from './messages.ts';
 import { type Askable, MetricsCollector } from './metrics-collector.ts';
-import { ProcessKeeper, type StartProcess } from './process-keeper.ts';
+import { ProcessSupervisor, type StartProcess } from './process-supervisor.ts';
 
 export interface ClusterOptions {
   /** Number of processes, at least two. */
@@ -34,7 +34,7 @@ export function keepApiProcesses({ processes, shutdownMs, listenSocket, log }: C
   const registry = new Registry();
   const crashes = createClusterMetrics(registry, () => serving.size);
   const start = starter(serving, new MetricsCollector(() => registry.metrics()));
-  const keeper = new ProcessKeeper(processes, start, {
+  const keeper = new ProcessSupervisor(processes, start, {
     onReady: (address) => {
       log.info({ processes, address }, 'all API processes are serving');
       process.send?.({ type: 'ready', address } satisfies ProcessReport);

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Clock } from '../lib/clock.ts';
 import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { RestingRoute } from './provider-health.ts';
+import type { PausedRoute } from './provider-health.ts';
 
 /** Redis hash with one field per API process, named after it; the value is JSON of {@link Told}. */
 const KEY_NAME = 'circuits';
@@ -14,13 +14,13 @@ const FORGOTTEN_MS = 60_000;
 /** The report of one process. */
 interface Told {
   readonly atMs: number;
-  readonly resting: readonly RestingRoute[];
+  readonly resting: readonly PausedRoute[];
 }
 
 /** The routes that one process has paused. */
 export interface ReplicaCircuits {
   readonly replica: string;
-  readonly resting: readonly RestingRoute[];
+  readonly resting: readonly PausedRoute[];
 }
 
 export interface CircuitExchangeParts {
@@ -28,7 +28,7 @@ export interface CircuitExchangeParts {
   readonly prefix: string;
   /** Name of this process, unique within the installation. */
   readonly replica: string;
-  readonly resting: () => RestingRoute[];
+  readonly resting: () => PausedRoute[];
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -1,6 +1,6 @@
 import { maskKeys } from '../lib/mask-keys.ts';
 import type { TokenUsage } from '../lib/usage.ts';
-import type { CallClocks } from '../upstream/call-clocks.ts';
+import type { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 
 /** Reasons why an upstream call fails, distinguished only where they are handled differently. */
@@ -111,7 +111,7 @@ export function withUsage(error: unknown, usage: TokenUsage | undefined): unknow
  */
 export function failureOfThrown(
   error: unknown,
-  clocks: CallClocks,
+  clocks: CallTimeouts,
   otherwise: 'unreachable' | 'interrupted',
 ): ProviderFailure {
   if (error instanceof ProviderFailure) {

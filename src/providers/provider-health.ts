@@ -12,7 +12,7 @@ export interface RouteUse {
 }
 
 /** A route that this process has paused for all accounts. */
-export interface RestingRoute {
+export interface PausedRoute {
   readonly provider: string;
   readonly model: string;
   /** `open`: it fails; `cooling`: the provider asked for a pause. */
@@ -64,7 +64,7 @@ export class ProviderHealth {
   }
 
   /** Returns the routes paused for all accounts. */
-  resting(): RestingRoute[] {
+  resting(): PausedRoute[] {
     return [...this.#routes].flatMap(([key, health]) => {
       const [provider = '', model = ''] = key.split('\n');
       return health.rests === undefined ? [] : [{ provider, model, state: health.rests }];

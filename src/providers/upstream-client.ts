@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
-import { CallClocks } from '../upstream/call-clocks.ts';
+import { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
@@ -75,7 +75,7 @@ export class UpstreamClient {
   async postForJson(call: UpstreamCall): Promise<JsonObject> {
     const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
     const body = await writtenBody(call);
-    const clocks = new CallClocks(total_ms, call.signal);
+    const clocks = new CallTimeouts(total_ms, call.signal);
     try {
       clocks.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
       const response = await this.#send(call, body, clocks, 'application/json');
@@ -94,7 +94,7 @@ export class UpstreamClient {
    */
   async postForEvents(call: UpstreamStreamCall): Promise<AsyncGenerator<EventBatch, void>> {
     const body = await writtenBody(call);
-    const clocks = new CallClocks(this.#settings.timeouts.total_ms, call.signal);
+    const clocks = new CallTimeouts(this.#settings.timeouts.total_ms, call.signal);
     try {
       clocks.enter(this.#settings.timeouts.first_byte_ms);
       const response = await this.#send(call, body, clocks, 'text/event-stream');
@@ -118,7 +118,7 @@ export class UpstreamClient {
 
   /** Checks that the server answers a GET of `path`. Throws {@link ProviderFailure} if it does not or says that it is down. */
   async probe(path: string, signal: StopSignal): Promise<void> {
-    const clocks = new CallClocks(PROBE_MS, signal);
+    const clocks = new CallTimeouts(PROBE_MS, signal);
     try {
       const headers = this.#headers['application/json'];
       const call = { method: 'GET', path: `${this.#basePath}${path}${this.#query}`, headers } as const;
@@ -151,7 +151,7 @@ export class UpstreamClient {
   async #send(
     call: UpstreamCall,
     body: WrittenBody,
-    clocks: CallClocks,
+    clocks: CallTimeouts,
     accept: Accepted,
   ): Promise<HttpAnswer> {
     const request = {
@@ -189,7 +189,7 @@ async function writtenBody({ body, inTurn }: UpstreamCall): Promise<WrittenBody>
 /** Reads one JSON answer. Throws the failure if it is an error. */
 async function readAnswer(
   body: HttpAnswer['body'],
-  clocks: CallClocks,
+  clocks: CallTimeouts,
   recording: Recording | undefined,
 ): Promise<JsonObject> {
   const text = await readText(body, ANSWER_BYTES_MAX, clocks);
@@ -206,7 +206,7 @@ async function readAnswer(
 /** Returns a JSON answer that came instead of a stream as a stream of one batch. */
 async function readWhole(
   body: HttpAnswer['body'],
-  clocks: CallClocks,
+  clocks: CallTimeouts,
   asEvents: (answer: JsonObject) => readonly string[],
   recording: Recording | undefined,
 ): Promise<AsyncGenerator<EventBatch, void>> {
@@ -217,6 +217,6 @@ async function readWhole(
   })();
 }
 
-async function readText(body: HttpAnswer['body'], bytesMax: number, clocks: CallClocks): Promise<string> {
+async function readText(body: HttpAnswer['body'], bytesMax: number, clocks: CallTimeouts): Promise<string> {
   return (await readBody(body, bytesMax, clocks)).toString('utf8');
 }

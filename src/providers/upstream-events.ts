@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import type { CallClocks } from '../upstream/call-clocks.ts';
+import type { CallTimeouts } from '../upstream/call-timeouts.ts';
 import type { HttpAnswer } from '../upstream/http-client.ts';
 import type { Recording } from './answer-recorder.ts';
 import { parseJson } from './json.ts';
@@ -23,7 +23,7 @@ export type EventBatch = readonly UpstreamEvent[];
 type Body = HttpAnswer['body'];
 
 export interface EventReading {
-  readonly clocks: CallClocks;
+  readonly clocks: CallTimeouts;
   /** Maximum silence between two pieces, in ms. */
   readonly idleMs: number;
   /** Called after each batch is consumed. Returns true if it held the protocol's last event, which only the reader can tell. */

@@ -108,7 +108,7 @@ export class ClaimDispatcher {
   }
 
   /** Rejects new waiters and releases all current ones: other replicas take over, or this process is about to be replaced. */
-  sendAway(): void {
+  releaseWaiters(): void {
     this.#isClosing = true;
     for (const waiting of this.#waiting.values()) {
       for (const waiter of waiting) {
@@ -118,7 +118,7 @@ export class ClaimDispatcher {
   }
 
   async close(): Promise<void> {
-    this.sendAway();
+    this.releaseWaiters();
     await Promise.all([this.#looks.close(), this.#signals?.close()]);
   }
 

@@ -2,14 +2,14 @@ import type { EnginePools } from '../engines/engine.types.ts';
 import type { Logger } from '../lib/logger.ts';
 import { pause } from '../lib/pause.ts';
 
-export interface RestClocks {
+export interface RestTimings {
   /** Ms between two checks of an engine that is away. */
   readonly probeMs: number;
   /** Ms that an engine has to answer a check. */
   readonly answerMs: number;
 }
 
-export const REST_CLOCKS: RestClocks = { probeMs: 2_000, answerMs: 5_000 };
+export const REST_TIMINGS: RestTimings = { probeMs: 2_000, answerMs: 5_000 };
 
 /** Ms that an engine has to report what it lacks. */
 const LOOK_OVER_MS = 30_000;
@@ -27,7 +27,7 @@ type RestReason = 'away' | 'misconfigured';
 export class EngineRests {
   readonly #engines: EnginePools;
   readonly #log: Logger;
-  readonly #clocks: RestClocks;
+  readonly #clocks: RestTimings;
   readonly #closing = new AbortController();
   readonly #resting = new Map<string, RestReason>();
   /** Ends the rests of misconfigured engines. */
@@ -36,7 +36,7 @@ export class EngineRests {
   /** The pools served here; the value says whether their engine has been asked yet. */
   readonly #served = new Map<string, boolean>();
 
-  constructor(engines: EnginePools, log: Logger, clocks: RestClocks = REST_CLOCKS) {
+  constructor(engines: EnginePools, log: Logger, clocks: RestTimings = REST_TIMINGS) {
     this.#engines = engines;
     this.#log = log;
     this.#clocks = clocks;

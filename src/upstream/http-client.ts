@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, Pool } from 'undici';
-import type { CallClocks } from './call-clocks.ts';
+import type { CallTimeouts } from './call-timeouts.ts';
 
 export interface HttpClientSettings {
   /** The only server this client calls. Without it, each call names its own. */
@@ -59,7 +59,7 @@ export class HttpClient {
    * Resolves with the head of a response of any status. The caller must read or destroy its body. Throws TransportError, or the reason of
    * the parent signal.
    */
-  async request(call: HttpCall, clocks: CallClocks): Promise<HttpAnswer> {
+  async request(call: HttpCall, clocks: CallTimeouts): Promise<HttpAnswer> {
     try {
       return await this.#dispatcher.request({ ...call, signal: clocks.signal });
     } catch (error) {

@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
-import type { CallClocks } from './call-clocks.ts';
+import type { CallTimeouts } from './call-timeouts.ts';
 import { TransportError } from './transport-error.ts';
 
 /**
  * Reads a whole body of at most `bytesMax` bytes. Each chunk restarts the timeout of the call's phase. Rejects with TransportError
  * `too_long` (the rest is not read) or `interrupted`, and with any error of the body.
  */
-export function readBody(body: Readable, bytesMax: number, clocks?: CallClocks): Promise<Buffer> {
+export function readBody(body: Readable, bytesMax: number, clocks?: CallTimeouts): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

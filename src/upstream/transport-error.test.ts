@@ -1,5 +1,5 @@
 import { NotPublicError } from '../lib/ip-address.ts';
-import { CallClocks } from './call-clocks.ts';
+import { CallTimeouts } from './call-timeouts.ts';
 import { TransportError, transportErrorOf } from './transport-error.ts';
 
 const coded = (code: string, message = 'connect failed') => Object.assign(new Error(message), { code });
@@ -41,12 +41,12 @@ test('its words are the first line of the system error', () => {
 });
 
 test('a failure after a timeout is a timeout; after the caller left, it is the reason of the caller', async () => {
-  const late = new CallClocks(1);
+  const late = new CallTimeouts(1);
   await new Promise((resolve) => late.signal.addEventListener('abort', () => resolve(undefined)));
   expect(late.explain(coded('UND_ERR_ABORTED'))).toMatchObject({ reason: 'timeout', sent: true });
   late.stop();
   const caller = new AbortController();
-  const left = new CallClocks(60_000, caller.signal);
+  const left = new CallTimeouts(60_000, caller.signal);
   const reason = new Error('the caller has left');
   caller.abort(reason);
   expect(left.signal.aborted).toBe(true);
@@ -56,7 +56,7 @@ test('a failure after a timeout is a timeout; after the caller left, it is the r
 
 test('a call may continue for its grace period after the caller left', () => {
   const caller = new AbortController();
-  const clocks = new CallClocks(60_000, caller.signal, 60_000);
+  const clocks = new CallTimeouts(60_000, caller.signal, 60_000);
   caller.abort();
   expect(clocks.signal.aborted).toBe(false);
   clocks.stop();

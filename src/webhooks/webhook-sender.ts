@@ -1,5 +1,5 @@
 import { NotPublicError, publicLookup, type ResolveAll, rejectPrivateLiteral } from '../lib/ip-address.ts';
-import { CallClocks } from '../upstream/call-clocks.ts';
+import { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { HttpClient } from '../upstream/http-client.ts';
 import { transportErrorOf } from '../upstream/transport-error.ts';
 
@@ -53,7 +53,7 @@ export class WebhookSender {
       ...result,
       durationMs: Math.round(performance.now() - startedAt),
     });
-    const clocks = new CallClocks(this.#settings.timeoutMs ?? TIMEOUT_MS);
+    const clocks = new CallTimeouts(this.#settings.timeoutMs ?? TIMEOUT_MS);
     try {
       const target = new URL(url);
       if (!this.#settings.allowPrivateTargets) {

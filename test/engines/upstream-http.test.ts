@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { divertBase64 } from '../../src/engines/divert-base64.ts';
 import { downloadOutput } from '../../src/engines/download-output.ts';
-import { engineFailureOfStatus, leavesOpen, SUBMIT_UNCONFIRMED } from '../../src/engines/engine-failures.ts';
+import {
+  engineFailureOfStatus,
+  isOutcomeUnknown,
+  SUBMIT_UNCONFIRMED,
+} from '../../src/engines/engine-failures.ts';
 import { fitSeed, fitSize } from '../../src/engines/request-fit.ts';
 import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';
@@ -265,10 +269,10 @@ test('prefers a delay given in ms', async () => {
 });
 
 test('knows which answers leave open whether a run began', () => {
-  expect([500, 502, 504, 302].every((status) => leavesOpen(status, undefined))).toBe(true);
-  expect(leavesOpen(503, undefined)).toBe(true);
-  expect([400, 401, 404, 422, 429].some((status) => leavesOpen(status, undefined))).toBe(false);
-  expect(leavesOpen(503, 3_000)).toBe(false);
+  expect([500, 502, 504, 302].every((status) => isOutcomeUnknown(status, undefined))).toBe(true);
+  expect(isOutcomeUnknown(503, undefined)).toBe(true);
+  expect([400, 401, 404, 422, 429].some((status) => isOutcomeUnknown(status, undefined))).toBe(false);
+  expect(isOutcomeUnknown(503, 3_000)).toBe(false);
 });
 
 test('fits seeds and sizes to the engine, the same way each time', () => {

@@ -274,7 +274,7 @@ export async function createTaskStack(options: TaskStackOptions) {
         drainMs,
         heartbeatMs: 100,
         relay: { ...FAST_RELAY, ...options.relay },
-        onDeaf: () => undefined,
+        onStuck: () => undefined,
       });
       running.push(started);
       return started;

@@ -93,28 +93,28 @@ test('shows a permanently failed task as a failed job on the board, by its code,
 
 test('detects a connected worker that takes nothing while jobs wait, but not one paused on purpose', async () => {
   const connection = createWorkerConnection(it.redisUrl, () => undefined);
-  const queue = new Queue('deaf', { connection: redis, prefix: queuePrefix(it.stack.prefix, 'deaf') });
-  const worker = new Worker('deaf', async () => undefined, {
+  const queue = new Queue('stuck', { connection: redis, prefix: queuePrefix(it.stack.prefix, 'stuck') });
+  const worker = new Worker('stuck', async () => undefined, {
     connection,
-    prefix: queuePrefix(it.stack.prefix, 'deaf'),
+    prefix: queuePrefix(it.stack.prefix, 'stuck'),
     autorun: false,
   });
-  const deaf: string[] = [];
-  const liveness = new Liveness([worker], producer, (name) => deaf.push(name), {
-    deafAfterMs: 120,
+  const stuck: string[] = [];
+  const liveness = new Liveness([worker], producer, (name) => stuck.push(name), {
+    stuckAfterMs: 120,
     checkMs: 20,
   });
   await queue.add('job', {});
   await queue.pause();
   await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(deaf).toEqual([]);
+  expect(stuck).toEqual([]);
   await queue.resume();
-  await eventually(async () => deaf.length > 0, 3_000);
+  await eventually(async () => stuck.length > 0, 3_000);
   await liveness.close();
   await worker.close();
   await queue.close();
   connection.disconnect();
-  expect(deaf[0]).toBe('deaf');
+  expect(stuck[0]).toBe('stuck');
 });
 
 test('restores the schedule of chores after Redis has forgotten it', async () => {

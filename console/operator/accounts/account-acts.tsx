@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
 import type { Account } from '../../api/types.gen.ts';
 import { t } from '../../lib/text.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/feedback.tsx';
+import { AccountLimitsDialog } from './account-limits.tsx';
 import { AdjustDialog } from './adjust.tsx';
-import { ConfineDialog } from './confine.tsx';
 
 type Act = 'adjust' | 'confine' | 'suspend';
 
@@ -18,7 +18,7 @@ export function AccountActs({ account }: { readonly account: Account }) {
     setAct(undefined);
     refresh('/admin/v1/');
   };
-  const suspending = useActing(async () => {
+  const suspending = useAction(async () => {
     await send('PATCH', `/admin/v1/accounts/${account.id}`, { body: { suspended: !account.suspended } });
     close();
   });
@@ -48,7 +48,7 @@ export function AccountActs({ account }: { readonly account: Account }) {
         )}
       </div>
       {act === 'adjust' ? <AdjustDialog account={account} onClose={close} /> : null}
-      {act === 'confine' ? <ConfineDialog account={account} onClose={close} /> : null}
+      {act === 'confine' ? <AccountLimitsDialog account={account} onClose={close} /> : null}
       {act === 'suspend' ? (
         <Confirm
           title={t('Suspend “{name}”?', { name: account.name })}

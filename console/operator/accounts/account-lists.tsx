@@ -1,4 +1,4 @@
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
 import { refresh } from '../../api/queries.ts';
@@ -78,7 +78,7 @@ export function AccountAudit({ id }: OfAccount) {
 export function AccountKeys({ id }: OfAccount) {
   const path = `/admin/v1/accounts/${id}/keys`;
   const listing = useList<ApiKey>(path, {});
-  const switching = useActing(async (key: ApiKey) => {
+  const switching = useAction(async (key: ApiKey) => {
     await send('PATCH', `${path}/${key.hash}`, { body: { disabled: !key.disabled } });
     refresh(path);
   });

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
 import type { Account } from '../../api/types.gen.ts';
@@ -39,7 +39,7 @@ function OpenForm({ onOpened, onClose }: OpenFormProps) {
   const [credits, setCredits] = useState('');
   const nano = credits.trim() === '' ? 0n : parseUsd(credits);
   const isWrong = nano === undefined || nano < 0n;
-  const opening = useActing(async () => {
+  const opening = useAction(async () => {
     const { body } = await send<Account>('POST', '/admin/v1/accounts', {
       headers: { 'idempotency-key': idempotencyKey },
       body: { name: name.trim(), ...(nano && { credits: plainUsd(nano) }) },

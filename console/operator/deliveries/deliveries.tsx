@@ -1,4 +1,4 @@
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
 import { refresh } from '../../api/queries.ts';
@@ -22,7 +22,7 @@ export function DeliveriesPage() {
   const [state, setState] = useQueryState('state', '');
   const [account] = useQueryState('account', '');
   const listing = useList<OperatorDelivery>(PATH, { state, account_id: account }, { everyMs: LIVE_MS });
-  const sending = useActing(async (id: string) => {
+  const sending = useAction(async (id: string) => {
     await send('POST', `${PATH}/${id}/redeliver`);
     refresh(PATH);
   });

@@ -1,4 +1,4 @@
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import type { Queue, Worker } from '../../api/types.gen.ts';
@@ -30,7 +30,7 @@ export function FleetPage() {
 
 function Workers() {
   const reading = useRead<readonly Worker[]>('/admin/v1/workers', {}, { everyMs: LIVE_MS });
-  const switching = useActing(async ({ host, draining }: Worker) => {
+  const switching = useAction(async ({ host, draining }: Worker) => {
     await send('POST', `/admin/v1/workers/${host}/${draining === 'operator' ? 'resume' : 'drain'}`);
     refresh('/admin/v1/workers');
   });
@@ -104,7 +104,7 @@ function WorkerState({ worker: { worker, draining, away, misconfigured } }: { re
 
 function Queues() {
   const reading = useRead<readonly Queue[]>('/admin/v1/queues', {}, { everyMs: LIVE_MS });
-  const switching = useActing(async ({ name, paused }: Queue) => {
+  const switching = useAction(async ({ name, paused }: Queue) => {
     await send('POST', `/admin/v1/queues/${name}/${paused ? 'resume' : 'pause'}`);
     refresh('/admin/v1/queues');
   });

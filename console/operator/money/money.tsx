@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { get } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
 import { refresh, useRead } from '../../api/queries.ts';
@@ -78,7 +78,7 @@ export function MoneyPage() {
 /** Checks every invariant of the ledger on demand. */
 function ProofOfBooks() {
   const [proof, setProof] = useState<LedgerProof>();
-  const proving = useActing(async () => {
+  const proving = useAction(async () => {
     setProof((await get<LedgerProof>('/admin/v1/ledger/verify')).data);
     refresh('/admin/v1/ledger');
   });

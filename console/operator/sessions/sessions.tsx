@@ -1,4 +1,4 @@
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
 import { refresh } from '../../api/queries.ts';
@@ -16,7 +16,7 @@ const PATH = '/admin/v1/sessions';
 /** Browsers of operators who signed in with the OpenID provider; each can be signed out. */
 export function SessionsPage() {
   const listing = useList<OperatorBrowser>(PATH, {});
-  const ending = useActing(async (id: string) => {
+  const ending = useAction(async (id: string) => {
     await send('DELETE', `${PATH}/${id}`);
     refresh(PATH);
   });

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
 import { isOwner } from '../../api/members.ts';
@@ -59,11 +59,11 @@ function Facts({ account }: { readonly account: AccountOverview }) {
 
 function Sessions() {
   const listing = useList<SessionSummary>('/api/v1/sessions', {});
-  const ending = useActing(async (id: string) => {
+  const ending = useAction(async (id: string) => {
     await send('DELETE', `/api/v1/sessions/${id}`);
     refresh('/api/v1/sessions');
   });
-  const endingAll = useActing(async () => {
+  const endingAll = useAction(async () => {
     await send('DELETE', '/api/v1/sessions');
     window.location.reload();
   });

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import type { Alerts } from '../../api/types.gen.ts';
@@ -26,7 +26,7 @@ function AlertsForm({ alerts }: { readonly alerts: Alerts }) {
   const [low, setLow] = useState(alerts.credits_low === null ? '' : String(alerts.credits_low));
   const [near, setNear] = useState(alerts.key_limit_near);
   const lowNano = low.trim() === '' ? null : parseUsd(low);
-  const saving = useActing(async () => {
+  const saving = useAction(async () => {
     await send('PATCH', PATH, {
       body: {
         url: url.trim() === '' ? null : url.trim(),

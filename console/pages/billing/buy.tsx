@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import type { AccountOverview, CheckoutSession } from '../../api/types.gen.ts';
 import { BASE } from '../../lib/location.ts';
@@ -19,7 +19,7 @@ export function Buy({ account }: { readonly account: AccountOverview | undefined
   const [amount, setAmount] = useState('25.00');
   const nano = parseUsd(amount);
   const isRight = nano !== undefined && nano >= LEAST && nano <= MOST && nano % CENT === 0n;
-  const buying = useActing(async () => {
+  const buying = useAction(async () => {
     const body = { amount: plainUsd(nano ?? 0n), currency: 'USD', ...returnUrls() };
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const { data } = await send<CheckoutSession>('POST', '/api/v1/billing/checkout/sessions', {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
 import { jsonUsd, parseUsd } from '../../lib/money.ts';
@@ -31,7 +31,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
   const [expires, setExpires] = useState('');
   const [role, setRole] = useState('inference');
   const limitNano = limit.trim() === '' ? null : parseUsd(limit);
-  const creating = useActing(async () => {
+  const creating = useAction(async () => {
     const body = {
       name: name.trim(),
       role,

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { mayChangeKeys } from '../../api/members.ts';
 import { refresh, useRead } from '../../api/queries.ts';
@@ -74,7 +74,7 @@ function EditKey({ of: key }: { readonly of: ApiKey }) {
   const [reset, setReset] = useState<string>(key.limit_reset ?? '');
   const [isDone, setDone] = useState(false);
   const limitNano = limit.trim() === '' ? null : parseUsd(limit);
-  const saving = useActing(async () => {
+  const saving = useAction(async () => {
     const body = {
       name: name.trim(),
       limit: typeof limitNano === 'bigint' ? jsonUsd(limitNano) : null,
@@ -116,11 +116,11 @@ function EditKey({ of: key }: { readonly of: ApiKey }) {
 function EndKey({ of: key, onGone }: { readonly of: ApiKey; readonly onGone: () => void }) {
   const [isAsking, setAsking] = useState(false);
   const isOwn = currentSession().key.hash === key.hash;
-  const switching = useActing(async () => {
+  const switching = useAction(async () => {
     await send('PATCH', `/api/v1/keys/${key.hash}`, { body: { disabled: !key.disabled } });
     refresh('/api/v1/keys');
   });
-  const deleting = useActing(async () => {
+  const deleting = useAction(async () => {
     await send('DELETE', `/api/v1/keys/${key.hash}`);
     onGone();
     refresh('/api/v1/keys');

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
 import { t } from '../../lib/text.ts';
@@ -30,7 +30,7 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
 function InviteForm({ onInvited }: { readonly onInvited: (url: string) => void }) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState('developer');
-  const inviting = useActing(async () => {
+  const inviting = useAction(async () => {
     const answer = await send('POST', '/api/v1/invitations', { body: { email: email.trim(), role } });
     refresh('/api/v1/invitations');
     onInvited(String(answer.body.url));

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
 import { isOwner } from '../../api/members.ts';
@@ -42,11 +42,11 @@ export function MembersPage() {
 function Members() {
   const listing = useList<Member>('/api/v1/members', {});
   const [leaving, setLeaving] = useState<Member>();
-  const changing = useActing(async (id: string, role: string) => {
+  const changing = useAction(async (id: string, role: string) => {
     await send('PATCH', `/api/v1/members/${id}`, { body: { role } });
     refresh('/api/v1/members');
   });
-  const removing = useActing(async ({ id }: Member) => {
+  const removing = useAction(async ({ id }: Member) => {
     await send('DELETE', `/api/v1/members/${id}`);
     setLeaving(undefined);
     refresh('/api/v1/members');
@@ -137,7 +137,7 @@ function memberColumns(
 
 function Invitations() {
   const listing = useList<Invitation>('/api/v1/invitations', {});
-  const withdrawing = useActing(async (id: string) => {
+  const withdrawing = useAction(async (id: string) => {
     await send('DELETE', `/api/v1/invitations/${id}`);
     refresh('/api/v1/invitations');
   });

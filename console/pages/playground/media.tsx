@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
 import type { Model } from '../../api/types.gen.ts';
@@ -39,7 +39,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
   const [chosenSeed, setSeed] = useState(seed);
   const [ordered, setOrdered] = useState<string>();
   const body = orderOf(kind, model?.id ?? '', { prompt, size, steps, seed: chosenSeed });
-  const ordering = useActing(async () => {
+  const ordering = useAction(async () => {
     const headers = { 'idempotency-key': crypto.randomUUID() };
     const answer = await send<unknown>('POST', `/v3/async/${model?.id}`, { body, headers });
     const task = String(answer.body.task_id);

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { mayCall } from '../../api/members.ts';
 import { refresh, useRead } from '../../api/queries.ts';
@@ -150,11 +150,11 @@ function againOf({ id, kind, model, seed, parameters: { width, height, steps } }
 
 function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => void }) {
   const [isAsking, setAsking] = useState(false);
-  const cancelling = useActing(async () => {
+  const cancelling = useAction(async () => {
     await send('POST', `/api/v1/tasks/${task.id}/cancel`);
     refresh('/api/v1/tasks', '/api/v1/account');
   });
-  const deleting = useActing(async () => {
+  const deleting = useAction(async () => {
     await send('DELETE', `/api/v1/tasks/${task.id}`);
     onGone();
     refresh('/api/v1/tasks');

@@ -13,7 +13,13 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { MISCONFIGURED, NO_OUTPUT, RUN_LOST, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
+import {
+  MISCONFIGURED,
+  NO_OUTPUT,
+  RUN_LOST,
+  UPSTREAM_ERROR,
+  withUpstreamMessage,
+} from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import type { EngineKind } from '../registry.ts';
 import { UpstreamEngine } from '../upstream-engine.ts';
@@ -70,7 +76,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     };
   }
 
-  modelMistake(model: string, kind: 'image' | 'video'): string | undefined {
+  modelError(model: string, kind: 'image' | 'video'): string | undefined {
     const workflow = this.#workflows.get(model);
     if (!workflow) {
       return `engines.${this.id}.workflows has no ${model}`;
@@ -205,7 +211,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     }
     this.#leftOut.delete(reference);
     await this.#api.forget(reference, signal);
-    return new EngineError(withWords(MISCONFIGURED, leftOut));
+    return new EngineError(withUpstreamMessage(MISCONFIGURED, leftOut));
   }
 
   #workflowOf(request: EngineRequest): Workflow {

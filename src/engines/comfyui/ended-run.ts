@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EngineRequest, EngineStatus } from '../engine.types.ts';
-import { MISCONFIGURED, OUT_OF_MEMORY, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
+import { MISCONFIGURED, OUT_OF_MEMORY, UPSTREAM_ERROR, withUpstreamMessage } from '../engine-failures.ts';
 import type { HistoryEntry } from './comfyui-api.ts';
 
 const outputFile = z.looseObject({
@@ -19,7 +19,7 @@ const executionError = z.tuple([
 ]);
 
 /** The messages of partner nodes without a key, or with a key that has no credit. */
-const NO_LEAVE =
+const UNAUTHORIZED =
   /\bunauthorized\b|please (log|sign) ?in|payment required|insufficient (credit|balance|fund)/i;
 
 const EXTENSIONS: Readonly<Record<EngineRequest['kind'], RegExp>> = {
@@ -43,8 +43,12 @@ export function statusOfEnded(entry: HistoryEntry): EngineStatus {
     const error = messages.find((message) => executionError.safeParse(message).success);
     const outOfMemory = /out.?of.?memory/i.test(JSON.stringify(error ?? ''));
     const words = wordsOf(error);
-    const kind = outOfMemory ? OUT_OF_MEMORY : NO_LEAVE.test(words ?? '') ? MISCONFIGURED : UPSTREAM_ERROR;
-    return { state: 'failed', failure: withWords(kind, words) };
+    const kind = outOfMemory
+      ? OUT_OF_MEMORY
+      : UNAUTHORIZED.test(words ?? '')
+        ? MISCONFIGURED
+        : UPSTREAM_ERROR;
+    return { state: 'failed', failure: withUpstreamMessage(kind, words) };
   }
   return { state: 'succeeded', progress: 1 };
 }

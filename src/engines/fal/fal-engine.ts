@@ -16,10 +16,10 @@ import {
   NO_OUTPUT,
   RUN_LOST,
   SUBMIT_UNCONFIRMED,
-  withWords,
+  withUpstreamMessage,
 } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
-import { modelPath, modelPathMistake } from '../model-path.ts';
+import { modelPath, modelPathError } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import type { UpstreamAnswer } from '../upstream-answer.ts';
@@ -79,8 +79,8 @@ export class FalEngine extends UpstreamEngine<FalSettings> {
     };
   }
 
-  modelMistake(model: string): string | undefined {
-    return modelPathMistake(model);
+  modelError(model: string): string | undefined {
+    return modelPathError(model);
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
@@ -146,7 +146,7 @@ export class FalEngine extends UpstreamEngine<FalSettings> {
 function outcomeOf({ failure, status, json }: UpstreamAnswer): EngineStatus {
   if (!failure) {
     return isBlackedOut(json)
-      ? { state: 'failed', failure: withWords(CONTENT_REFUSED, 'has_nsfw_concepts: true') }
+      ? { state: 'failed', failure: withUpstreamMessage(CONTENT_REFUSED, 'has_nsfw_concepts: true') }
       : { state: 'succeeded', progress: 1 };
   }
   if (isModelError(json) || (status >= 400 && status < 500 && failure.retryAfterMs === undefined)) {
@@ -223,6 +223,6 @@ function refineByDetail(failure: EngineFailure, json: unknown): EngineFailure {
   const { detail } = errorBody.safeParse(json).data ?? {};
   const types = Array.isArray(detail) ? detail.map(({ type }) => type ?? '') : [];
   return types.some((type) => /content_policy|safety|nsfw/.test(type))
-    ? withWords(CONTENT_REFUSED, failure.said)
+    ? withUpstreamMessage(CONTENT_REFUSED, failure.said)
     : failure;
 }

@@ -16,12 +16,12 @@ import {
   RUN_LOST,
   SUBMIT_UNCONFIRMED,
   UPSTREAM_ERROR,
-  withWords,
+  withUpstreamMessage,
 } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { toForm } from '../form-body.ts';
 import { type FiledAnswer, longCall, readFiled, spent } from '../long-call.ts';
-import { modelPath, modelPathMistake } from '../model-path.ts';
+import { modelPath, modelPathError } from '../model-path.ts';
 import { PollableRuns } from '../pollable-runs.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize, withExtra } from '../request-fit.ts';
@@ -68,10 +68,10 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     };
   }
 
-  modelMistake(model: string): string | undefined {
+  modelError(model: string): string | undefined {
     const { submit, poll } = this.settings;
     const isInPath = [submit.path, poll?.path].some((path) => path?.includes('{model}'));
-    return isInPath ? modelPathMistake(model) : undefined;
+    return isInPath ? modelPathError(model) : undefined;
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
@@ -111,7 +111,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     const meant = Object.hasOwn(poll.states, text) ? poll.states[text] : undefined;
     if (meant === undefined) {
       const words = `${poll.state}: ${JSON.stringify(word)} is not one of poll.states`;
-      throw new EngineError(withWords(MALFORMED, words));
+      throw new EngineError(withUpstreamMessage(MALFORMED, words));
     }
     const billed = cost === undefined ? undefined : parseUsdNumber(Number(valueAt(json, cost)));
     const known = billed === undefined ? {} : { costNanoUsd: billed };
@@ -124,7 +124,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
         return { state: meant, failure: this.#answers.failureOf(json, poll.error, UPSTREAM_ERROR), ...known };
       case 'refused': {
         const { said } = this.#answers.failureOf(json, poll.error, CONTENT_REFUSED);
-        return { state: 'failed', failure: withWords(CONTENT_REFUSED, said), ...known };
+        return { state: 'failed', failure: withUpstreamMessage(CONTENT_REFUSED, said), ...known };
       }
       case 'canceled':
         return { state: meant, ...known };
@@ -260,7 +260,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     const size = sizes?.[`${request.width}*${request.height}`];
     if (sizes && !size) {
       const words = `sizes has no entry for ${request.width}*${request.height}`;
-      throw new EngineError(withWords(MISCONFIGURED, words));
+      throw new EngineError(withUpstreamMessage(MISCONFIGURED, words));
     }
     const named = Object.entries(size ?? {}).map(([name, value]) => [`size.${name}`, value]);
     return {

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { pause } from '../../lib/pause.ts';
 import type { CallSigner } from '../call-signer.ts';
 import { EngineError, type EngineFailure } from '../engine.types.ts';
-import { failureOf, MISCONFIGURED, UNREACHABLE, withWords } from '../engine-failures.ts';
+import { failureOf, MISCONFIGURED, UNREACHABLE, withUpstreamMessage } from '../engine-failures.ts';
 import type { UpstreamAnswer } from '../upstream-answer.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
 import type { OAuthSettings } from './signature-settings.ts';
@@ -101,7 +101,7 @@ export class OAuthTokens implements CallSigner {
     }
     const { data } = granted.safeParse(answer.json);
     if (!data) {
-      throw new EngineError(withWords(MISCONFIGURED, 'the token server returned no bearer token'));
+      throw new EngineError(withUpstreamMessage(MISCONFIGURED, 'the token server returned no bearer token'));
     }
     const { access_token: text, expires_in } = data;
     const seconds = expires_in ?? EXPIRES_DEFAULT;
@@ -137,13 +137,15 @@ export class OAuthTokens implements CallSigner {
     const said = [String(status), data?.error, data?.error_description].filter(Boolean).join(' ');
     const words = said.replaceAll(this.#settings.client_secret, '[secret]');
     const isOurs = status >= 300 && status < 500 && status !== TOO_MANY_REQUESTS;
-    return isOurs ? withWords(MISCONFIGURED, `the token server rejected us: ${words}`) : away(words);
+    return isOurs
+      ? withUpstreamMessage(MISCONFIGURED, `the token server rejected us: ${words}`)
+      : away(words);
   }
 }
 
 /** No request reached the engine, and none can until the token server is back, so tasks wait. */
 function away(words: string): EngineFailure {
-  return withWords(UNREACHABLE, `the token server: ${words}`);
+  return withUpstreamMessage(UNREACHABLE, `the token server: ${words}`);
 }
 
 function headerOf({ text }: Token): string {

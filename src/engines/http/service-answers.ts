@@ -8,8 +8,14 @@ import {
   type EngineOutput,
   type EngineRequest,
 } from '../engine.types.ts';
-import { CONTENT_REFUSED, MISCONFIGURED, NO_OUTPUT, UPSTREAM_ERROR, withWords } from '../engine-failures.ts';
-import { downloadPatiently } from '../long-call.ts';
+import {
+  CONTENT_REFUSED,
+  MISCONFIGURED,
+  NO_OUTPUT,
+  UPSTREAM_ERROR,
+  withUpstreamMessage,
+} from '../engine-failures.ts';
+import { downloadWithRetry } from '../long-call.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
 import type { HttpEngineSettings } from './http-settings.ts';
 import { fillPath, valueAt } from './template.ts';
@@ -37,7 +43,9 @@ export class ServiceAnswers {
   /** Returns why a response lacks what was expected: the first value found at these paths, or `otherwise`. */
   failureOf(json: unknown, places: readonly string[] | undefined, otherwise: EngineFailure): EngineFailure {
     const said = places?.map((place) => valueAt(json, place)).find(isTold);
-    return said === undefined ? otherwise : this.refine(withWords(UPSTREAM_ERROR, textOf(said)), said);
+    return said === undefined
+      ? otherwise
+      : this.refine(withUpstreamMessage(UPSTREAM_ERROR, textOf(said)), said);
   }
 
   /** Returns the failure of a final response whose file is missing or was made unrecognizable; undefined when the file is fine. */
@@ -45,7 +53,7 @@ export class ServiceAnswers {
     const { refused } = this.#settings;
     const word = refused && valueAt(json, refused.at);
     if (refused && typeof word === 'string' && refused.words.includes(word)) {
-      return withWords(CONTENT_REFUSED, word);
+      return withUpstreamMessage(CONTENT_REFUSED, word);
     }
     return this.#hasOutput(json) ? undefined : this.failureOf(json, places, NO_OUTPUT);
   }
@@ -54,9 +62,9 @@ export class ServiceAnswers {
   refine(failure: EngineFailure, said: unknown): EngineFailure {
     const text = textOf(said);
     if (this.#contentRefused.test(text)) {
-      return withWords(CONTENT_REFUSED, failure.said);
+      return withUpstreamMessage(CONTENT_REFUSED, failure.said);
     }
-    return this.#misconfigured.test(text) ? withWords(MISCONFIGURED, failure.said) : failure;
+    return this.#misconfigured.test(text) ? withUpstreamMessage(MISCONFIGURED, failure.said) : failure;
   }
 
   /** Returns the file of the final response: the first of `files`, or the one it names. Throws EngineError. */
@@ -81,7 +89,7 @@ export class ServiceAnswers {
     const url = URL.canParse(from, this.#http.base.href) ? new URL(from, this.#http.base.href).href : from;
     const { signal } = context;
     // With `poll` the next attempt can fetch the result again, so this one does not retry.
-    const download = this.#settings.poll ? downloadOutput : downloadPatiently;
+    const download = this.#settings.poll ? downloadOutput : downloadWithRetry;
     await download(this.#http, { from: url, path, kind, signal });
     return { index: 0, file: path };
   }

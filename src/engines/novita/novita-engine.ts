@@ -18,10 +18,10 @@ import {
   RUN_LOST,
   SUBMIT_UNCONFIRMED,
   UPSTREAM_ERROR,
-  withWords,
+  withUpstreamMessage,
 } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
-import { modelPath, modelPathMistake } from '../model-path.ts';
+import { modelPath, modelPathError } from '../model-path.ts';
 import type { EngineKind } from '../registry.ts';
 import { fitSeed, fitSize } from '../request-fit.ts';
 import { UpstreamEngine } from '../upstream-engine.ts';
@@ -81,8 +81,8 @@ export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
     };
   }
 
-  modelMistake(model: string): string | undefined {
-    return modelPathMistake(model);
+  modelError(model: string): string | undefined {
+    return modelPathError(model);
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
@@ -208,12 +208,12 @@ function failed(reason: string, dialect: NovitaSettings['dialect']): EngineStatu
     return { state: 'canceled' };
   }
   if (/nsfw|sensitive|ILLEGAL_PROMPT|content_(refused|policy)/i.test(reason)) {
-    return { state: 'failed', failure: withWords(CONTENT_REFUSED, reason) };
+    return { state: 'failed', failure: withUpstreamMessage(CONTENT_REFUSED, reason) };
   }
   // A Tollgate has already retried, and would return the same failed task for the same Idempotency-Key.
   return {
     state: 'failed',
-    failure: withWords({ ...UPSTREAM_ERROR, retryable: dialect === 'novita' }, reason),
+    failure: withUpstreamMessage({ ...UPSTREAM_ERROR, retryable: dialect === 'novita' }, reason),
   };
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../engine.types.ts';
 import { failureOf, MALFORMED, NO_OUTPUT, RUN_LOST } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
-import { downloadPatiently, longCall, spent } from '../long-call.ts';
+import { downloadWithRetry, longCall, spent } from '../long-call.ts';
 import { PollableRuns } from '../pollable-runs.ts';
 import type { EngineKind } from '../registry.ts';
 import { UpstreamEngine } from '../upstream-engine.ts';
@@ -142,7 +142,7 @@ async function callForImage(
   try {
     // Some servers name their files by relative URLs.
     const from = URL.canParse(url, http.base.href) ? new URL(url, http.base.href).href : url;
-    await downloadPatiently(http, { from, path, kind: 'image', signal });
+    await downloadWithRetry(http, { from, path, kind: 'image', signal });
   } catch (error) {
     signal.throwIfAborted();
     throw new EngineError(spent(settings.paid, failureOf(error)), { cause: error });

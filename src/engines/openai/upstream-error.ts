@@ -5,7 +5,7 @@ import {
   MISCONFIGURED,
   OUT_OF_MEMORY,
   UPSTREAM_ERROR,
-  withWords,
+  withUpstreamMessage,
 } from '../engine-failures.ts';
 
 const errorObject = z.object({
@@ -28,22 +28,25 @@ export function failureOfErrorObject(error: unknown): EngineFailure | undefined 
   const { code, type, message } = parsed.data;
   const names = `${code} ${type}`.toLowerCase();
   if (NO_QUOTA.test(names)) {
-    return withWords(MISCONFIGURED, message);
+    return withUpstreamMessage(MISCONFIGURED, message);
   }
   if (REFUSED.test(names)) {
-    return withWords(CONTENT_REFUSED, message);
+    return withUpstreamMessage(CONTENT_REFUSED, message);
   }
-  return /out of memory/i.test(message ?? '') ? withWords(OUT_OF_MEMORY, message) : undefined;
+  return /out of memory/i.test(message ?? '') ? withUpstreamMessage(OUT_OF_MEMORY, message) : undefined;
 }
 
 /** Refines the failure of a response outside 2xx by its body `{error: {code, type, message}}`. */
 export function refineByBody(failure: EngineFailure, body: unknown): EngineFailure {
   const parsed = errorBody.safeParse(body);
   const refined = parsed.success ? failureOfErrorObject(parsed.data.error) : undefined;
-  return refined ? withWords(refined, failure.said ?? refined.said) : failure;
+  return refined ? withUpstreamMessage(refined, failure.said ?? refined.said) : failure;
 }
 
 /** Returns the failure of a video whose status is `failed`. */
 export function failureOfVideo(error: unknown): EngineFailure {
-  return failureOfErrorObject(error) ?? withWords(UPSTREAM_ERROR, errorObject.safeParse(error).data?.message);
+  return (
+    failureOfErrorObject(error) ??
+    withUpstreamMessage(UPSTREAM_ERROR, errorObject.safeParse(error).data?.message)
+  );
 }

@@ -24,7 +24,7 @@ export class RunTimes {
   progress(reference: string, request: EngineRequest): number | undefined {
     const begunAt = this.#begun.get(reference) ?? this.#now();
     this.#begun.set(reference, begunAt);
-    const lastMs = this.#lastMs.get(likenessOf(request));
+    const lastMs = this.#lastMs.get(similarityKey(request));
     return lastMs === undefined
       ? undefined
       : Math.min((this.#now() - begunAt) / Math.max(lastMs, 1), PROGRESS_MAX);
@@ -35,11 +35,11 @@ export class RunTimes {
     const begunAt = this.#begun.get(reference);
     this.#begun.delete(reference);
     if (isFine && begunAt !== undefined) {
-      this.#lastMs.set(likenessOf(request), this.#now() - begunAt);
+      this.#lastMs.set(similarityKey(request), this.#now() - begunAt);
     }
   }
 }
 
-function likenessOf({ kind, model, width, height, steps, seconds }: EngineRequest): string {
+function similarityKey({ kind, model, width, height, steps, seconds }: EngineRequest): string {
   return [kind, model, width, height, steps, seconds].join(' ');
 }

@@ -20,7 +20,7 @@ import {
   OUT_OF_MEMORY,
   RUN_LOST,
   UPSTREAM_ERROR,
-  withWords,
+  withUpstreamMessage,
 } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import type { EngineKind } from '../registry.ts';
@@ -76,7 +76,7 @@ export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
     const { signal } = context;
     const path = `/sdcpp/v1/${MODES[request.kind]}`;
     // Checked for each video: the server may have been restarted, and one call is cheap compared with minutes of work.
-    const film = request.kind === 'video' ? await this.#filmOf(request, signal) : undefined;
+    const film = request.kind === 'video' ? await this.#videoOptionsOf(request, signal) : undefined;
     const json = bodyOf(request, this.settings, film);
     const answer = await this.http.submit({ method: 'POST', path, json, signal }, undefined);
     const parsed = accepted.safeParse(answer.json);
@@ -135,13 +135,13 @@ export class SdCppEngine extends UpstreamEngine<SdCppSettings> {
   }
 
   /** Throws EngineError when the loaded model cannot generate videos, which the operator has to fix. */
-  async #filmOf(request: EngineRequest, signal: AbortSignal): Promise<object> {
+  async #videoOptionsOf(request: EngineRequest, signal: AbortSignal): Promise<object> {
     const server = await this.#abilities(signal);
     if (server?.modes && !server.modes.includes(MODES.video)) {
       const words = `its model cannot generate videos: supported_modes are ${server.modes.join(', ')}`;
-      throw new EngineError(withWords(MISCONFIGURED, words));
+      throw new EngineError(withUpstreamMessage(MISCONFIGURED, words));
     }
-    return filmOf(request, this.settings, server);
+    return videoOptionsOf(request, this.settings, server);
   }
 
   /** Returns undefined when the server does not report its abilities; the request then uses what most servers support. */
@@ -190,7 +190,7 @@ function jobPath(reference: string): string {
 }
 
 /** Returns the length and format of a video. Omits what the server's command line sets. */
-function filmOf(
+function videoOptionsOf(
   { seconds }: EngineRequest,
   settings: SdCppSettings,
   server: ServerAbilities | undefined,
@@ -236,7 +236,7 @@ function toStatus({ status, queue_position, error }: z.output<typeof job>): Engi
     case 'failed':
       return {
         state: 'failed',
-        failure: withWords(
+        failure: withUpstreamMessage(
           /out of memory/i.test(error?.message ?? '') ? OUT_OF_MEMORY : UPSTREAM_ERROR,
           error?.message,
         ),

@@ -5,7 +5,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { AuditStore } from '../audit.store.ts';
 import { type LoginForm, loginPage, logoutPage } from './login-page.ts';
 import { COOKIES, writeCookie } from './operator-cookies.ts';
-import { type OperatorGateParts, requireProof } from './operator-gate.ts';
+import { type OperatorGateParts, requireCsrfToken } from './operator-gate.ts';
 import { SESSION_SECONDS } from './operator-session.ts';
 import { sendOperatorPage } from './page-frame.ts';
 
@@ -40,7 +40,7 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
   const next = nextOf(form.get('next'));
   let operator: string;
   try {
-    requireProof(
+    requireCsrfToken(
       parts.sessions,
       readCookie(request.headers, COOKIES.login),
       request.headers,
@@ -57,7 +57,7 @@ export async function signIn(parts: LoginParts, request: Request, response: Resp
   }
   await record(parts, operator, 'operator.login', request, response);
   const session = parts.sessions.issue(operator);
-  setSession(parts, response, session, parts.sessions.proofFor(session), SESSION_SECONDS);
+  setSession(parts, response, session, parts.sessions.csrfTokenFor(session), SESSION_SECONDS);
   writeCookie(response, parts.cookies, { name: COOKIES.login, value: '', maxAgeSeconds: 0 });
   response.redirect(303, addressOf(parts.base, next));
 }
@@ -72,20 +72,20 @@ export async function admitClaimed(
   await record(parts, operator, 'operator.login', request, response);
   const agent = request.headers['user-agent'] ?? '';
   const session = await parts.sessions.claimed.issue(operator, SESSION_SECONDS, agent, request.ip ?? '');
-  setSession(parts, response, session, parts.sessions.proofFor(session), SESSION_SECONDS);
+  setSession(parts, response, session, parts.sessions.csrfTokenFor(session), SESSION_SECONDS);
 }
 
 /** Shows the page that asks for confirmation to sign out. */
 export function showLogout(parts: LoginParts, request: Request, response: Response): void {
   const session = readCookie(request.headers, COOKIES.session) ?? '';
-  sendOperatorPage(response, logoutPage(parts.base, parts.sessions.proofFor(session)));
+  sendOperatorPage(response, logoutPage(parts.base, parts.sessions.csrfTokenFor(session)));
 }
 
 /** Ends the session of this browser. Throws AppError csrf_rejected. */
 export async function signOut(parts: LoginParts, request: Request, response: Response): Promise<void> {
   const form = await readForm(request);
   const session = readCookie(request.headers, COOKIES.session);
-  requireProof(parts.sessions, session, request.headers, form.get('proof') ?? undefined);
+  requireCsrfToken(parts.sessions, session, request.headers, form.get('proof') ?? undefined);
   const operator = await parts.sessions.operatorOf(session);
   if (session !== undefined && operator !== undefined) {
     await record(parts, operator, 'operator.logout', request, response);
@@ -103,7 +103,7 @@ function sendForm(
   const { base, sessions, cookies, signInBy } = parts;
   const nonce = sessions.nonce();
   writeCookie(response, cookies, { name: COOKIES.login, value: nonce, maxAgeSeconds: FORM_SECONDS });
-  sendOperatorPage(response, loginPage({ ...form, base, signInBy, proof: sessions.proofFor(nonce) }));
+  sendOperatorPage(response, loginPage({ ...form, base, signInBy, proof: sessions.csrfTokenFor(nonce) }));
 }
 
 function setSession(

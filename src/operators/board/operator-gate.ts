@@ -36,9 +36,9 @@ export function operatorGate(parts: OperatorGateParts): RequestHandler {
       return;
     }
     if (SAFE_METHODS.includes(request.method)) {
-      offerProof(request, response, parts, session);
+      offerCsrfToken(request, response, parts, session);
     } else {
-      requireProof(parts.sessions, session, request.headers, headerOf(request.headers, 'x-xsrf-token'));
+      requireCsrfToken(parts.sessions, session, request.headers, headerOf(request.headers, 'x-xsrf-token'));
     }
     setOperator(response, operator);
     next();
@@ -55,7 +55,7 @@ function setOperator(response: Response, name: string): void {
 }
 
 /** Throws AppError csrf_rejected unless the request comes from our own pages and carries the proof of its cookie. */
-export function requireProof(
+export function requireCsrfToken(
   sessions: OperatorSessions,
   cookie: string | undefined,
   headers: IncomingHttpHeaders,
@@ -89,7 +89,7 @@ export function operatorBrowsers(sessions: OperatorSessions): OperatorBrowsers {
       if (SAFE_METHODS.includes(method.toUpperCase())) {
         refuseForeignPage(headers);
       } else {
-        requireProof(sessions, session, headers, headerOf(headers, 'x-csrf-token'));
+        requireCsrfToken(sessions, session, headers, headerOf(headers, 'x-csrf-token'));
       }
       return operator;
     },
@@ -101,13 +101,13 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return typeof proof === 'string' ? proof : undefined;
 }
 
-function offerProof(
+function offerCsrfToken(
   request: Request,
   response: Response,
   { sessions, cookies }: OperatorGateParts,
   session: string,
 ): void {
-  const proof = sessions.proofFor(session);
+  const proof = sessions.csrfTokenFor(session);
   if (readCookie(request.headers, COOKIES.proof) !== proof) {
     writeCookie(response, cookies, {
       name: COOKIES.proof,

@@ -27,7 +27,7 @@ const operatorSessionJson = z
 
 /** `/admin/v1/session`. */
 export function operatorSessionRoute(
-  sessions: Pick<OperatorSessions, 'proofFor' | 'endOf'>,
+  sessions: Pick<OperatorSessions, 'csrfTokenFor' | 'endOf'>,
   grafanaUrl: string | null,
 ): Route {
   const links = { board: '/admin/queues', grafana: grafanaUrl };
@@ -45,7 +45,7 @@ export function operatorSessionRoute(
       const browser =
         session === undefined
           ? { csrf: null, ends_at: null }
-          : { csrf: sessions.proofFor(session), ends_at: (await sessions.endOf(session)).toISOString() };
+          : { csrf: sessions.csrfTokenFor(session), ends_at: (await sessions.endOf(session)).toISOString() };
       return { headers: { 'Cache-Control': 'no-store' }, body: { data: { operator, ...browser, links } } };
     },
   });

@@ -71,7 +71,7 @@ export class OperatorSessions {
   }
 
   /** Returns the proof that a request with this cookie needs to change something. It is valid for this cookie only. */
-  proofFor(cookie: string): string {
+  csrfTokenFor(cookie: string): string {
     return sign(this.#pageKeys[0], cookie);
   }
 

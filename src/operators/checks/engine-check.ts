@@ -101,7 +101,7 @@ async function askInstallation({ engine }: EngineCheckPlan): Promise<CheckFindin
 }
 
 async function askSubmit(plan: EngineCheckPlan, run: Run): Promise<CheckFinding> {
-  requireLeave(plan);
+  requirePayConsent(plan);
   run.reference = await plan.engine.submit(run.request, contextOf(plan.folder, plan.runMs));
   return `accepted as ${run.reference}`;
 }
@@ -171,7 +171,7 @@ async function askResult({ engine, order, runMs, folder }: EngineCheckPlan, run:
 }
 
 async function askCancel(plan: EngineCheckPlan): Promise<CheckFinding> {
-  requireLeave(plan);
+  requirePayConsent(plan);
   const { engine, folder, runMs } = plan;
   const { cancelQueued, cancelRunning } = engine.capabilities;
   if (!cancelQueued && !cancelRunning) {
@@ -201,7 +201,7 @@ async function askCancel(plan: EngineCheckPlan): Promise<CheckFinding> {
 
 /** A request that no engine can fulfill must be rejected at once, with a message, and not be retried. */
 async function askWrong(plan: EngineCheckPlan): Promise<CheckFinding> {
-  requireLeave(plan);
+  requirePayConsent(plan);
   const failure = await failureOf(plan.engine, wrongRequest(plan), plan.folder);
   if (!failure) {
     throw new StepSkipped('it accepted the invalid request without checking it');
@@ -264,7 +264,7 @@ function contextOf(folder: string, milliseconds: number): EngineContext {
   return { folder, signal: AbortSignal.timeout(milliseconds), onProgress: () => undefined };
 }
 
-function requireLeave({ engine, mayPay }: EngineCheckPlan): void {
+function requirePayConsent({ engine, mayPay }: EngineCheckPlan): void {
   if (engine.capabilities.paid && !mayPay) {
     throw new StepSkipped('the upstream bills this test; add --pay to run it');
   }

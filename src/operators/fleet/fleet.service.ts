@@ -8,7 +8,7 @@ import type { FleetReadModel, PaceRow, ProviderRow, SilentWorkerRow } from './fl
 import type { AlarmJson, LedgerCheckJson, PoolJson, ProviderJson } from './fleet.schema.ts';
 
 /** State in the database: ages in seconds, amounts in nano-USD as decimal text. */
-export interface StandingWork {
+export interface PendingWork {
   readonly holds: readonly {
     readonly kind: 'call' | 'task';
     readonly holds: number;
@@ -34,7 +34,7 @@ export interface FleetParts {
   readonly rows: Pick<FleetReadModel, 'silentWorkers' | 'providers' | 'paces'>;
   /** The latest ledger check of each kind. */
   readonly checks: () => Promise<LastCheck[]>;
-  readonly standing: () => Promise<StandingWork>;
+  readonly standing: () => Promise<PendingWork>;
   /** Providers that each API process currently does not call. Rejects while that is unknown. */
   readonly circuits: () => Promise<readonly ReplicaCircuits[]>;
   /** Engine pools of the catalog. */
@@ -106,7 +106,7 @@ function estimatedWait({ waiting, slots }: StandingPool, pace: PaceRow | undefin
   return whole((waiting * pace.busy_seconds) / pace.ended);
 }
 
-function poolsOf({ tasks, slots }: StandingWork, pools: readonly string[]): StandingPool[] {
+function poolsOf({ tasks, slots }: PendingWork, pools: readonly string[]): StandingPool[] {
   const served = slots.map(({ queue }) => queue).filter((queue) => queue.startsWith('generate-'));
   const ordered = tasks.map(({ pool }) => queueName('generate', pool));
   const queues = new Set([...pools.map((pool) => queueName('generate', pool)), ...ordered, ...served]);
@@ -114,7 +114,7 @@ function poolsOf({ tasks, slots }: StandingWork, pools: readonly string[]): Stan
     tasks.filter(
       (row) => row.state === state && (queue === undefined || queueName('generate', row.pool) === queue),
     );
-  const poolOf = (queue: string, waiting: StandingWork['tasks'], running: StandingWork['tasks']) => ({
+  const poolOf = (queue: string, waiting: PendingWork['tasks'], running: PendingWork['tasks']) => ({
     queue,
     waiting: countOf(waiting),
     running: countOf(running),
@@ -157,7 +157,7 @@ function alarmsOfWorkers(workers: readonly SilentWorkerRow[], nowMs: number): Al
   );
 }
 
-function alarmsOfMoney({ holds, deliveries, paymentEvents, unbookedReversals }: StandingWork): AlarmJson[] {
+function alarmsOfMoney({ holds, deliveries, paymentEvents, unbookedReversals }: PendingWork): AlarmJson[] {
   const alarms: AlarmJson[] = [];
   for (const { kind, holds: count, oldest_seconds: oldest, amount } of holds) {
     if (kind === 'call' && oldest > LATE.hold) {
@@ -226,7 +226,7 @@ function presentCheck(row: LastCheck): LedgerCheckJson {
   };
 }
 
-function countOf(rows: StandingWork['tasks']): number {
+function countOf(rows: PendingWork['tasks']): number {
   return rows.reduce((sum, { tasks }) => sum + tasks, 0);
 }
 

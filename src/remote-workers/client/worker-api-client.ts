@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { publicId } from '../../lib/ids.ts';
 import type { LeaseRenewal } from '../../tasks/task-claims.store.ts';
-import { CallClocks } from '../../upstream/call-clocks.ts';
+import { CallTimeouts } from '../../upstream/call-timeouts.ts';
 import { HttpClient } from '../../upstream/http-client.ts';
 import { readBody } from '../../upstream/read-body.ts';
 import { transportErrorOf } from '../../upstream/transport-error.ts';
@@ -183,7 +183,7 @@ export class WorkerApiClient {
     const { answerMs = ANSWER_MS, signal, method, body, answer } = call;
     const { origin, pathname, search } = new URL(this.#options.url + call.path);
     const isBytes = Buffer.isBuffer(body);
-    const clocks = new CallClocks(answerMs + CONNECT_MS + ANSWER_MS, signal);
+    const clocks = new CallTimeouts(answerMs + CONNECT_MS + ANSWER_MS, signal);
     clocks.enter(CONNECT_MS + answerMs);
     let status: number | undefined;
     try {

@@ -35,7 +35,7 @@ export async function startOperatorWorker(
       selection: parseQueueSelection([]),
       concurrency: { postprocess: 1, webhooks: 2, maintenance: 2 },
       drainMs: 5_000,
-      onDeaf: () => undefined,
+      onStuck: () => undefined,
     },
   );
   return {

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { type KeeperEvents, ProcessKeeper, type StartProcess } from './process-keeper.ts';
+import { type KeeperEvents, ProcessSupervisor, type StartProcess } from './process-supervisor.ts';
 
 interface Started {
   readonly slot: number;
@@ -20,7 +20,7 @@ function keeperOf(count: number) {
     onCrash: ({ slot, how, pauseMs }) => heard.push(`${slot} ${how}, again in ${pauseMs}`),
     onFailure: ({ slot, how, code }) => heard.push(`${slot} ${how}, over with ${code}`),
   };
-  const keeper = new ProcessKeeper(count, start, events);
+  const keeper = new ProcessSupervisor(count, start, events);
   keeper.startAll();
   return { keeper, started, heard };
 }

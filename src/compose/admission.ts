@@ -9,12 +9,12 @@ import { EventLoopQueue } from '../lib/event-loop-queue.ts';
 import type { Foundation } from './foundation.ts';
 
 /** The parts in front of the application that limit work and connections. */
-export interface Entrance {
+export interface AdmissionParts {
   readonly loopQueue: EventLoopQueue;
   readonly strangers: UnauthenticatedConnections;
 }
 
-export function composeEntrance({ config, registry }: Foundation): Entrance {
+export function composeAdmission({ config, registry }: Foundation): AdmissionParts {
   // behind a proxy, one address carries the connections of all its clients
   const perAddress = config.trustedProxies > 0 ? Number.POSITIVE_INFINITY : config.strangerConnections;
   return {
@@ -24,11 +24,11 @@ export function composeEntrance({ config, registry }: Foundation): Entrance {
 }
 
 /** Wraps the application so that paid calls take turns when more of them come than this process can handle. */
-export function takeTurns(
+export function withAdmission(
   { catalogSource, ledger, registry, log }: Foundation,
   app: RequestListener,
   routes: readonly Route[],
-  { loopQueue, strangers }: Entrance,
+  { loopQueue, strangers }: AdmissionParts,
   callers: Authenticator,
 ): { listener: RequestListener; connectionOpened(connection: Socket): void } {
   const resolve = (path: string) => catalogSource.current.aliases.resolve(path);

@@ -10,7 +10,7 @@ export interface Acting<Values extends readonly unknown[]> {
  * The state of a button's action: pending while it runs, its error kept until the next try. `run` resolves with whether it
  * succeeded.
  */
-export function useActing<Values extends readonly unknown[]>(
+export function useAction<Values extends readonly unknown[]>(
   act: (...values: Values) => Promise<void>,
 ): Acting<Values> {
   const [isPending, setPending] = useState(false);

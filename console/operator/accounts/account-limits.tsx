@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { useActing } from '../../api/acting.ts';
+import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import type { Account } from '../../api/types.gen.ts';
 import { t } from '../../lib/text.ts';
@@ -22,10 +22,10 @@ type LimitName = keyof typeof LIMITS;
 const NAMES = Object.keys(LIMITS) as LimitName[];
 
 /** Which models an account may call, and its limits. An empty field means the configured default. */
-export function ConfineDialog({ account, onClose }: ConfineDialogProps) {
+export function AccountLimitsDialog({ account, onClose }: ConfineDialogProps) {
   const [models, setModels] = useState((account.allowed_models ?? []).join('\n'));
   const [limits, setLimits] = useState<Readonly<Record<LimitName, string>>>(() => textsOf(account));
-  const saving = useActing(async () => {
+  const saving = useAction(async () => {
     const named = models.split('\n').map((line) => line.trim());
     const allowed = named.filter((line) => line !== '');
     await send('PATCH', `/admin/v1/accounts/${account.id}`, {

@@ -5,7 +5,7 @@ import { TransportError, transportErrorOf } from './transport-error.ts';
  * The timeouts of one call: one for the total time spent waiting for the other side, one for the current phase. The first to expire
  * aborts the call. Time in which the consumer is busy counts toward neither, so a slow reader does not look like a slow server.
  */
-export class CallClocks {
+export class CallTimeouts {
   readonly #controller = new StopController();
   readonly #totalMs: number;
   readonly #parent: StopSignal | undefined;

@@ -47,7 +47,7 @@ interface Slot {
  * Keeps several processes of one kind running: one that ends unexpectedly is restarted after growing pauses, as long as another one is
  * left. If none is left, or before all have been ready once, it reports a failure instead: whatever started the command decides what to do.
  */
-export class ProcessKeeper {
+export class ProcessSupervisor {
   readonly #start: StartProcess;
   readonly #events: KeeperEvents;
   readonly #slots: readonly Slot[];
