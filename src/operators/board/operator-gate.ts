@@ -20,7 +20,7 @@ const OPERATOR = 'operator';
 
 /**
  * Authenticates operators by bearer token or by session cookie. Browsers send the cookie whichever site makes the request, so
- * requests that change something must also carry the proof, which only our own pages can read.
+ * requests that change something must also carry a CSRF token, which only our own pages can read.
  */
 export function operatorGate(parts: OperatorGateParts): RequestHandler {
   return async (request, response, next) => {
@@ -54,7 +54,7 @@ function setOperator(response: Response, name: string): void {
   response.locals[OPERATOR] = name;
 }
 
-/** Throws AppError csrf_rejected unless the request comes from our own pages and carries the proof of its cookie. */
+/** Throws AppError csrf_rejected unless the request comes from our own pages and carries the CSRF token of its cookie. */
 export function requireCsrfToken(
   sessions: OperatorSessions,
   cookie: string | undefined,
