@@ -9,16 +9,16 @@ import { withHeadlines, withSection } from './report/documents.ts';
 import { chosenParts, type Part, QUOTED_NODE, sectionTitle } from './report/parts.ts';
 
 /**
- * `npm run bench [-- part …] [-- --quick]`: benches, one after the other, each into its section of docs/benchmarks.md, and the sentences
- * that other documents quote of it. Without names all but the long ones. With `--quick` nothing is written: short runs are for looking,
- * not for quoting. On another Node than the oldest, sections of their own are written and nothing is quoted. Exit code 1 when one of them
- * fails or misses a bound of its own; what it measured is written all the same.
+ * `npm run bench [-- part …] [-- --quick]`: runs benches one after the other and writes each result into its section of docs/benchmarks.md,
+ * and into the sentences that other documents quote. Without names, runs all but the long ones. `--quick` writes nothing: short runs are
+ * for a quick look, not for figures to quote. On a Node newer than the oldest supported one, it writes separate sections and updates no
+ * quotes. Exit code 1 when a bench fails or misses one of its own bounds; its results are still written.
  *
  * `npm run bench -- --gate [--short | --update]`: see gate/main.ts.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const REPORT = join(ROOT, 'docs', 'benchmarks.md');
-/** What quotes the benches, in lines that end in the name of what they quote. */
+/** Documents that quote the benches. A quoting line ends with the name of its headline. */
 const QUOTING = ['README.md', 'docs/comparison.md', 'docs/sizing.md'].map((path) => join(ROOT, path));
 const isQuick = process.argv.includes('--quick');
 const [nodeMajor = ''] = process.versions.node.split('.');
@@ -32,7 +32,7 @@ async function runScript(script: string, options: readonly string[]): Promise<nu
   return code ?? 1;
 }
 
-/** Runs one part to its end. Undefined when it found nothing; its own output says why. */
+/** Runs one part. Returns undefined when it has no result; its own output says why. */
 async function runPart({ name, script, options }: Part, folder: string): Promise<BenchResult | undefined> {
   const file = join(folder, `${name}.json`);
   process.stderr.write(`${name} …\n`);

@@ -14,8 +14,8 @@ const RATES = [200, 1_000];
 type Builds = readonly [before: BenchTarget, present: BenchTarget];
 
 /**
- * An earlier build (a tag or commit, compiled in the user's cache) and this one, each an installation of its own beside the other, called
- * in turn. Throws as `previousBuild` does, and an Error when a call is not answered.
+ * Compares an earlier build (a tag or commit, compiled in the user's cache) with this one. Each runs as its own installation, side by side,
+ * and the two are called in turn. Throws like `previousBuild`, and an Error when a call is not answered.
  */
 export async function measureBuilds(
   reference: string,

@@ -7,22 +7,22 @@ import type { BenchTarget, Comparison } from './targets.ts';
 const PARTS_OF_TARGET = ['API', 'own process', 'Postgres', 'Redis', 'worker'];
 const PARTS_BESIDES = ['upstream', 'load'];
 
-/** What a row of a table is called and the turns it is made of. */
+/** The rows of a table: each a name and the turns behind it. */
 export type NamedTurns = readonly (readonly [string, Turns])[];
 
-/** Those that were measured, in the order of the columns. */
+/** Returns the targets that were measured, in the order of the columns. */
 export function measuredTargets({ express, node, floor, portkey, tollgate }: Comparison): BenchTarget[] {
   return [express, node, floor, ...(portkey ? [portkey] : []), tollgate];
 }
 
-/** One figure of a target's turns. */
+/** Returns one figure of each turn of a target. */
 export function valuesOf(turns: Turns, target: BenchTarget, read: (turn: MeteredTurn) => number): number[] {
   return (turns.get(target) ?? []).map(read);
 }
 
 export const perSecond = (turn: MeteredTurn) => timingOf(turn).perSecond;
 
-/** A figure of one target over that of another, by round. */
+/** Divides a figure of one target by that of another, round by round. */
 export function ratios(
   turns: Turns,
   of: BenchTarget,
@@ -33,7 +33,7 @@ export function ratios(
   return valuesOf(turns, of, read).map((value, round) => value / below[round]!);
 }
 
-/** The calls per second of a target, and how often they are those of another. */
+/** Returns the calls per second of a target. */
 export function throughputOf(turns: Turns, target: BenchTarget): Spread {
   return spreadOf(valuesOf(turns, target, perSecond));
 }
@@ -65,7 +65,7 @@ const PERCENTILES: readonly (readonly [string, keyof Timing])[] = [
   ['p99.9', 'p999Ms'],
 ];
 
-/** Ms that a target adds to another at one percentile, by round. */
+/** Returns the ms that a target adds to another at one percentile, round by round. */
 function addedMs(turns: Turns, of: BenchTarget, to: BenchTarget, percentile: keyof Timing): number[] {
   const read = (turn: MeteredTurn) => timingOf(turn)[percentile];
   const below = valuesOf(turns, to, read);
@@ -98,12 +98,12 @@ export function latencyTable(title: string, { tollgate, node }: Comparison, rows
   };
 }
 
-/** Ms of processor time that all parts of a target took for a call of one turn. */
+/** Returns the processor time in ms that all parts of a target spent per call of one turn. */
 export function processorMsIn(turn: MeteredTurn): number {
   return sumOf(turn, PARTS_OF_TARGET);
 }
 
-/** The same of all turns. */
+/** Returns {@link processorMsIn} over all turns. */
 export function processorMsOf(turns: Turns, target: BenchTarget): Spread {
   return spreadOf(valuesOf(turns, target, processorMsIn));
 }

@@ -39,7 +39,7 @@ const FULL: Effort = {
   pauseSeconds: 30,
   streamsAtOnce: 2_000,
 };
-/** Three minutes at most: for looking, not for quoting. */
+/** At most three minutes: for a quick look, not for figures to quote. */
 const QUICK: Effort = {
   rounds: 1,
   seconds: 2,
@@ -63,7 +63,7 @@ const throughputName = (connections: number, upstream: string) =>
 const rateName = (rate: number) => `${rate.toLocaleString('en')}/s`;
 const FIRST_TOKEN = `${STREAM_RATE} streams/s`;
 
-/** The measurements of each round by their name, which is that of their row. */
+/** Returns the measurements of a round. The name of each is also the name of its table row. */
 function measurementsOf(comparison: Comparison, effort: Effort): Record<string, Measurement> {
   const { seconds } = effort;
   const targets = measuredTargets(comparison);
@@ -77,7 +77,7 @@ function measurementsOf(comparison: Comparison, effort: Effort): Record<string, 
     rateName(rate),
     { targets, take: (target) => atRate(target, 'plain', rate, seconds) },
   ]);
-  // Portkey answers every stream of this upstream with 500 (`TypeError: immutable` in its own headers), with Node 20
+  // With Node 20, Portkey answers every stream of this upstream with 500 (`TypeError: immutable` in its own headers)
   const streaming = targets.filter((target) => target !== comparison.floor && !target.isForeign);
   return {
     ...Object.fromEntries([...saturated, ...paced]),
@@ -99,7 +99,7 @@ async function pauses(
   return found;
 }
 
-/** Measures Tollgate beside the proxies, Portkey and the durable floor. Throws when a call is not answered as it should be. */
+/** Measures Tollgate beside the proxies, Portkey and the durable floor. Throws when a call does not get the expected answer. */
 export async function measureComparison(
   isQuick: boolean,
   onStep: (text: string) => void,
@@ -171,7 +171,7 @@ function resultOf(
   };
 }
 
-/** What is said of calls that Portkey failed; empty where it failed none. */
+/** Returns a sentence about the calls that Portkey failed; empty when it failed none. */
 function failuresOf({ portkey }: Comparison, found: Readonly<Record<string, Turns>>): string {
   const turns = portkey ? Object.values(found).flatMap((measured) => measured.get(portkey) ?? []) : [];
   const errors = turns.flatMap((turn) => turn.errors);

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
 
-/** An answer of which nothing comes for so long never comes, in ms. Longer than the pauses between calls. */
+/** Silence after which a call fails, in ms. Longer than the pauses between calls. */
 const SILENCE_MS = 60_000;
 const HEAD_END = '\r\n\r\n';
 
 export interface Answer {
   readonly status: number;
-  /** Header lines and body as they came, the latter with the frames of its chunks. */
+  /** Header lines and body as received; the body still has its chunk framing. */
   readonly head: string;
   readonly body: string;
 }
@@ -18,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * One connection that carries one call at a time. It does no more than HTTP asks: what the load costs is taken from those that it
- * measures.
+ * A connection that carries one call at a time. It implements only the HTTP these calls need, because the load generator takes its
+ * processor time from the programs it measures.
  */
 export class Connection {
   readonly #socket: Socket;
@@ -43,7 +43,7 @@ export class Connection {
     return this.#isOpen;
   }
 
-  /** Sends a whole request. `onBody` is called with the body so far, each time more of it has come. Throws when no answer comes. */
+  /** Sends a complete request. Calls `onBody` with the body so far whenever more of it arrives. Throws when no answer comes. */
   call(request: Buffer, onBody?: (body: string) => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, onBody };
@@ -85,7 +85,7 @@ function isWhole(head: string, body: string): boolean {
   return length === undefined ? /(^|\r\n)0\r\n\r\n$/.test(body.slice(-8)) : body.length >= Number(length);
 }
 
-/** What a stream said, without the frames of its chunks. */
+/** Returns the text of a stream without its chunk framing. */
 export function bodyText({ head, body }: Answer): string {
   if (/^content-length:/im.test(head)) {
     return body;

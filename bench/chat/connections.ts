@@ -5,13 +5,13 @@ export interface ChatTarget {
   readonly url: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Keys that take turns. */
+  /** Keys, used in turn. */
   readonly keys: readonly string[];
-  /** A program of somebody else, which may fail a call: that is told, and ends nothing. */
+  /** Whether this is third-party software, whose failed calls are reported but do not end the run. */
   readonly isForeign: boolean;
 }
 
-/** What is asked for: a whole answer, after 10 ms or at once; a stream, or one whose tokens come a second apart. */
+/** What a call asks for: a whole answer, after 10 ms or at once; a stream, or a stream whose tokens come a second apart. */
 export type Kind = 'plain' | 'instant' | 'streamed' | 'slow';
 
 const PROMPTS: Readonly<Record<Kind, string>> = {
@@ -23,12 +23,12 @@ const PROMPTS: Readonly<Record<Kind, string>> = {
 const STREAMED: readonly Kind[] = ['streamed', 'slow'];
 
 export interface Heard {
-  /** When the first token was there (the whole answer when it is not streamed), by `performance.now()`. */
+  /** Time of the first token (of the whole answer when it is not streamed), by `performance.now()`. */
   readonly firstAt: number;
   readonly text: string;
 }
 
-/** Connections to one target that are opened as they are needed and kept; who finds all of them busy waits for one. */
+/** Connections to one target, opened when needed and kept. A call that finds all of them busy waits for one. */
 export class Connections {
   readonly #target: ChatTarget;
   readonly #most: number;
@@ -43,7 +43,7 @@ export class Connections {
     this.#most = most;
   }
 
-  /** Makes one call and reads it to its end. `onFirstToken` is called once a stream has begun. Throws unless it is answered with 200. */
+  /** Makes one call and reads the whole answer. Calls `onFirstToken` once a stream has begun. Throws when the status is not 200. */
   async call(kind: Kind, onFirstToken?: () => void): Promise<Heard> {
     const connection = await this.#take();
     let firstAt: number | undefined;
@@ -91,7 +91,7 @@ export class Connections {
     return await new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** To who waits, even where it is closed: that one opens another in its place. */
+  /** Hands the connection to the next waiting call, which gets a new one instead when this one is closed. */
   #give(connection: Connection): void {
     const next = this.#waiting.shift();
     if (next) {

@@ -16,9 +16,9 @@ import {
 } from '../../test/factories/ledger.ts';
 
 /**
- * The floor: the least that a paid call can cost while hold and charge are as durable as the product's. node:http, a key looked up by
- * its hash in memory, the product's own ledger classes on the same database, undici, and the answer once its charge is committed. No rate
- * limit, no Redis, no validation, no log, no metrics, no streams.
+ * The floor: the lowest cost of a paid call whose hold and charge are as durable as the product's. It has node:http, a key looked up by its
+ * hash in memory, the product's own ledger classes on the same database, and undici, and it answers once the charge is committed. It has no
+ * rate limit, Redis, validation, log, metrics or streams.
  */
 const HOLD = nanoUsd(2_500_000n);
 const PROMPT_TOKEN_NANO = 150;
@@ -34,7 +34,7 @@ const database = createDatabase(
 const ledger = new PostgresLedger(new LedgerStore(database.money), silentLog, silentObserver);
 const callers = await readCallers();
 
-/** All keys by their hash. */
+/** Reads all keys, by their hash. */
 async function readCallers(): Promise<ReadonlyMap<string, TestAccount>> {
   const client = new pg.Client({ connectionString: DATABASE_URL! });
   await client.connect();

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { Pool } from 'undici';
 
-/** A baseline: Express reads the JSON body, undici sends it on, the answer is passed through. No authentication, no money, no metering. */
+/** A baseline: Express reads the JSON body, undici forwards it, and the answer is passed through. No authentication, money or metering. */
 const upstream = new Pool(process.env.UPSTREAM_URL!, { connections: 256 });
 const app = express();
 app.post('/api/v1/chat/completions', express.json({ limit: '10mb' }), async (request, response) => {

@@ -3,11 +3,11 @@ import { percentile } from '../measure/clients.ts';
 import { runAtRate } from '../measure/run-at-rate.ts';
 import { type ChatTarget, Connections, type Heard, type Kind } from './connections.ts';
 
-/** Calls of one turn at a target. */
+/** The calls made to a target in one turn. */
 export interface Turn {
   readonly seconds: number;
   readonly latenciesMs: readonly number[];
-  /** Why calls failed; none but of foreign targets. */
+  /** Errors of failed calls. Only foreign targets have any. */
   readonly errors: readonly Error[];
 }
 
@@ -18,10 +18,10 @@ export interface Timing {
   readonly p999Ms: number;
 }
 
-/** What became of streams that ran at once. */
+/** The result of streams that ran at the same time. */
 export interface Crowd {
   readonly complete: number;
-  /** The most that had begun and not ended, at any time. */
+  /** The most streams in progress at any time. */
   readonly atOnce: number;
   readonly firstToken: Timing;
 }
@@ -38,7 +38,7 @@ class TurnRecord {
     this.#target = target;
   }
 
-  /** Waits for a call, whose latency counts from `from`. Throws what it throws, unless the target is foreign. */
+  /** Waits for a call and records its latency counted from `from`. Rethrows its error unless the target is foreign. */
   async add(call: Promise<Heard>, from: number): Promise<void> {
     try {
       this.#latenciesMs.push((await call).firstAt - from);
@@ -55,7 +55,7 @@ class TurnRecord {
   }
 }
 
-/** As many calls as `connections` closed-loop clients get through in `seconds`. */
+/** Makes as many calls as `connections` closed-loop clients complete in `seconds`. */
 export async function saturate(
   target: ChatTarget,
   kind: Kind,
@@ -66,7 +66,7 @@ export async function saturate(
   return await closedLoop(target, kind, connections, () => performance.now() < until);
 }
 
-/** So many calls of `connections` closed-loop clients. */
+/** Makes the given number of calls with `connections` closed-loop clients. */
 export async function callTimes(
   target: ChatTarget,
   kind: Kind,
@@ -80,7 +80,7 @@ export async function callTimes(
   });
 }
 
-/** So many calls to each target, so that what is measured runs compiled code. */
+/** Makes the given number of calls to each target, so that the measurements run compiled code. */
 export async function warmUp(
   targets: readonly ChatTarget[],
   calls: number,
@@ -112,7 +112,7 @@ async function closedLoop(
   });
 }
 
-/** Latency (or time to the first token) of calls sent at a fixed rate, whatever the answers take. */
+/** Measures the latency (or time to the first token) of calls sent at a fixed rate, however long the answers take. */
 export async function atRate(
   target: ChatTarget,
   kind: Kind,
@@ -128,7 +128,7 @@ export async function atRate(
   });
 }
 
-/** So many streams of 20 s, begun at a fixed rate within less time than one takes. A stream that fails is one that is not complete. */
+/** Starts streams of 20 s at a fixed rate, all within less time than one takes. A failed stream counts as not complete. */
 export async function crowd(target: ChatTarget, streams: number, perSecond: number): Promise<Crowd> {
   return await withConnections(target, streams, async (pool) => {
     const latenciesMs: number[] = [];
@@ -154,13 +154,13 @@ export async function crowd(target: ChatTarget, streams: number, perSecond: numb
 }
 
 export interface AfterPause {
-  /** Ms of a call that follows others at once: the median. */
+  /** Median latency in ms of calls that follow each other without a pause. */
   readonly inSequenceMs: number;
-  /** Ms of the first call after the pause. */
+  /** Latency in ms of the first call after the pause. */
   readonly firstMs: number;
 }
 
-/** One client's calls in sequence, then nothing for `pauseMs`, then one call: of each target, which pause at the same time. */
+/** Makes calls from one client in sequence, pauses for `pauseMs`, then makes one more call. All targets pause at the same time. */
 export async function callAfterPause(
   targets: readonly ChatTarget[],
   calls: number,
@@ -204,7 +204,7 @@ async function withConnections<T>(
   return await use(pool).finally(() => pool.close());
 }
 
-/** What a turn comes to. */
+/** Summarizes a turn. */
 export function timingOf({ seconds, latenciesMs }: Turn): Timing {
   const sorted = [...latenciesMs].sort((a, b) => a - b);
   return {

@@ -5,9 +5,9 @@ import { measureProcesses } from './processes.ts';
 import { profileApi } from './profile-api.ts';
 
 /**
- * `npm run bench:chat [-- --quick] [-- --processes | --profile | --against=<tag or commit>]`: chat calls through the product, run as
- * `npm start` runs it, beside bare proxies, Portkey and the least that a durable call can cost; with `--processes` through one, two and four
- * API processes; with `--against` beside an earlier build; with `--profile` where the API's time goes.
+ * `npm run bench:chat [-- --quick] [-- --processes | --profile | --against=<tag or commit>]`: chat calls through the product, run as `npm
+ * start` runs it, beside bare proxies, Portkey and the durable floor. `--processes` compares one, two and four API processes, `--against`
+ * compares with an earlier build, and `--profile` shows where the API spends its time.
  */
 const AGAINST = '--against=';
 const isQuick = process.argv.includes('--quick');

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 
-/** The least that a proxy on Node can do: node:http takes the body in, undici sends it on, the answer is passed through unread. */
+/** The least that a Node proxy can do: node:http receives the body, undici forwards it, and the answer is passed through unread. */
 const upstream = new Pool(process.env.UPSTREAM_URL!, { connections: 256 });
 const server = createServer((request, response) => {
   const parts: Buffer[] = [];

@@ -17,8 +17,8 @@ export interface Portkey {
 }
 
 /**
- * Starts Portkey's gateway as npm ships it, from the user's cache, where it is fetched to once; neither the lock file nor the repository
- * knows it. Throws NotInstalled where npm cannot fetch it, and an Error where it does not answer.
+ * Starts Portkey's gateway as npm publishes it. It is downloaded once into the user's cache and appears in neither the lock file nor the
+ * repository. Throws NotInstalled when npm cannot fetch it, and an Error when it does not answer.
  */
 export async function startPortkey(log: string): Promise<Portkey> {
   const name = `@portkey-ai/gateway@${PORTKEY_VERSION}`;
@@ -39,7 +39,7 @@ export async function startPortkey(log: string): Promise<Portkey> {
   while (!(await answers(url))) {
     if (Date.now() > deadline || child.exitCode !== null) {
       stop();
-      throw new Error(`Portkey does not answer; what it said is in ${log}`);
+      throw new Error(`Portkey does not answer; its output is in ${log}`);
     }
     await delay(LOOK_MS);
   }

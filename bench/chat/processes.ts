@@ -11,7 +11,7 @@ const PROCESSES = [1, 2, 4];
 const CONNECTIONS = [32, 128];
 const ACCOUNTS = 64;
 
-/** One installation, once with one account's key and once with those of many. */
+/** One installation, called with the key of one account (hot) and with those of many (spread). */
 interface Installation {
   readonly processes: number;
   readonly hot: BenchTarget;
@@ -28,7 +28,7 @@ async function targetsOf(processes: number, product: Product, upstream: Upstream
   };
 }
 
-/** `API_PROCESSES` of 1, 2 and 4, each an installation of its own beside the others, on one hot account and over many. */
+/** Measures `API_PROCESSES` of 1, 2 and 4, each in its own installation beside the others, on one hot account and over many accounts. */
 export async function measureProcesses(
   isQuick: boolean,
   onStep: (text: string) => void,

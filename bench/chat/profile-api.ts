@@ -9,7 +9,7 @@ import { productTarget, startChatProduct, startUpstream } from './targets.ts';
 
 const CONNECTIONS = 64;
 
-/** Prints where one API process spends its time while calls keep it busy, from start to stop. */
+/** Prints where one API process spends its time, from start to stop, while calls keep it busy. */
 export async function profileApi(seconds: number): Promise<void> {
   const folder = ownTemporaryFolder('bench-profile');
   const upstream = await startUpstream(join(folder, 'upstream.log'));

@@ -2,7 +2,7 @@ import { startMeters } from '../measure/processor-time.ts';
 import type { Turn } from './load.ts';
 import type { BenchTarget } from './targets.ts';
 
-/** A turn, and the ms of processor time that each process took for one call of it. */
+/** A turn, with the ms of processor time that each process spent per call. */
 export interface MeteredTurn extends Turn {
   readonly msPerCall: Readonly<Record<string, number>>;
 }
@@ -16,8 +16,8 @@ export interface Measurement {
 export type Turns = ReadonlyMap<BenchTarget, readonly MeteredTurn[]>;
 
 /**
- * Carries out all measurements, round after round. In each the targets take turns, and every other round in the opposite order: what the
- * machine does meanwhile meets them alike. Returns the turns of each measurement.
+ * Runs all measurements, round after round. In each, the targets take turns, in the opposite order every other round, so that other work of
+ * the machine affects them equally. Returns the turns of each measurement.
  */
 export async function runRounds<Name extends string>(
   measurements: Readonly<Record<Name, Measurement>>,

@@ -12,12 +12,12 @@ import { PORTKEY_VERSION, startPortkey } from './portkey.ts';
 const API_PATH = '/api/v1/chat/completions';
 const PORTKEY_PATH = '/v1/chat/completions';
 
-/** Something that calls are sent to, and the processes that work on them. */
+/** A target of calls and the processes that serve them. */
 export interface BenchTarget extends ChatTarget {
   readonly meters: Meters;
 }
 
-/** What stands behind all targets. */
+/** The simulated provider behind all targets. */
 export interface Upstream {
   readonly url: string;
   readonly meter: () => number;
@@ -29,14 +29,14 @@ export interface Comparison {
   readonly express: BenchTarget;
   readonly node: BenchTarget;
   readonly floor: BenchTarget;
-  /** Undefined where it is not to be had. */
+  /** Undefined when Portkey could not be started. */
   readonly portkey: BenchTarget | undefined;
-  /** Why Portkey is missing; empty where it is not. */
+  /** Why Portkey is missing; empty when it is not. */
   readonly missing: string;
   stop(): Promise<void>;
 }
 
-/** A catalog of one model behind the simulated provider, with limits that nobody reaches. */
+/** Returns a catalog of one model behind the simulated provider, with limits that are never reached. */
 export function chatCatalog(upstreamUrl: string): string {
   return `
 providers: [{ id: simulated, protocol: openai, base_url: "${upstreamUrl}/v1", api_key: none }]
@@ -62,7 +62,7 @@ export async function startUpstream(log: string): Promise<Upstream> {
 
 type ChatProductOptions = Pick<ProductOptions, 'settings' | 'apiOptions' | 'build'>;
 
-/** The product before the simulated provider, in a folder of its own below `folder`. */
+/** Starts the product in front of the simulated provider, in its own folder below `folder`. */
 export async function startChatProduct(
   folder: string,
   upstream: Upstream,
@@ -71,15 +71,15 @@ export async function startChatProduct(
   return await startProduct({ folder, catalog: chatCatalog(upstream.url), ...options });
 }
 
-/** What stands while installations of the product are measured. */
+/** What is running while installations of the product are measured. */
 export interface Installations {
-  /** In the order of their options. */
+  /** In the order of the options passed in. */
   readonly products: readonly Product[];
   readonly upstream: Upstream;
   readonly folder: string;
 }
 
-/** Installations of the product beside each other, before one simulated provider, until `measure` has ended. */
+/** Runs installations of the product side by side, in front of one simulated provider, until `measure` has ended. */
 export async function withProducts<T>(
   name: string,
   options: readonly ChatProductOptions[],
@@ -100,7 +100,7 @@ export async function withProducts<T>(
   }
 }
 
-/** The product as a target that is called with these keys. */
+/** Returns the product as a target that is called with these keys. */
 export function productTarget(
   name: string,
   product: Product,
@@ -111,12 +111,12 @@ export function productTarget(
   return { name, url: product.url, path: API_PATH, headers: {}, keys, isForeign: false, meters };
 }
 
-/** Load and upstream are no part of any target, and take their share of the machine. */
+/** The meters of the load generator and the upstream, which belong to no target but use the same machine. */
 function besides(upstream: Upstream): Meters {
   return { upstream: upstream.meter, load: ownProcessorMs };
 }
 
-/** A proxy of the benches, in a process of its own. */
+/** Starts one of the baseline proxies in its own process. */
 export async function startProxy(
   name: string,
   script: 'express-proxy.ts' | 'node-proxy.ts',
@@ -167,7 +167,7 @@ async function startPortkeyTarget(log: string, upstream: Upstream) {
   return { target, stop: portkey.stop };
 }
 
-/** Starts the product and all that it is compared with, before the same upstream; the floor shares the product's Postgres. */
+/** Starts the product and everything it is compared with, in front of the same upstream. The floor shares the product's Postgres. */
 export async function startComparison(folder: string, upstream: Upstream): Promise<Comparison> {
   const log = join(folder, 'processes.log');
   const product = await startChatProduct(join(folder, 'product'), upstream);

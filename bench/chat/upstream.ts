@@ -2,14 +2,14 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /**
- * A simulated OpenAI-compatible provider in a process of its own: constant delay, fixed answer, exact usage. A prompt that asks for it is
- * answered instantly.
+ * A simulated OpenAI-compatible provider in its own process: constant delay, fixed answer, exact usage. A prompt that contains "instantly"
+ * is answered without the delay.
  */
 
 const DELAY_MS = 10;
 const STREAM_CHUNKS = 20;
 const CHUNK_EVERY_MS = 5;
-/** Where the prompt asks for it: 20 s for an answer. */
+/** Pause between chunks for a prompt that contains "slowly": an answer takes 20 s. */
 const SLOW_CHUNK_EVERY_MS = 1_000;
 const USAGE = { prompt_tokens: 20, completion_tokens: 20, total_tokens: 40 };
 const HEAD = { id: 'chatcmpl-1', created: 1, model: 'simulated' };

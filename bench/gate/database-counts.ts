@@ -3,17 +3,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { logSize } from '../../ops/embedded/service-log.ts';
 
-/** Until all sessions write what they are asked to, in ms. */
+/** Time until all sessions apply the new log settings, in ms. */
 const SETTLE_MS = 500;
 const STATEMENT = /^\d{4}-.*? LOG: {2}(statement:|execute )/gm;
 
-/** Counts that only grow. */
+/** Counters that only grow. */
 export interface DatabaseCounts {
   readonly statements: number;
   readonly walBytes: number;
 }
 
-/** Reads what Postgres has done so far. Its log tells of each statement from `countStatements` on. */
+/** Reads what Postgres has done so far. From `countStatements` on, its log records each statement. */
 export class DatabaseCounter {
   readonly #owner: pg.Client;
   readonly #logFile: string;
@@ -27,12 +27,12 @@ export class DatabaseCounter {
   static async open(ownerUrl: string, logFile: string): Promise<DatabaseCounter> {
     const owner = new pg.Client({ connectionString: ownerUrl });
     await owner.connect();
-    // its own questions are not counted
+    // the counter's own queries are not counted
     await owner.query(`SET log_statement = 'none'`);
     return new DatabaseCounter(owner, logFile);
   }
 
-  /** Costs time: what is timed is timed before. */
+  /** Logs every statement from now on. This slows Postgres down, so take timings first. */
   async countStatements(): Promise<void> {
     await this.#owner.query(`ALTER SYSTEM SET log_statement = 'all'`);
     await this.#owner.query('ALTER SYSTEM SET log_parameter_max_length = 0');
@@ -50,7 +50,7 @@ export class DatabaseCounter {
     return { walBytes: Number(rows[0]!.bytes), statements: log.match(STATEMENT)?.length ?? 0 };
   }
 
-  /** Sessions tell of their fsyncs late: right only when nothing was written for 11 s. */
+  /** Reads the WAL fsyncs so far. Sessions report them late: the count is exact only when nothing was written for 11 s. */
   async readFsyncs(): Promise<number> {
     const { rows: version } = await this.#owner.query<{ number: string }>(
       `SELECT current_setting('server_version_num') AS number`,

@@ -1,4 +1,4 @@
-/** What the gate looks at. */
+/** The figures that the gate compares. */
 export const FIGURES = {
   statements: { title: 'statements, one call at a time', digits: 2 },
   walBytes: { title: 'WAL bytes, one call at a time', digits: 0 },
@@ -11,19 +11,20 @@ export const FIGURES = {
 
 export type FigureName = keyof typeof FIGURES;
 
-/** Values per call; a short measurement leaves out what takes long. */
+/** Values per call. A short measurement leaves out the slow ones. */
 export type Figures = Readonly<Partial<Record<FigureName, number>>>;
 
 interface Bounds {
-  /** By what share of the committed figure it may be above it. */
+  /** Share by which the figure may exceed the committed one. */
   readonly whole: number;
-  /** The same in the short form, which may meet a busy machine; undefined: it is told there. */
+  /** The same for the short form, which may run on a busy machine. Undefined when the short form only reports the figure. */
   readonly short: number | undefined;
 }
 
 /**
- * What depends on the code alone is judged everywhere, WAL with room for the vacuum of a machine that takes long for its calls. Processor
- * time, which a busy machine lengthens although both sides of the ratio meet the same, is judged by the whole gate only. The rest is told.
+ * Figures that depend on the code alone are judged everywhere; WAL gets extra room in the short form, for the vacuum of a slow machine.
+ * Processor time is judged by the full gate only: a busy machine lengthens it, although both sides of the ratio run on the same machine.
+ * Figures without bounds are only reported.
  */
 const BOUNDS: Readonly<Partial<Record<FigureName, Bounds>>> = {
   statements: { whole: 0.1, short: 0.1 },
@@ -39,12 +40,12 @@ export interface Judged {
   readonly name: FigureName;
   readonly committed: number | undefined;
   readonly measured: number;
-  /** By what share it may be above the committed figure; undefined: it is told. */
+  /** Share by which it may exceed the committed figure; undefined when it is only reported. */
   readonly bound: number | undefined;
   readonly verdict: Verdict;
 }
 
-/** Holds what was measured against the committed figures. */
+/** Compares the measured figures with the committed ones. */
 export function judge(measured: Figures, committed: Figures, isShort: boolean): Judged[] {
   return (Object.keys(FIGURES) as FigureName[]).flatMap((name) => {
     const [value, former] = [measured[name], committed[name]];
@@ -65,7 +66,7 @@ function verdictOn(measured: number, committed: number | undefined, bound: numbe
   return measured > committed * (1 + bound) ? 'failed' : 'passed';
 }
 
-/** The table of the gate; the first row is the head. */
+/** Returns the table of the gate; the first row is the head. */
 export function gateRows(judged: readonly Judged[]): string[][] {
   const text = (name: FigureName, value: number | undefined) =>
     value?.toLocaleString('en', {

@@ -6,15 +6,15 @@ import { FIGURES, type FigureName, type Figures, gateRows, judge } from './figur
 import { measureGate } from './measure-gate.ts';
 
 /**
- * `npm run bench -- --gate [--short | --update]`: what a call costs against the figures of gate.json, and exit code 1 where it costs more
- * than it may. `--short` takes a minute at most and judges what depends on the code alone, for CI. `--update` writes the medians of three
- * measurements into gate.json, for this version of Node.
+ * `npm run bench -- --gate [--short | --update]`: compares the cost of a call with the figures of gate.json, and exits with code 1 when it
+ * exceeds its bounds. `--short` takes at most a minute and judges only what depends on the code alone, for CI. `--update` writes the
+ * medians of three measurements into gate.json, for this version of Node.
  */
 const FILE = fileURLToPath(new URL('gate.json', import.meta.url));
 const UPDATE_MEASUREMENTS = 3;
 const DIGITS = 4;
 
-/** By the major version of Node, whose compiler decides what is allocated. */
+/** By the major version of Node, whose compiler determines how much is allocated. */
 type Committed = Readonly<Record<string, Figures>>;
 
 const has = (option: string) => process.argv.includes(option);
@@ -45,7 +45,7 @@ async function check(isShort: boolean): Promise<void> {
   process.stdout.write(`${machineFacts()}\n\n${markdownTable(gateRows(judged))}\n`);
   if (failed) {
     process.stdout.write(
-      '\nA call costs more than it did. Where that is meant: npm run bench -- --gate --update\n',
+      '\nA call costs more than before. If this is intended, run: npm run bench -- --gate --update\n',
     );
   }
   process.exitCode = failed ? 1 : 0;

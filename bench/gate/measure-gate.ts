@@ -18,18 +18,18 @@ import type { Figures } from './figures.ts';
 const CROWD_CONNECTIONS = 128;
 const ROUNDS = 3;
 const WARM_UP_CALLS = 8_000;
-/** Calls of one client in a row, by which what depends on the code alone is counted: no batch, the same statements each time. */
+/** Calls made one after the other by one client. They count what depends on the code alone: no batches, the same statements each time. */
 const CALLS_IN_SEQUENCE = 200;
-/** So many that what runs now and then, such as vacuum, meets few of them. */
+/** Enough that occasional work such as vacuum affects only a few of them. */
 const SEQUENCES = 6;
-/** What maintenance and the workers do meanwhile is measured without calls and taken away. */
+/** The work of maintenance and the workers, measured without calls and subtracted. */
 const IDLE_MS = 1_000;
 const IDLE_ROUNDS = 6;
-/** Sessions of Postgres tell of their fsyncs at the latest after this time, in ms. */
+/** Longest delay before Postgres sessions report their fsyncs, in ms. */
 const FSYNCS_TOLD_MS = 11_000;
-/** Bytes between two allocations that are looked at: in 200 calls some ten thousand. */
+/** Bytes between two sampled allocations: some ten thousand samples in 200 calls. */
 const SAMPLING_BYTES = 4_096;
-/** Maintenance may be sealing just now: a second until Postgres gives up to wait for it, and so many of them. */
+/** Retries while maintenance is sealing. Each waits a second, until Postgres gives up waiting for the lock. */
 const SEAL_TRIES = 30;
 const LOCK_TIMEOUT = '55P03';
 const PARTS = ['API', 'Postgres', 'Redis', 'worker'];
@@ -45,7 +45,7 @@ interface Counted extends DatabaseCounts {
   readonly allocatedBytes: number;
 }
 
-/** Measures one fresh installation. The short form takes less than a minute and leaves out what takes long. */
+/** Measures a fresh installation. The short form takes less than a minute and leaves out the slow figures. */
 export async function measureGate(isShort: boolean, onStep: (text: string) => void): Promise<Figures> {
   const port = await choosePort();
   const settings = { API_PROCESSES: '1' };
@@ -99,7 +99,7 @@ async function sealLedger(url: string): Promise<void> {
   await database.close();
 }
 
-/** What many clients cost, beside a bare proxy: where the machine is slower, both are. */
+/** Measures the cost of many clients beside a bare proxy: a slow machine slows down both. */
 async function measureCrowd(
   target: BenchTarget,
   node: BenchTarget,
@@ -127,7 +127,7 @@ function msPerCall(turns: Turns, target: BenchTarget, parts: readonly string[]):
   return (turns.get(target) ?? []).map(sum);
 }
 
-/** What one call after the other costs, in counts that every machine finds alike. */
+/** Measures the cost of calls made one after the other, in counts that are the same on every machine. */
 async function measureSequence(
   observed: Observed,
   isShort: boolean,
@@ -151,10 +151,10 @@ async function measureSequence(
   const walBytes = perCall((counted) => counted.walBytes);
   onStep(`WAL bytes of a call: ${spreadText(walBytes)}`);
   return {
-    // what runs meanwhile, such as vacuum, only adds
+    // concurrent work such as vacuum can only increase the count
     statements: perCall((counted) => counted.statements).least,
     walBytes: walBytes.least,
-    // an estimate, which errs to both sides
+    // an estimate that can be too high or too low
     allocatedBytes: perCall((counted) => counted.allocatedBytes).median,
     ...(!isShort && { walFsyncs: await fsyncsPerCall(counter, fsyncsBefore, startedAt) }),
   };
@@ -168,7 +168,7 @@ async function repeat<T>(times: number, work: () => Promise<T>): Promise<T[]> {
   return results;
 }
 
-/** After a pause without calls, whose own fsyncs are taken away. */
+/** Waits for Postgres to report, then subtracts the fsyncs that a pause without calls causes. */
 async function fsyncsPerCall(counter: DatabaseCounter, before: number, startedAt: number): Promise<number> {
   await delay(FSYNCS_TOLD_MS);
   const after = await counter.readFsyncs();

@@ -42,7 +42,7 @@ const QUICK: Effort = {
   verifyRows: 50_000,
 };
 
-/** The baseline with the pool size that served it best. */
+/** Measures the baseline with the pool size that suits it best. */
 async function measureTransactions(
   ownerUrl: string,
   accounts: readonly TestAccount[],
@@ -62,7 +62,7 @@ async function measureTransactions(
   return best!;
 }
 
-/** Ms that a proof of the whole ledger takes. */
+/** Returns how long a proof of the whole ledger takes, in ms. */
 async function measureVerify(rows: number): Promise<number> {
   const fresh = await startBenchPostgres();
   try {
@@ -79,7 +79,7 @@ async function measureVerify(rows: number): Promise<number> {
   }
 }
 
-/** One row: what is measured, and a round of it. */
+/** The rows, each with its measurement of one round. */
 type Rounds = Record<
   | 'transactionsHot'
   | 'transactionsCold'
@@ -92,7 +92,7 @@ type Rounds = Record<
   LoadResult[]
 >;
 
-/** Reserve and settle through the lanes against one transaction per request, and what sealing and history cost them. */
+/** Compares reserve and settle through the lanes with one transaction per request, and measures what sealing and history cost them. */
 export async function measureCompared(isQuick: boolean): Promise<BenchResult> {
   const effort = isQuick ? QUICK : FULL;
   const { load, rounds } = effort;

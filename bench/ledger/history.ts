@@ -17,7 +17,7 @@ export async function writeHistory(owner: pg.Client, account: TestAccount, rows:
          FROM ledger_entries WHERE account_id = $1 AND type = 'usage_charge' GROUP BY 1, 2, 3`,
     [account.accountId],
   );
-  // a server beside it may have found these days empty, and finished
+  // a running server may already have found these days empty and marked them as finished
   await owner.query('LOCK usage_day_marks IN SHARE ROW EXCLUSIVE MODE');
   for (const table of ['usage_day_marks', 'usage_days', 'usage_hours']) {
     await owner.query(`DELETE FROM ${table} WHERE account_id = $1`, [account.accountId]);
@@ -26,7 +26,7 @@ export async function writeHistory(owner: pg.Client, account: TestAccount, rows:
   await owner.query('VACUUM (ANALYZE) ledger_entries, generations, usage_rollups');
 }
 
-/** $1 account, $2 key, $3 first and $4 last number of this chunk, $5 how many there will be. */
+/** $1 account, $2 key, $3 first and $4 last number of this chunk, $5 total number. */
 const HISTORY = `
   WITH numbered AS (
     SELECT n, clock_timestamp() - interval '30 days' + n * (interval '30 days' / $5::bigint) AS at,

@@ -19,13 +19,13 @@ import { type LoadOptions, type LoadResult, runClients } from '../measure/client
 import { sealAll } from '../measure/seal-all.ts';
 import { writeHistory } from './history.ts';
 
-/** What each hold takes and each settlement charges. */
+/** Amount of each hold and each settlement. */
 export const AMOUNT = nanoUsd(1_000n);
 export const CLIENTS = 256;
 
 export type Load = Pick<LoadOptions, 'warmUpMs' | 'measureMs'>;
 
-/** Reserve and settle through the lanes of one process, one load after the other. */
+/** Measures reserve and settle through the lanes of one process, one load after the other. */
 export async function measureLanes(
   url: string,
   accounts: readonly TestAccount[],
@@ -49,7 +49,7 @@ export async function measureLanes(
   return results;
 }
 
-/** The same while entries are sealed every `sealMs`; maintenance does it each minute, with the same work per entry. */
+/** The same while entries are sealed every `sealMs`. Maintenance seals each minute, with the same work per entry. */
 export async function measureSealedLanes(
   url: string,
   accounts: readonly TestAccount[],
@@ -76,14 +76,14 @@ export async function makeAccounts(url: string, count: number): Promise<TestAcco
   return accounts;
 }
 
-/** An account with so many charges over the last month. */
+/** Creates an account with `rows` charges over the last month. */
 export async function accountWithHistory(postgres: BenchPostgres, rows: number): Promise<TestAccount> {
   const [account] = await makeAccounts(await aMonthAgo(postgres), 1);
   await asOwner(postgres.ownerUrl, (owner) => writeHistory(owner, account!, rows));
   return account!;
 }
 
-/** The same database with the ledger's clock set back, so that an account is older than its history. */
+/** Returns the URL of the same database with the ledger's clock set back, so that an account is older than its history. */
 async function aMonthAgo({ url, ownerUrl }: BenchPostgres): Promise<string> {
   await asOwner(ownerUrl, (owner) => owner.query(MOVABLE_CLOCK));
   const past = new URL(url);

@@ -9,7 +9,7 @@ const COLD_ACCOUNTS = 1_000;
 const MINUTES = 5;
 const SEAL_MS = 60_000;
 
-/** Five minutes on one account, then five on many, minute by minute, with entries sealed each minute as maintenance does it. */
+/** Measures five minutes on one account, then five on many, minute by minute, with entries sealed each minute as maintenance does. */
 export async function measureSustained(isQuick: boolean): Promise<BenchResult> {
   const measureMs = isQuick ? 2_000 : 60_000;
   const minutes = Array.from({ length: MINUTES }, (_, minute) => ({
@@ -44,7 +44,7 @@ export async function measureSustained(isQuick: boolean): Promise<BenchResult> {
   }
 }
 
-/** The lanes before and after an account has got 20 million charges. */
+/** Measures the lanes before and after an account receives 20 million charges. */
 export async function measureGrown(isQuick: boolean): Promise<BenchResult> {
   const historyRows = isQuick ? 200_000 : 20_000_000;
   const [rounds, load] = isQuick

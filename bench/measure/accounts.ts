@@ -1,4 +1,4 @@
-/** Opens accounts with credits through the operator's API; returns a key of each. */
+/** Opens accounts with credits through the operator API. Returns one key of each. */
 export async function openAccounts(url: string, adminToken: string, count: number): Promise<string[]> {
   const keys: string[] = [];
   for (let number = 0; number < count; number += 1) {

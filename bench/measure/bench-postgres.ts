@@ -8,12 +8,12 @@ export interface BenchPostgres {
   /** Application role, as in production. */
   readonly url: string;
   readonly ownerUrl: string;
-  /** The server's first process. */
+  /** Process id of the postmaster. */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** A migrated Postgres of its own with fsync on, in a temporary folder. */
+/** Starts a migrated Postgres with fsync on, in a temporary folder. */
 export async function startBenchPostgres(): Promise<BenchPostgres> {
   const folder = ownTemporaryFolder('bench-postgres');
   const postgres = await startEmbeddedPostgres({

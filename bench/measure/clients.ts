@@ -6,13 +6,13 @@ export interface LoadResult {
 }
 
 export interface LoadOptions {
-  /** Clients that each wait for their answer before they ask again. */
+  /** Number of clients, each of which waits for its answer before it calls again. */
   readonly clients: number;
   readonly warmUpMs: number;
   readonly measureMs: number;
 }
 
-/** Runs closed-loop clients for a bounded time and measures what was finished after the warm-up. */
+/** Runs closed-loop clients for a bounded time and measures what they completed after the warm-up. */
 export async function runClients(
   options: LoadOptions,
   operation: (client: number) => Promise<void>,
@@ -44,7 +44,7 @@ export async function runClients(
   };
 }
 
-/** The value below which `share` (0–1) of the sorted samples lie; 0 without samples. */
+/** Returns the value below which `share` (0–1) of the sorted samples lie; 0 without samples. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }

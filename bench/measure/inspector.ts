@@ -1,6 +1,6 @@
 import { WebSocket } from 'undici';
 
-/** Allocations of a function and of those that it called. */
+/** Allocations of a function and of the functions it called. */
 interface SampledAllocations {
   readonly selfSize: number;
   readonly children: readonly SampledAllocations[];
@@ -16,7 +16,7 @@ interface Reply {
   };
 }
 
-/** The inspector of a Node process that was started with `--inspect=127.0.0.1:port`. */
+/** A client for the inspector of a Node process started with `--inspect=127.0.0.1:port`. */
 export class Inspector {
   readonly #socket: WebSocket;
   readonly #waiting = new Map<number, (reply: Reply) => void>();
@@ -44,19 +44,19 @@ export class Inspector {
     return new Inspector(socket);
   }
 
-  /** Bytes of the heap in use after a full garbage collection. */
+  /** Runs a full garbage collection and returns the heap bytes in use. */
   async collectedHeap(): Promise<number> {
     await this.#call('HeapProfiler.collectGarbage', {});
     return (await this.evaluate('process.memoryUsage().heapUsed')) as number;
   }
 
-  /** From now on every allocation of about so many bytes is looked at, until {@link allocatedBytes}. */
+  /** Starts sampling allocations, about one per `samplingInterval` bytes, until {@link allocatedBytes}. */
   async startSampling(samplingInterval: number): Promise<void> {
     const collected = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
     await this.#call('HeapProfiler.startSampling', { samplingInterval, ...collected });
   }
 
-  /** Bytes that were allocated on the heap since {@link startSampling}, garbage included: an estimate from the samples. */
+  /** Returns the bytes allocated on the heap since {@link startSampling}, garbage included: an estimate from the samples. */
   async allocatedBytes(): Promise<number> {
     const { result } = await this.#call('HeapProfiler.stopSampling', {});
     const sum = ({ selfSize, children }: SampledAllocations): number =>
@@ -64,12 +64,12 @@ export class Inspector {
     return result?.profile ? sum(result.profile.head) : 0;
   }
 
-  /** Writes a heap snapshot into a file; the process stands still meanwhile. */
+  /** Writes a heap snapshot to a file. The process is blocked meanwhile. */
   async writeSnapshot(file: string): Promise<void> {
     await this.evaluate(`require('node:v8').writeHeapSnapshot(${JSON.stringify(file)})`);
   }
 
-  /** The value of an expression in the process. Throws what it throws. */
+  /** Evaluates an expression in the process and returns its value. Rethrows its error. */
   async evaluate(expression: string): Promise<unknown> {
     const parameters = { expression, includeCommandLineAPI: true, returnByValue: true };
     const { result } = await this.#call('Runtime.evaluate', parameters);

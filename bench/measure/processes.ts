@@ -7,7 +7,10 @@ import { API_NODE_OPTIONS } from '../../ops/local/programs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Starts a script of this repository, the API with the options that it is shipped with; its output goes to `log`, and it ends when its channel closes. */
+/**
+ * Starts a script of this repository, and the API with the options it ships with. Output goes to `log`; the process ends when its channel
+ * closes.
+ */
 export function startProcess(
   script: string,
   environment: NodeJS.ProcessEnv,
@@ -24,7 +27,7 @@ export function startProcess(
   });
 }
 
-/** The address a process announces once it listens. Throws when it ends before. */
+/** Resolves to the address that a process announces once it listens. Throws when it ends first. */
 export async function addressOf(child: ChildProcess): Promise<string> {
   const [message] = (await Promise.race([
     once(child, 'message'),
@@ -35,7 +38,7 @@ export async function addressOf(child: ChildProcess): Promise<string> {
   return message.address;
 }
 
-/** Asks a process to end and waits until it is gone. */
+/** Asks a process to end and waits until it has. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) {
     return;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Ms of one tick of `/proc/<pid>/stat` (USER_HZ is 100 on Linux). */
+/** Length of one tick of `/proc/<pid>/stat`, in ms (USER_HZ is 100 on Linux). */
 const TICK_MS = 10;
 
 interface ProcessTimes {
@@ -8,7 +8,7 @@ interface ProcessTimes {
   readonly ms: number;
 }
 
-/** Ms of processor time that a process and those below it have used, ended ones included; 0 where there is no /proc. */
+/** Returns the processor time in ms that a process and its descendants have used, including ended ones; 0 without /proc. */
 export function processorMs(pid: number): number {
   const times = readAll();
   const sum = (of: number): number =>
@@ -17,21 +17,21 @@ export function processorMs(pid: number): number {
   return sum(pid);
 }
 
-/** The processes that a process has started and that run; none where there is no /proc. */
+/** Returns the running child processes of a process; none without /proc. */
 export function childrenOf(pid: number): number[] {
   return [...readAll()].filter(([, { parent }]) => parent === pid).map(([child]) => child);
 }
 
-/** What reads the ms of processor time of something, by its name. */
+/** Functions that read processor time in ms, by name. */
 export type Meters = Readonly<Record<string, () => number>>;
 
-/** The ms of processor time that each meter counts until the returned function is called. */
+/** Starts counting. The returned function returns the ms of processor time that each meter counted since. */
 export function startMeters(meters: Meters): () => [string, number][] {
   const before = Object.entries(meters).map(([name, read]) => ({ name, read, ms: read() }));
   return () => before.map(({ name, read, ms }) => [name, read() - ms]);
 }
 
-/** Ms of processor time that this process has used itself. */
+/** Returns the processor time in ms that this process itself has used. */
 export function ownProcessorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
@@ -56,7 +56,7 @@ function namesOf(folder: string): string[] {
   }
 }
 
-/** Fields as in proc(5): 4 parent, 14–17 time of the process and of its ended children, in user and kernel mode. */
+/** Reads fields as in proc(5): 4 is the parent; 14–17 are the times of the process and of its ended children, in user and kernel mode. */
 function read(path: string): ProcessTimes | undefined {
   let text: string;
   try {

@@ -6,10 +6,10 @@ type Supervision = typeof import('../../ops/local/supervise.ts');
 type Programs = typeof import('../../ops/local/programs.ts');
 
 /**
- * What `npm start` runs once the product is built: its supervisor with its programs and settings, on the environment of this process.
- * `BENCH_API_OPTIONS`, which `npm start` does not know, are options for Node that let the API be looked at while it is measured;
- * `BENCH_BUILD` is the folder of an earlier build, run by its own supervisor. Tells its parent when all is ready, and stops everything when
- * its parent is gone.
+ * Runs what `npm start` runs once the product is built: its supervisor with its programs and settings, in the environment of this process.
+ * `BENCH_API_OPTIONS`, which `npm start` does not have, are Node options that allow inspecting the API while it is measured. `BENCH_BUILD`
+ * is the folder of an earlier build, run by its own supervisor. Notifies its parent when everything is ready, and stops everything when its
+ * parent is gone.
  */
 const {
   BENCH_API_OPTIONS: options,

@@ -9,7 +9,7 @@ import { childrenOf, type Meters, processorMs } from './processor-time.ts';
 
 const ADMIN_TOKEN = 'admin-token-of-the-benches';
 
-/** Which of the supervisor's children each part is, by what its command line says. */
+/** The parts of the product, recognized among the supervisor's children by their command lines. */
 const PARTS = {
   API: /dist\/src\/server\.js/,
   Postgres: /postgres.* -D /,
@@ -18,15 +18,15 @@ const PARTS = {
 } as const;
 
 export interface ProductOptions {
-  /** Is made, and holds all that the product writes; below a folder of `temporaryFolder`. */
+  /** Created by the start; holds everything the product writes. Must be below a folder of `temporaryFolder`. */
   readonly folder: string;
   /** The text of `tollgate.yaml`. */
   readonly catalog: string;
   /** Settings that differ from those of `npm start`. */
   readonly settings?: NodeJS.ProcessEnv;
-  /** Options of Node that let the API be looked at. */
+  /** Node options that allow inspecting the API. */
   readonly apiOptions?: readonly string[];
-  /** Folder of an earlier build that is run instead of this one. */
+  /** Folder of an earlier build to run instead of this one. */
   readonly build?: string;
 }
 
@@ -34,16 +34,16 @@ export interface ProductOptions {
 export interface Product {
   readonly url: string;
   readonly adminToken: string;
-  /** Postgres in the application's role, and in the owner's. */
+  /** Postgres URLs for the application role and the owner role. */
   readonly databaseUrl: string;
   readonly ownerUrl: string;
-  /** Ms of processor time of the API, Postgres, Redis and the worker. */
+  /** Processor time in ms of the API, Postgres, Redis and the worker. */
   readonly meters: Meters;
   readonly postgresLog: string;
   stop(): Promise<void>;
 }
 
-/** Starts the product and waits until API and worker are ready. Throws with what it said when it ends before. */
+/** Starts the product and waits until API and worker are ready. Throws an error with its output when it ends first. */
 export async function startProduct({
   folder,
   catalog,
@@ -82,7 +82,7 @@ export async function startProduct({
   };
 }
 
-/** Where there is no /proc, nothing is measured. */
+/** Returns the meters of the product's parts. Without /proc they count nothing. */
 function metersOf(supervisor: number): Meters {
   const children = childrenOf(supervisor).map((pid) => ({ pid, line: commandLine(pid) }));
   return Object.fromEntries(

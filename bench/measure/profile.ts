@@ -10,7 +10,7 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Where a process spent its time: share of the busy time by package or folder, from a V8 CPU profile in `folder`. */
+/** Summarizes the V8 CPU profile in `folder`: the share of busy time by package or folder. */
 export function profileSummary(folder: string, rows = 25): [string, number][] {
   const file = readdirSync(folder).find((name) => name.endsWith('.cpuprofile'));
   if (file === undefined) {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Carries out `count` operations at a fixed rate, whatever they take. Each hears when it was due, by `performance.now()`: counted from
- * there, a sender that falls behind does not hide the delay.
+ * Starts `count` operations at a fixed rate, however long they take. Each receives the time when it was due, by `performance.now()`;
+ * latency counted from there does not hide the delay of a sender that falls behind.
  */
 export async function runAtRate(
   count: number,
@@ -14,12 +14,12 @@ export async function runAtRate(
   for (let number = 0; number < count; number += 1) {
     const dueAt = startedAt + (number * 1_000) / perSecond;
     const early = dueAt - performance.now();
-    // a timer takes a millisecond at least: who is late must not wait for one
+    // a timer takes at least a millisecond, so a late sender must not wait for one
     if (early > 0) {
       await delay(early);
     }
     const done = operation(dueAt);
-    // a failure is thrown at the end, not while others are sent: nobody would clean up
+    // failures are thrown at the end: thrown while others are being sent, nobody would clean up
     done.catch(() => undefined);
     running.push(done);
   }

@@ -1,13 +1,13 @@
 import { cpus, totalmem } from 'node:os';
 
-/** A markdown table; the first row is the head. */
+/** Returns a markdown table; the first row is the head. */
 export function markdownTable(rows: readonly (readonly string[])[]): string {
   const [head = [], ...body] = rows;
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...body.map(line)].join('\n');
 }
 
-/** What the figures were measured on. */
+/** Describes the machine that the figures were measured on. */
 export function machineFacts(): string {
   const [cpu] = cpus();
   const gib = Math.round(totalmem() / 2 ** 30);

@@ -1,4 +1,4 @@
-/** Puts a section of second order in the place of the one of the same title, or at the end where there is none. */
+/** Replaces the level-2 section with the same title, or appends the section when there is none. */
 export function withSection(text: string, title: string, content: string): string {
   const [opening = '', ...sections] = text.trimEnd().split(/\n+(?=## )/);
   const section = `## ${title}\n\n${content.trim()}`;
@@ -8,8 +8,8 @@ export function withSection(text: string, title: string, content: string): strin
 }
 
 /**
- * Puts sentences in the place of those that stand in lines which end in `<!-- bench: name -->`; the mark of a list before them stays.
- * Names that the text does not quote are passed over.
+ * Replaces the sentences on lines that end with `<!-- bench: name -->` and keeps a list mark before them. Skips names that the text does
+ * not quote.
  */
 export function withHeadlines(text: string, headlines: Readonly<Record<string, string>>): string {
   return text.replace(

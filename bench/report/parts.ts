@@ -1,19 +1,19 @@
-/** A section of docs/benchmarks.md and what writes it. */
+/** A section of docs/benchmarks.md and the script that writes it. */
 export interface Part {
   readonly name: string;
-  /** What its section is called. */
+  /** The title of its section. */
   readonly title: string;
-  /** Below `bench/`. */
+  /** Path relative to `bench/`. */
   readonly script: string;
   readonly options: readonly string[];
-  /** Runs only when it is named: half an hour or more. */
+  /** Runs only when named: takes half an hour or more. */
   readonly isLong: boolean;
 }
 
-/** The oldest Node that the product runs on, and the slowest: what is quoted elsewhere was measured on it. */
+/** The oldest Node that the product supports, and the slowest. Figures quoted elsewhere were measured on it. */
 export const QUOTED_NODE = '20';
 
-/** In the order in which they run. */
+/** In the order they run. */
 const PARTS: readonly Part[] = [
   part('ledger', 'Ledger', 'ledger/main.ts'),
   part('chat', 'Chat calls', 'chat/main.ts'),
@@ -28,16 +28,16 @@ function part(name: string, title: string, script: string, options: readonly str
   return { name, title, script, options, isLong: false };
 }
 
-/** The parts of these names; without names all that are not long. Throws for a name that there is not. */
+/** Returns the named parts; without names, all that are not long. Throws for an unknown name. */
 export function chosenParts(names: readonly string[]): readonly Part[] {
   const unknown = names.find((name) => PARTS.every((known) => known.name !== name));
   if (unknown !== undefined) {
-    throw new Error(`${unknown} is none of ${PARTS.map(({ name }) => name).join(', ')}`);
+    throw new Error(`Unknown part ${unknown}. Choose from: ${PARTS.map(({ name }) => name).join(', ')}`);
   }
   return PARTS.filter(({ name, isLong }) => (names.length === 0 ? !isLong : names.includes(name)));
 }
 
-/** The heading of a part's section; other versions of Node than the quoted one have sections of their own. */
+/** Returns the heading of a part's section. Node versions other than the quoted one have separate sections. */
 export function sectionTitle({ title }: Part, nodeMajor: string): string {
   return nodeMajor === QUOTED_NODE ? title : `${title}, Node ${nodeMajor}`;
 }

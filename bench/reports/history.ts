@@ -9,13 +9,12 @@ export interface History {
 
 const MONTHS = 12;
 const OPENING_NANO = 1_000_000_000_000_000n;
-/** More days than the history has. */
+/** Longer than the history, in days. */
 const DAYS_MAX = 400;
 
 /**
- * A year of one account: `generations` calls evenly over time, on three keys, four models and two endpoints, with the
- * ledger entries, roll-ups and days that settlements and maintenance would have written. Written in bulk by the owner's
- * role.
+ * Writes a year of one account: `generations` calls evenly over time, on three keys, four models and two endpoints, with the ledger
+ * entries, roll-ups and days that settlements and maintenance would have written. Writes in bulk with the owner role.
  */
 export async function writeHistory(ownerUrl: string, generations: number): Promise<History> {
   const client = new pg.Client({ connectionString: ownerUrl });
@@ -65,7 +64,7 @@ async function inventCalls(client: pg.Client, accountId: string, generations: nu
   await client.query('ANALYZE bench_calls');
 }
 
-/** Takes the indexes of the big tables away, except their keys; returns what makes them again, by table. */
+/** Drops the indexes of the big tables, except their keys. Returns the statements that recreate them, by table. */
 async function dropIndexes(client: pg.Client): Promise<string[][]> {
   const { rows } = await client.query<{ name: string; owner: string; definition: string }>(`
     SELECT i.indexrelid::regclass::text AS name, i.indrelid::regclass::text AS owner, pg_get_indexdef(i.indexrelid) AS definition
@@ -78,7 +77,7 @@ async function dropIndexes(client: pg.Client): Promise<string[][]> {
     `SET maintenance_work_mem = '256MB'`,
     ...rows
       .filter((row) => row.owner === table)
-      // ONLY would leave the partitions without
+      // ONLY would leave the partitions without indexes
       .map(({ definition }) => definition.replace(' ON ONLY ', ' ON ')),
   ]);
 }

@@ -6,7 +6,7 @@ import { type History, writeHistory } from './history.ts';
 import { startReportServer } from './server.ts';
 
 /**
- * `npm run bench:reports [-- --quick]`: p95 of the reports over a small and a large history, and the ratio of the two: what history costs a
+ * `npm run bench:reports [-- --quick]`: p95 of the reports over a small and a large history, and their ratio: how history slows down a
  * reader. The histories take turns, and the worst row comes first.
  */
 const isQuick = process.argv.includes('--quick');
@@ -37,7 +37,7 @@ const REPORTS: readonly [string, string][] = [
   ['invoices', '/api/v1/billing/invoices?limit=1'],
 ];
 
-/** A history in a database of its own, and the reports over it. */
+/** A history in its own database, and the reports over it. */
 interface Books {
   readonly url: string;
   readonly history: History;
@@ -93,7 +93,7 @@ async function p95({ url, history }: Books, template: string): Promise<number> {
   );
 }
 
-/** The address of a page deep in a list, reached as a client would. */
+/** Returns the address of a page deep in a list, reached by following pages as a client would. */
 async function walkTo(
   url: string,
   headers: Record<string, string>,
@@ -136,7 +136,7 @@ const growth = ({ before, after }: Measured) => spreadOf(after.map((ms, round) =
 
 function isWithin(report: Measured): boolean {
   const after = spreadOf(report.after).median;
-  // below a few ms the ratio is noise of the machine
+  // below 10 ms the ratio is mostly machine noise
   return after <= P95_MS_MAX && (growth(report).median <= RATIO_MAX || after < 10);
 }
 

@@ -30,7 +30,7 @@ export interface ReportServer {
   close(): Promise<void>;
 }
 
-/** The report routes behind the real pipeline on a database. */
+/** Starts the report routes behind the real request pipeline on a database. */
 export async function startReportServer(databaseUrl: string): Promise<ReportServer> {
   const log = createLogger({ name: 'bench', level: 'silent' });
   const clock = systemClock;

@@ -9,7 +9,7 @@ export interface Answer {
 export type Body = Readonly<Record<string, unknown>>;
 
 export interface CallOptions {
-  /** Any customer's unless given. */
+  /** Key to use; a random customer's by default. */
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -17,9 +17,9 @@ export interface CallOptions {
 const CONNECTIONS = 256;
 const TIMEOUT_MS = 60_000;
 
-/** The connections of all customers of a soak, and what their calls came to. */
+/** The connections of all customers of a soak, and the results of their calls. */
 export class CustomerCalls {
-  /** Calls by status; 0: the connection broke, as it does on purpose for some. */
+  /** Number of calls by status; 0 for a broken connection, which some calls cause on purpose. */
   readonly statuses = new Map<number, number>();
   made = 0;
   readonly #keys: readonly string[];
@@ -34,12 +34,12 @@ export class CustomerCalls {
     });
   }
 
-  /** Calls that were not turned away for overload. */
+  /** Number of calls that were not rejected for overload. */
   get carried(): number {
     return this.made - (this.statuses.get(503) ?? 0);
   }
 
-  /** The key of any customer. */
+  /** Returns the key of a random customer. */
   key(): string {
     return this.#keys[randomBelow(this.#keys.length)] ?? '';
   }
@@ -62,7 +62,7 @@ export class CustomerCalls {
     return { status: answer.statusCode, text: await answer.body.text() };
   }
 
-  /** The head of an answer; the caller reads its body, or leaves. */
+  /** Sends a request and returns the head of the answer. The caller reads the body or disconnects. */
   async begin(
     method: Dispatcher.HttpMethod,
     path: string,

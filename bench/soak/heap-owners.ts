@@ -15,11 +15,11 @@ interface Snapshot {
   readonly strings: string[];
 }
 
-/** Containers that say nothing of who holds them. */
+/** Containers whose name does not say who holds them. */
 const ANONYMOUS = new Set(['Object', 'Array', 'Map', 'Set', '(object elements)', '(object properties)']);
 
 /**
- * Bytes of a heap by the nearest named object on the shortest way to them from the roots: a class, or what the engine calls its own.
+ * Returns the bytes of a heap by the nearest named object on the shortest path from the roots: a class, or an internal name of the engine.
  * Format: node/deps/v8/include/v8-profiler.h, HeapSnapshot::Serialize.
  */
 export function bytesByOwner(file: string): Map<string, number> {

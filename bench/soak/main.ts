@@ -11,8 +11,8 @@ import { type SoakServices, type SoakStack, startServices, startStack } from './
 import { Traffic } from './traffic.ts';
 
 /**
- * `npm run soak [minutes]`: mixed traffic on real processes at 65 % of what they can carry, with prompts that never repeat; samples of
- * everything that might grow, and what holds the heaps at the start and at the end.
+ * `npm run soak [minutes]`: mixed traffic on real processes at 65 % of their capacity, with prompts that never repeat. Samples everything
+ * that might grow, and what holds the heaps at the start and at the end.
  */
 const MINUTES = Number(process.argv.find((argument) => /^\d+(\.\d+)?$/.test(argument)) ?? 60);
 const LOAD_SHARE = 0.65;
@@ -20,14 +20,14 @@ const WARM_UP_MS = Math.min(60_000, MINUTES * 10_000);
 const WARM_UP_CLIENTS = 16;
 const CLIENTS_MAX = 200;
 const SAMPLE_MS = Math.min(15_000, MINUTES * 2_000);
-/** Every so many samples the heaps are collected first. */
+/** The heaps are garbage-collected before every so many samples. */
 const COLLECTED_EVERY = 4;
-/** A shorter run is for looking, not for quoting. */
+/** Minimum minutes for a report; a shorter run is for a quick look, not for figures to quote. */
 const REPORTED_MINUTES = 60;
 const REPORT = fileURLToPath(new URL('../../docs/soak.md', import.meta.url));
 const IDLE_MS = Math.min(120_000, MINUTES * 20_000);
 
-/** As many calls as so many customers get through; carried ones per second of the second half. */
+/** Runs closed-loop customers. Returns the carried calls per second of the second half. */
 async function warmUp(traffic: Traffic): Promise<number> {
   const until = performance.now() + WARM_UP_MS;
   const half = performance.now() + WARM_UP_MS / 2;
@@ -106,7 +106,7 @@ async function soak(results: string): Promise<SoakRun> {
   }
 }
 
-/** A snapshot swells its process for good, so this one is taken of others than those that are measured. */
+/** A snapshot enlarges its process for good, so this one is taken from other processes than the measured ones. */
 async function snapshotOfStart(services: SoakServices, results: string): Promise<void> {
   const stack = await startStack(services);
   const traffic = new Traffic(stack.traffic);
@@ -122,7 +122,7 @@ async function writeSnapshots(stack: SoakStack, results: string, when: 'start' |
   }
 }
 
-/** How many prompts a heap snapshot shows. */
+/** Counts the prompts in a heap snapshot. */
 function promptsIn(file: string): number {
   return readFileSync(file, 'utf8').split(PROMPT_MARKER).length - 1;
 }
@@ -149,6 +149,6 @@ if (MINUTES >= REPORTED_MINUTES) {
   writeFileSync(REPORT, markdown);
 }
 if (failures.length > 0) {
-  process.stderr.write(`grows without end: ${failures.join(', ')}\n`);
+  process.stderr.write(`Grows without end: ${failures.join(', ')}\n`);
   process.exitCode = 1;
 }

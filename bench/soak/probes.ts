@@ -24,7 +24,7 @@ export interface ProbedParts {
   readonly redisPid: number;
 }
 
-/** Tables whose size says what an installation keeps; partitions count to their parent. */
+/** Tables whose size shows what an installation keeps. Partitions count toward their parent. */
 const TABLES = [
   'generations',
   'ledger_entries',
@@ -40,7 +40,7 @@ const TABLES = [
   'worker_slots',
 ] as const;
 
-/** Reads once. With `collected` the heaps are collected before, which stops each process for some 100 ms. */
+/** Takes one reading. With `collected`, it first collects the heaps, which blocks each process for about 100 ms. */
 export async function readAll(parts: ProbedParts, collected: boolean): Promise<Readings> {
   const readings: Readings = {};
   for (const observed of parts.processes) {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 
-/** What clients really send: none of it repeats, and each has words that no vocabulary knows. */
+/** What clients really send: no prompt repeats, and each has words that no vocabulary knows. */
 export const VOCABULARIES = ['prose', 'code', 'cjk', 'base64', 'json'] as const;
 export type Vocabulary = (typeof VOCABULARIES)[number];
 
-/** Begins every prompt, so that one that is kept is found in a heap snapshot. */
+/** Starts every prompt, so that a retained prompt can be found in a heap snapshot. */
 export const PROMPT_MARKER = 'xqpromptofthesoak';
 
 const COMMON =
@@ -13,7 +13,7 @@ const COMMON =
   );
 const CHARACTERS_PER_WORD = 12;
 
-/** A prompt of about `length` UTF-16 units in one of the vocabularies, with words of its own all through it. */
+/** Returns a prompt of about `length` UTF-16 units in one of the vocabularies, with unique words throughout. */
 export function promptOf(vocabulary: Vocabulary, length: number): string {
   const part = PARTS[vocabulary];
   const parts = [`${PROMPT_MARKER} `];
@@ -25,12 +25,12 @@ export function promptOf(vocabulary: Vocabulary, length: number): string {
   return parts.join('');
 }
 
-/** A size as agents and chats have them: mostly a few kB, now and then 100 kB. In UTF-16 units. */
+/** Returns a prompt size as agents and chats have them: mostly a few kB, occasionally 100 kB. In UTF-16 units. */
 export function ordinaryLength(): number {
   return Math.round(200 * 500 ** (Math.random() ** 3));
 }
 
-/** Letters that stand nowhere else. */
+/** Returns random letters that occur nowhere else. */
 export function unseenWord(letters = 16): string {
   let word = '';
   while (word.length < letters) {
@@ -39,7 +39,7 @@ export function unseenWord(letters = 16): string {
   return word;
 }
 
-/** A whole number from 0 up to `limit`, which it is not. */
+/** Returns an integer from 0 up to, but excluding, `limit`. */
 export function randomBelow(limit: number): number {
   return Math.floor(Math.random() * limit);
 }

@@ -7,11 +7,11 @@ export interface Sample {
   readonly seconds: number;
   readonly calls: number;
   readonly readings: Readings;
-  /** Ms of chats since the last sample. */
+  /** Latencies of the chats since the last sample, in ms. */
   readonly chatMs: readonly number[];
 }
 
-/** What a run found. */
+/** The result of a run. */
 export interface SoakRun {
   readonly minutes: number;
   readonly perSecond: number;
@@ -29,9 +29,9 @@ interface Row {
   readonly what: string;
   readonly unit: Unit;
   readonly points: (run: SoakRun) => Point[];
-  /** Growth over half a run that is none, in the unit. */
+  /** Growth over half a run that does not count as growth, in the unit. */
   readonly insignificant: number;
-  /** Why this may grow during a run, and where it ends; without it, growth is a failure. */
+  /** Why this may grow during a run, and where it ends. Undefined when growth is a failure. */
   readonly mayGrow?: string;
 }
 
@@ -85,11 +85,11 @@ const ROWS: readonly Row[] = [
 
 export interface SoakReport {
   readonly markdown: string;
-  /** Rows that grow and should not. */
+  /** Rows that grow but must not. */
   readonly failures: readonly string[];
 }
 
-/** The table of a run, with what 30 days of it would be, and a verdict for each row. */
+/** Returns the table of a run, with its projection to 30 days and a verdict for each row. */
 export function reportOf(run: SoakRun, owners: readonly string[], promptsKept: number): SoakReport {
   const callsPerMonth = (callsOf(run) / run.minutes / 60) * 86_400 * DAYS;
   const failures: string[] = [];
@@ -160,7 +160,7 @@ ${owners.join('\n\n')}
   return { markdown, failures };
 }
 
-/** The largest owners of two heaps, side by side. */
+/** Returns a table of the largest owners of two heaps, side by side. */
 export function ownersTable(
   name: string,
   start: ReadonlyMap<string, number>,

@@ -1,6 +1,6 @@
 import { percentile } from '../measure/clients.ts';
 
-/** One value and how many calls had been made by then. */
+/** A value and the number of calls made by then. */
 export interface Point {
   readonly calls: number;
   readonly value: number;
@@ -9,17 +9,19 @@ export interface Point {
 export interface Trend {
   readonly start: number;
   readonly end: number;
-  /** Growth per 1,000 calls over the second half: what stands after everything that fills once is full. */
+  /** Growth per 1,000 calls over the second half of the run, when everything that fills up once is full. */
   readonly perThousand: number;
-  /** Whether the second half grows by more than its own scatter and 2 % of its height. */
+  /** Whether the second half grows by more than twice its scatter, 2 % of its middle value, and what is insignificant. */
   readonly grows: boolean;
 }
 
-/** Share of the points that make the start and the end. */
+/** Share of the points that count as the start and as the end. */
 const EDGE = 0.1;
 const INSIGNIFICANT = 0.02;
 
-/** Where a series of readings goes. `insignificant`: growth over half a run that is none, in the readings' unit. */
+/**
+ * Returns the trend of a series of readings. `insignificant`: growth over half a run that does not count as growth, in the readings' unit.
+ */
 export function trendOf(points: readonly Point[], insignificant: number): Trend {
   const values = points.map(({ value }) => value);
   const edge = Math.max(1, Math.round(points.length * EDGE));
@@ -40,7 +42,7 @@ export function trendOf(points: readonly Point[], insignificant: number): Trend 
   };
 }
 
-/** Theil–Sen: the median of the slopes of all pairs, which single peaks do not bend. */
+/** Theil–Sen estimator: the median of the slopes of all pairs, which single peaks do not distort. */
 function medianSlope(points: readonly Point[]): number {
   const slopes: number[] = [];
   for (const [index, one] of points.entries()) {

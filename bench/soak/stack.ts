@@ -21,13 +21,13 @@ const ACCOUNTS = 8;
 const ADMIN_TOKEN = 'admin-token-of-the-soak-of-tollgate';
 const INSPECTOR_WAIT_MS = 60_000;
 
-/** API and worker with Postgres, Redis and providers of their own, each with an inspector. */
+/** API and worker with their own Postgres, Redis and providers. Each process has an inspector. */
 export interface SoakStack extends ProbedParts {
   readonly traffic: TrafficOptions;
   stop(): Promise<void>;
 }
 
-/** What stands before the product's processes and outlives their restart. */
+/** What starts before the product's processes and outlives their restart. */
 export interface SoakServices {
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
@@ -69,7 +69,7 @@ export async function startServices(): Promise<SoakServices> {
     WEBHOOK_PRIVATE_TARGETS: 'allow',
     PORT: String(await choosePort()),
     LOG_LEVEL: 'info',
-    // as every shipped file sets it
+    // as in every shipped deployment file
     ...ALLOCATOR_SETTINGS,
   };
   await once(
@@ -92,7 +92,7 @@ export async function startServices(): Promise<SoakServices> {
   };
 }
 
-/** Starts API and worker on the services, and opens the accounts of the customers. */
+/** Starts API and worker on the services and opens the accounts of the customers. */
 export async function startStack(services: SoakServices): Promise<SoakStack> {
   const { folder, environment } = services;
   const api = await startObserved('dist/src/server.js', environment, join(folder, 'api.log'));
@@ -151,7 +151,7 @@ async function openPoorAccount(url: string): Promise<string> {
   return ((await answer.json()) as { key: string }).key;
 }
 
-/** JSON is YAML. */
+/** Returns the catalog as JSON, which is valid YAML. */
 function catalogOf(providers: Readonly<Record<string, string>>): string {
   const pricing = { prompt: '0.0000001', completion: '0.0000002' };
   const model = (id: string, routes: readonly string[]) => ({

@@ -7,7 +7,7 @@ export interface TrafficOptions {
   readonly adminToken: string;
   /** Owner keys of accounts with credits. */
   readonly keys: readonly string[];
-  /** A key of an account with next to none. */
+  /** A key of an account with almost no credits. */
   readonly poorKey: string;
   readonly webhook: string;
 }
@@ -16,9 +16,9 @@ type Kind = () => Promise<unknown>;
 
 const CHAT = '/api/v1/chat/completions';
 const MESSAGES = '/vendorx/v1/messages';
-/** How many Latin letters say what one Chinese character says. */
+/** Number of Latin letters that equal one Chinese character in content. */
 const CJK_DENSITY = 4;
-/** Newest first; what is older is fetched by nobody. */
+/** Number of newest tasks to keep; older ones are never fetched. */
 const TASKS_KEPT = 200;
 const REPORTS = [
   '/api/v1/usage?granularity=hour',
@@ -39,7 +39,7 @@ const TOOL = {
   function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
 };
 
-/** The customers of the soak: every kind of call there is, in shares that `#kinds` names. */
+/** The customers of the soak. They make every kind of call, in the shares that `#kinds` lists. */
 export class Traffic {
   readonly calls: CustomerCalls;
   readonly chatLatenciesMs: number[] = [];
@@ -57,7 +57,7 @@ export class Traffic {
     }
   }
 
-  /** One call of a kind chosen by its share. Never rejects: what a call came to stands in `calls`. */
+  /** Makes one call of a kind drawn by its share. Never rejects: `calls` records the outcome. */
   async one(): Promise<void> {
     const drawn = Math.random() * (this.#shares.at(-1)?.upTo ?? 0);
     const { kind } = this.#shares.find(({ upTo }) => drawn < upTo) ?? this.#shares[0]!;
@@ -131,7 +131,7 @@ export class Traffic {
     return this.calls.post(CHAT, { model: 'soak/openai', messages: [{ role: 'user', content }] });
   }
 
-  /** A client that goes after the first bytes of a stream. */
+  /** Sends a streamed chat and disconnects after the first bytes. */
   async #leaving(): Promise<void> {
     const body = { ...this.#ask('soak/slow'), stream: true };
     const answer = await this.calls.begin('POST', CHAT, body);
@@ -142,7 +142,7 @@ export class Traffic {
     answer.body.destroy();
   }
 
-  /** Somebody without a key, from any of a thousand addresses. */
+  /** Calls with an unknown key from one of about a thousand addresses. */
   #stranger(): Promise<Answer> {
     const address = `10.0.${randomBelow(5)}.${randomBelow(256)}`;
     return this.calls.post(CHAT, this.#ask('soak/openai'), {

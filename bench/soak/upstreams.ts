@@ -4,7 +4,7 @@ import { startAnthropicUpstream } from '../../test/factories/upstream-anthropic.
 import { startOpenAiUpstream } from '../../test/factories/upstream-openai.ts';
 import type { Fault, UpstreamServer } from '../../test/factories/upstream-server.ts';
 
-/** Providers of the soak and a receiver of webhooks, in a process of its own: what they remember is not what is measured. */
+/** The providers of the soak and a webhook receiver, in their own process: their memory must not be part of what is measured. */
 const FAULTS = [
   'server_error',
   'bad_request',
@@ -13,7 +13,7 @@ const FAULTS = [
   'garbage',
 ] as const satisfies Fault[];
 const FORGET_MS = 1_000;
-/** Share of webhooks that are answered 500, and of those that are answered after the sender's patience. */
+/** Share of webhooks answered with 500, and share answered only after the sender has timed out. */
 const REFUSED = 0.15;
 const HANGING = 0.04;
 const HANG_MS = 20_000;

@@ -3,7 +3,7 @@ import { Queue } from 'bullmq';
 import { startProcess, stopProcess } from '../measure/processes.ts';
 import { runBatch } from './orders.ts';
 
-/** Jobs per second that BullMQ alone adds and processes: one add per job from `clients` clients, one worker process. */
+/** Measures the jobs per second that BullMQ alone adds and processes: one add per job from `clients` clients, one worker process. */
 export async function bareJobsPerSecond(
   redisUrl: string,
   jobs: number,

@@ -1,6 +1,6 @@
 import { Worker } from 'bullmq';
 
-/** The baseline: BullMQ alone. Takes jobs, does nothing with them, and says when it has had as many as it was told. */
+/** The baseline: BullMQ alone. Takes jobs, does nothing with them, and reports when it has received the expected number. */
 const redis = new URL(process.env.REDIS_URL!);
 let left = Number(process.env.JOBS);
 const worker = new Worker('bare', async () => undefined, {

@@ -19,7 +19,10 @@ const ENCODER = [
   '18',
 ];
 
-/** The two files a customer gets of an image, made by the image library and nothing else: of a copied one every pixel is decoded, too. */
+/**
+ * Makes the two files a customer gets of an image, with nothing but the image library. When the image is only copied, every pixel is still
+ * decoded.
+ */
 export async function imageDirectly(
   input: string,
   size: Size,
@@ -38,7 +41,9 @@ export async function imageDirectly(
   await thumbnail(sharp(data, { raw: info }), size, folder);
 }
 
-/** The three files a customer gets of a video, made by the tools and nothing else: a copied one is decoded once, too. */
+/**
+ * Makes the three files a customer gets of a video, with nothing but the tools. When the video is only copied, it is still decoded once.
+ */
 export async function videoDirectly(
   ffmpeg: string,
   input: string,
@@ -61,7 +66,7 @@ export async function videoDirectly(
   await thumbnail(sharp(bytes), size, folder);
 }
 
-/** A soft noisy picture: compresses like a photograph, not like a test pattern. */
+/** Makes a soft, noisy picture, which compresses like a photograph rather than a test pattern. */
 export async function makeImage(path: string, { width, height }: Size): Promise<void> {
   await sharp({
     create: {
@@ -77,7 +82,7 @@ export async function makeImage(path: string, { width, height }: Size): Promise<
     .toFile(path);
 }
 
-/** A moving picture as engines deliver it: H.264, 24 frames a second. */
+/** Makes a video as engines deliver it: H.264, 24 frames a second. */
 export async function makeVideo(
   ffmpeg: string,
   path: string,

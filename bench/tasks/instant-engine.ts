@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 
 /**
- * An engine that has nothing to do: OpenAI's Images API, which answers every request at once with the same small picture. It
- * runs in a process of its own, so what is measured is everything around an engine: queues, states, files, money.
+ * An engine without work: OpenAI's Images API that answers every request at once with the same small picture. It runs in its own process,
+ * so the bench measures everything around an engine: queues, states, files, money.
  */
 
 const SIDE_PIXELS = 256;

@@ -41,8 +41,8 @@ const ROUNDS = quick ? 1 : 3;
 const BARE_JOBS = quick ? 5_000 : 20_000;
 const SUBMIT_MS = quick ? 3_000 : 10_000;
 /**
- * So many that the processes run compiled code, as processes do that have been up for some minutes: a worker's processor time of a task
- * falls over the first 10,000 or so.
+ * Enough for the processes to run compiled code, as they do after some minutes of uptime: a worker's processor time per task falls over the
+ * first 10,000 tasks or so.
  */
 const WARM_UP_TASKS = quick ? 200 : 12_000;
 
@@ -111,12 +111,12 @@ async function pickUp(customers: Customers, clock: TaskClock) {
   };
 }
 
-/** What each part used, in ms of one operation. */
+/** Returns the ms that each part used per operation. */
 function perOperation(used: readonly [string, number][], operations: number): [string, number][] {
   return used.map(([name, ms]) => [name, ms / operations]);
 }
 
-/** What rounds of tasks came to: tasks a second of each, and what each part used for a task, in ms. */
+/** Runs rounds of tasks. Returns the tasks per second of each round, and the ms that each part used per task. */
 async function measureRounds(rounds: number, meters: Meters, runRound: () => Promise<number>) {
   const stopMeters = startMeters(meters);
   const perSecond: number[] = [];

@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 const BODY = JSON.stringify({ prompt: 'a quiet harbour at dusk', size: '256*256', seed: 7 });
 const ANSWER_CONNECTIONS = 64;
 
-/** Customers of one gateway that order small pictures in turn. */
+/** Customers of one gateway that take turns ordering small pictures. */
 export class Customers {
   readonly #url: string;
   readonly #pool: Pool;
@@ -18,17 +18,17 @@ export class Customers {
     this.#keys = keys;
   }
 
-  /** Orders so far, refused ones included. */
+  /** Number of orders so far, rejected ones included. */
   get placed(): number {
     return this.#turn;
   }
 
-  /** Times that the gateway asked to come back later because it was overloaded. */
+  /** Number of times the gateway was overloaded and asked the customer to come back later. */
   get turnedAway(): number {
     return this.#turnedAway;
   }
 
-  /** Submits one image task, again after a while where the gateway is overloaded. Throws unless it was accepted. */
+  /** Submits one image task, and retries after a while when the gateway is overloaded. Throws when it is not accepted. */
   async submit(): Promise<void> {
     this.#turn += 1;
     const answer = await this.#pool.request({
@@ -48,7 +48,9 @@ export class Customers {
     }
   }
 
-  /** How many bytes the picture of one customer's newest task has, as that customer would fetch it. Throws when there is none. */
+  /**
+   * Fetches the picture of one customer's newest task, as that customer would, and returns its size in bytes. Throws when there is none.
+   */
   async fetchNewest(): Promise<number> {
     const headers = this.#authorization(0);
     const list = await this.#pool.request({ method: 'GET', path: '/api/v1/tasks?limit=1', headers });
@@ -56,7 +58,7 @@ export class Customers {
     const path = `/v3/async/task-result?task_id=${data[0]?.id}`;
     const result = await this.#pool.request({ method: 'GET', path, headers });
     const { images } = (await result.body.json()) as { images: { image_url: string }[] };
-    // the gateway was started on a free port, which its public URL does not know
+    // the gateway listens on a random port that its public URL does not contain
     const { pathname, search } = new URL(images[0]!.image_url);
     const file = await fetch(new URL(pathname + search, this.#url));
     return (await file.arrayBuffer()).byteLength;
@@ -71,7 +73,7 @@ export class Customers {
   }
 }
 
-/** Carries out `count` operations, `clients` at a time. */
+/** Runs `count` operations, `clients` at a time. */
 export async function runBatch(
   count: number,
   clients: number,

@@ -25,7 +25,7 @@ export interface MediaBench {
 interface Case {
   readonly name: string;
   readonly job: Pick<PostprocessJob, 'kind' | 'width' | 'height' | 'inputs'>;
-  /** Turns that count, and the jobs of each: so many that the end of a turn, where some places stand empty, weighs little. */
+  /** Number of turns that count, and of jobs in each: enough that the end of a turn, when some slots are empty, matters little. */
   readonly turns: number;
   readonly jobs: number;
   readonly direct: (folder: string) => Promise<void>;
@@ -35,14 +35,14 @@ const IMAGE: Size = { width: 1_024, height: 1_024 };
 const VIDEO: Size = { width: 1_280, height: 720 };
 const VIDEO_SECONDS = 2;
 const CORES = availableParallelism();
-/** As a worker's post-processing queue. */
+/** The concurrency of a worker's post-processing queue. */
 const JOBS_AT_ONCE = 4 * CORES;
 const EXTENSIONS = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp', 'video/mp4': 'mp4' };
 
 /**
- * What post-processing gets through as a worker does it, several jobs at once with as many of them encoding as a worker allows: checks,
- * encoding, hashes and durable storage, against the same encodings by the same tools and nothing else. The two take turns, so that
- * both meet the same machine.
+ * Measures post-processing as a worker does it (several jobs at once, as many of them encoding as a worker allows: checks, encoding, hashes
+ * and durable storage) against the same encodings by the same tools alone. The two take turns, so that the state of the machine affects
+ * both equally.
  */
 export async function measurePostprocess(bench: MediaBench): Promise<MediaFigure[]> {
   mkdirSync(bench.folder, { recursive: true });
@@ -123,7 +123,7 @@ async function casesOf({ folder, ffmpeg, quick }: MediaBench): Promise<Case[]> {
   ];
 }
 
-/** Ms that the jobs of one turn took, side by side, each in an empty folder. */
+/** Runs the jobs of one turn concurrently, each in an empty folder. Returns how long they took, in ms. */
 async function takeTurn(
   base: string,
   jobs: number,

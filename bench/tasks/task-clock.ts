@@ -4,7 +4,7 @@ import { percentile } from '../measure/clients.ts';
 
 const LOOK_MS = 200;
 
-/** Reads from the tasks' rows when they were taken and when they ended: the database's clock, for all processes alike. */
+/** Reads from the rows of the tasks when they were taken and when they ended: by the database's clock, the same for all processes. */
 export class TaskClock {
   readonly #pool: pg.Pool;
 
@@ -21,13 +21,13 @@ export class TaskClock {
     return new TaskClock(pool);
   }
 
-  /** Now, as a mark: the other methods look at tasks submitted after it. */
+  /** Returns the current time as a mark. The other methods look at tasks submitted after it. */
   async mark(): Promise<string> {
     const { rows } = await this.#pool.query<{ now: string }>('SELECT clock_timestamp()::text AS now');
     return rows[0]!.now;
   }
 
-  /** Waits until every task has ended. Throws when one since the mark has failed. */
+  /** Waits until every task has ended. Throws when one submitted since the mark has failed. */
   async untilEnded(since: string): Promise<void> {
     while (await this.#isAnyOpen()) {
       await delay(LOOK_MS);
@@ -41,7 +41,7 @@ export class TaskClock {
     }
   }
 
-  /** By the first that an index holds: to count all of them took 14 ms of Postgres a look, and what looks must not be what is measured. */
+  /** Looks for any open task through an index: counting all of them took Postgres 14 ms, which would distort the measurement. */
   async #isAnyOpen(): Promise<boolean> {
     const states = ['queued', 'generating', 'generated', 'processing'];
     const any = states.map((state) => `EXISTS (SELECT FROM tasks WHERE state = '${state}')`).join(' OR ');
@@ -49,7 +49,7 @@ export class TaskClock {
     return rows[0]!.open;
   }
 
-  /** Tasks per second from the first submit to the last end. */
+  /** Returns the tasks per second from the first submit to the last end. */
   async perSecond(since: string): Promise<number> {
     const { rows } = await this.#pool.query<{ rate: number }>(
       `SELECT (count(*) / extract(epoch FROM max(completed_at) - min(created_at)))::float8 AS rate
@@ -59,14 +59,14 @@ export class TaskClock {
     return rows[0]!.rate;
   }
 
-  /** Ms that Postgres takes to change one small row durably: what the disk gives, at this moment. */
+  /** Returns the ms that Postgres needs to change one small row durably: the current speed of the disk. */
   async commitMs(): Promise<number> {
     const startedAt = performance.now();
     await this.#pool.query('UPDATE bench_commits SET at = clock_timestamp() WHERE id = 1');
     return performance.now() - startedAt;
   }
 
-  /** Ms from submit to the claim by a worker. */
+  /** Returns the percentiles of the time from submit to the claim by a worker, in ms. */
   async pickUp(since: string): Promise<{ p50Ms: number; p99Ms: number; tasks: number }> {
     const { rows } = await this.#pool.query<{ ms: number }>(
       `SELECT (extract(epoch FROM started_at - created_at) * 1000)::float8 AS ms

@@ -1,4 +1,4 @@
-/** What the figures are carried on to. */
+/** The size that the figures are extrapolated to. */
 export const TARGET = { accounts: 50_000, calls: 500_000_000 } as const;
 
 export type Unit = 's' | 'ms' | 'bytes';
@@ -10,20 +10,20 @@ export interface Series {
   /** What it grows with, in the plural: `calls`, `calls of the month`. */
   readonly of: string;
   readonly points: readonly { readonly count: number; readonly value: number }[];
-  /** How many of them there are in the target; undefined: the figure is not carried on. */
+  /** Number of them at the target. Undefined when the figure is not extrapolated. */
   readonly target?: number;
-  /** What it must not pass, and why. */
+  /** The limit it must not exceed, and why. */
   readonly limit?: { readonly value: number; readonly why: string };
 }
 
 export interface Line {
-  /** Per one of what it grows with; never below 0. */
+  /** Growth per unit of what it grows with; never below 0. */
   readonly slope: number;
-  /** What does not grow with it: taken as the cost of the accounts. */
+  /** The constant part, taken as the cost of the accounts. */
   readonly base: number;
 }
 
-/** The straight line of least squares; through the origin where it would begin below it. */
+/** Returns the least-squares line, forced through the origin when its intercept would be negative. */
 export function lineOf({ points }: Series): Line {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x, y] = [mean(points.map(({ count }) => count)), mean(points.map(({ value }) => value))];
@@ -34,7 +34,7 @@ export function lineOf({ points }: Series): Line {
   return base < 0 ? { slope: y / x, base: 0 } : { slope, base };
 }
 
-/** The figure at the target, where what does not grow with calls grows with accounts; undefined without a target. */
+/** Returns the figure at the target, where the part that does not grow with calls grows with accounts. Undefined without a target. */
 export function atTarget(series: Series, accounts: number): number | undefined {
   const { slope, base } = lineOf(series);
   return series.target === undefined
@@ -42,7 +42,7 @@ export function atTarget(series: Series, accounts: number): number | undefined {
     : slope * series.target + (base * TARGET.accounts) / accounts;
 }
 
-/** How many times its limit a figure is at the target; 0 where it has no limit or is not carried on. */
+/** Returns the ratio of a figure to its limit, at the target or, without one, at the largest size; 0 without a limit. */
 export function shareOfLimit(series: Series, accounts: number): number {
   const value = atTarget(series, accounts) ?? series.points.at(-1)?.value ?? 0;
   return series.limit === undefined ? 0 : value / series.limit.value;

@@ -19,9 +19,9 @@ import { writeYear, type YearShape } from './write-year.ts';
 import { startYearPostgres, type YearPostgres } from './year-postgres.ts';
 
 /**
- * `npm run bench:year [-- --quick] [-- --accounts 2000] [-- --calls 125000,250000,500000]`: the shape of a year in several sizes, what
- * its books and its operation cost, and what that is at 50,000 accounts and 500 million calls. Writes docs/year.md, unless `--quick`
- * or told other sizes.
+ * `npm run bench:year [-- --quick] [-- --accounts 2000] [-- --calls 125000,250000,500000]`: writes a year in several sizes and measures
+ * what its books and its operation cost, and what that would be at 50,000 accounts and 500 million calls. Writes docs/year.md unless
+ * `--quick` or other sizes are given.
  */
 const PAGE = fileURLToPath(new URL('../../docs/year.md', import.meta.url));
 const { values: options } = parseArgs({
@@ -57,7 +57,7 @@ async function measure(postgres: YearPostgres, shape: YearShape): Promise<Measur
     note('proven');
     const night = await proveNight(database, year);
     const quarter = await proveQuarter(database, year);
-    note('proven as each night, and after a quarter without');
+    note('proven as every night, and after a quarter without proofs');
     const reports = await measureReports(postgres.url, year);
     note('reported');
     const closing = await closeMonth(postgres, database, year);

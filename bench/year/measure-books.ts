@@ -14,18 +14,18 @@ import { monthOf, placeAll, type Year } from './write-year.ts';
 import type { YearPostgres } from './year-postgres.ts';
 
 const AMOUNT = nanoUsd(1_000_000n);
-/** Months after the first; the year has twelve, and a day more. */
+/** Months after the first one; the year has twelve, and one more day. */
 const QUARTER_BEGINS = 9;
 const QUIET_MS = 3_000;
 const BETWEEN_CALLS_MS = 20;
 
 export interface FullProof {
   readonly seconds: number;
-  /** Of the invariant that took longest: a statement has 300. */
+  /** Seconds of the slowest invariant. A statement may take 300 s. */
   readonly longestSeconds: number;
 }
 
-/** Proves all of history. Throws an Error when the books are wrong: then the generator is, or the product. */
+/** Proves all of history. Throws an Error when the books are wrong: then the generator or the product has a bug. */
 export async function proveAll(database: Database): Promise<FullProof> {
   let [longestSeconds, last] = [0, performance.now()];
   const report = await new LedgerVerifier(database.money).verify(undefined, () => {
@@ -37,13 +37,16 @@ export async function proveAll(database: Database): Promise<FullProof> {
   return { seconds: report.durationMs / 1_000, longestSeconds };
 }
 
-/** What was new, and how long its proof took. */
+/** The number of new entries, and how long their proof took. */
 export interface NightProof {
   readonly entries: number;
   readonly seconds: number;
 }
 
-/** A night's proof of a day that is new. Throws an Error when the books are wrong, or more than that was proven. */
+/**
+ * Runs the nightly proof over one new day. Throws an Error when the books are wrong, when fewer entries than the new ones were proven, or
+ * when an account was proven as a whole.
+ */
 export async function proveNight(database: Database, { newEntries }: Year): Promise<NightProof> {
   const proven = await prove(database);
   if (proven.entries < newEntries) {
@@ -52,7 +55,10 @@ export async function proveNight(database: Database, { newEntries }: Year): Prom
   return proven;
 }
 
-/** The proof after nights without one: all is new since the third month before the last. As {@link proveNight}. */
+/**
+ * Runs the proof after nights without one: everything since the third month before the last is new. Throws like {@link proveNight}, except
+ * for the number of entries.
+ */
 export async function proveQuarter(database: Database, { firstMonth }: Year): Promise<NightProof> {
   await placeAll(database, monthOf(firstMonth, QUARTER_BEGINS));
   return await prove(database);
@@ -63,7 +69,7 @@ async function prove(database: Database): Promise<NightProof> {
     pool: database.money,
     verifier: new LedgerVerifier(database.money),
     statements: new StatementProof(database.money),
-    // what it proves again of closed months is the same each night, and at small sizes would be all there is
+    // the part of closed months that is proven again is the same each night, and at small sizes it would dominate
     entriesAgain: 1,
   });
   const [report, took] = await seconds(() => proof.prove());
@@ -75,20 +81,20 @@ async function prove(database: Database): Promise<NightProof> {
 }
 
 export interface Closing {
-  /** Until every account but the poisoned one was closed, its document made. */
+  /** Seconds until every account but the poisoned one was closed and its document made. */
   readonly seconds: number;
   readonly statements: number;
   readonly failed: number;
-  /** The longest that a call of the largest account took to hold and to settle, before and meanwhile. */
+  /** Longest time that a call of the largest account took to hold and to settle, before and during the closing. */
   readonly quietWaitMs: number;
   readonly waitMs: number;
-  /** Calls made meanwhile. */
+  /** Calls made during the closing. */
   readonly callsMeanwhile: number;
 }
 
 /**
- * Closes the month that is over for all accounts, while another session holds the balance of one and the largest calls on; then that one
- * alone. Throws an Error when more than the one failed.
+ * Closes the past month for all accounts, while another session locks the balance of one account and the largest account keeps calling;
+ * then closes that one account. Throws an Error when more than that one failed.
  */
 export async function closeMonth(postgres: YearPostgres, database: Database, year: Year): Promise<Closing> {
   const caller = startCalls(postgres.url, year);
@@ -119,7 +125,7 @@ export async function closeMonth(postgres: YearPostgres, database: Database, yea
   return closing;
 }
 
-/** Calls of the largest account, one after the other, by a process's own ledger. */
+/** Starts calls of the largest account, one after the other, through its own ledger. */
 function startCalls(url: string, { largest }: Year) {
   const database = createDatabase({ url, moneyConnections: 4, connections: 1 }, () => undefined);
   const ledger = new PostgresLedger(new LedgerStore(database.money), silentLog, silentObserver);
@@ -134,7 +140,7 @@ function startCalls(url: string, { largest }: Year) {
     await timed(() => ledger.settle(settlement(hold, AMOUNT)));
     calls += 1;
   };
-  // one that is refused ends the run: a customer of a closing account is served
+  // a rejected call ends the run: a customer must be served while their account closes
   let refusal: unknown;
   const calling = every(BETWEEN_CALLS_MS, () => call().catch((error: unknown) => (refusal ??= error)));
   return {

@@ -1,14 +1,14 @@
 import pg from 'pg';
 
-/** Bytes of a table with all its partitions and what is stored beside its rows, or of one of its indexes. */
+/** Bytes of a table with all its partitions and TOAST data, or of one of its indexes. */
 export interface Relation {
   readonly table: string;
-  /** Null: the rows. */
+  /** Null for the rows. */
   readonly index: string | null;
   readonly bytes: number;
 }
 
-/** Every table that has rows, and its indexes. Throws what Postgres throws. */
+/** Returns every table that has rows, and its indexes. Rethrows Postgres errors. */
 export async function measureBytes(ownerUrl: string): Promise<readonly Relation[]> {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();

@@ -18,7 +18,7 @@ const ACT = { actor: 'bench', request_id: null, action: 'archive.month', object:
 const YEAR_DAYS = 364;
 const DAY_MS = 86_400_000;
 
-/** Seconds of `VACUUM (ANALYZE)` over everything. Throws what Postgres throws. */
+/** Runs `VACUUM (ANALYZE)` over everything and returns its seconds. Rethrows Postgres errors. */
 export async function vacuum(ownerUrl: string): Promise<number> {
   const client = new pg.Client({ connectionString: ownerUrl });
   await client.connect();
@@ -29,12 +29,12 @@ export async function vacuum(ownerUrl: string): Promise<number> {
 
 export interface Packing {
   readonly seconds: number;
-  /** Of the month's calls, entries and roll-ups, with their indexes. */
+  /** Bytes of the month's calls, entries and roll-ups, with their indexes. */
   readonly bytesBefore: number;
   readonly bytesAfter: number;
 }
 
-/** Packs the oldest month, as `tollgate archive pack` does. Throws what Postgres throws. */
+/** Packs the oldest month, as `tollgate archive pack` does. Rethrows Postgres errors. */
 export async function packMonth(ownerUrl: string, { firstMonth }: Year): Promise<Packing> {
   const [packed, took] = await seconds(() =>
     CallArchives.as(ownerUrl, (archives) => archives.pack(firstMonth)),
@@ -46,7 +46,7 @@ export async function packMonth(ownerUrl: string, { firstMonth }: Year): Promise
   };
 }
 
-/** Packs the other months of the year, which are over. Throws what Postgres throws. */
+/** Packs the other past months of the year. Rethrows Postgres errors. */
 export async function packOtherMonths(ownerUrl: string): Promise<void> {
   await CallArchives.as(ownerUrl, (archives) => archives.packDue());
 }
@@ -55,14 +55,16 @@ export interface Archiving {
   readonly exportSeconds: number;
   readonly dropSeconds: number;
   readonly restoreSeconds: number;
-  /** Of the file. */
+  /** Size of the file. */
   readonly bytes: number;
-  /** Full proofs without the month's calls, and with them again. */
+  /** Seconds of full proofs without the month's calls, and with them restored. */
   readonly proofWithoutSeconds: number;
   readonly proofAfterSeconds: number;
 }
 
-/** Exports the calls of the oldest month, drops and restores them, and proves the books each time. Rejects when they are wrong. */
+/**
+ * Exports the calls of the oldest month, drops and restores them, and proves the books after each step. Rejects when the books are wrong.
+ */
 export async function archiveMonth(
   postgres: YearPostgres,
   database: Database,
@@ -89,11 +91,11 @@ export async function archiveMonth(
 export interface Backup {
   readonly backupSeconds: number;
   readonly restoreSeconds: number;
-  /** Of the dump. */
+  /** Size of the dump. */
   readonly bytes: number;
 }
 
-/** Backs the database up with the script that is shipped, and restores it into another one, where every balance is compared. */
+/** Backs up the database with the shipped script, restores it into another one, and compares every balance. */
 export async function backUpAndRestore(postgres: YearPostgres): Promise<Backup> {
   const folder = ownTemporaryFolder('bench-year-backup');
   const script = (name: string, url: string, ...args: readonly string[]) =>
@@ -111,7 +113,7 @@ export async function backUpAndRestore(postgres: YearPostgres): Promise<Backup> 
   }
 }
 
-/** Report → its path; YEAR is a year ago. */
+/** Reports and their paths; YEAR stands for a year ago. */
 const REPORTS: readonly (readonly [string, string])[] = [
   ['usage by day, a year', '/api/v1/usage?start_time=YEAR&limit=1000'],
   ['costs by model, a year', '/api/v1/costs?start_time=YEAR&group_by=model&limit=1000'],
@@ -120,7 +122,7 @@ const REPORTS: readonly (readonly [string, string])[] = [
   ['transactions of a key', '/api/v1/billing/balance-transactions?api_key_hash=HASH'],
 ];
 
-/** p95 in ms of reports of the largest account, by their names. Rejects when one does not answer 200. */
+/** Measures the p95 of each report of the largest account, in ms, by name. Rejects when a report does not answer 200. */
 export async function measureReports(url: string, year: Year): Promise<ReadonlyMap<string, number>> {
   const server = await startReportServer(url);
   const since = new Date((Math.floor(Date.now() / DAY_MS) - YEAR_DAYS) * DAY_MS).toISOString();

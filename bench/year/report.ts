@@ -3,10 +3,10 @@ import { atTarget, lineOf, type Series, shareOfLimit, TARGET, type Unit } from '
 import { bytesByRelation, type Measured, seriesOf } from './series.ts';
 
 const KILO = 1_000;
-/** Tables below that are not worth a row. */
+/** Tables with fewer bytes per call get no row. */
 const BYTES_PER_CALL_MIN = 1;
 
-/** The page of a run: what was measured at each size, its slope, what it is at the target, and what breaks first there. */
+/** Returns the page of a run: the measurement at each size, its slope, its value at the target, and what breaks first there. */
 export function yearPage(
   runs: readonly Measured[],
   { postgresVersion, options }: { readonly postgresVersion: string; readonly options: readonly string[] },
@@ -59,7 +59,7 @@ function row(series: Series, accounts: number): string[] {
   ];
 }
 
-/** Sentences about the figures that pass their limits at the target, the worst first; about the nearest one where none does. */
+/** Returns sentences about the figures that exceed their limits at the target, the worst first, or about the closest one when none does. */
 function firstToBreak(series: readonly Series[], accounts: number): string {
   const ranked = series
     .map((one) => ({ one, share: shareOfLimit(one, accounts) }))

@@ -4,7 +4,7 @@ import type { Relation } from './measure-bytes.ts';
 import type { Archiving, Backup, Packing } from './measure-operations.ts';
 import type { Year } from './write-year.ts';
 
-/** All that was measured at one size. */
+/** All measurements at one size. */
 export interface Measured {
   readonly year: Year;
   readonly writeSeconds: number;
@@ -14,7 +14,7 @@ export interface Measured {
   readonly relations: readonly Relation[];
   readonly full: FullProof;
   readonly night: NightProof;
-  /** After a quarter of a year without one. */
+  /** After a quarter of a year without a proof. */
   readonly quarter: NightProof;
   readonly reports: ReadonlyMap<string, number>;
   readonly closing: Closing;
@@ -41,7 +41,7 @@ const DAYS = 365;
 type Value = (measured: Measured) => number;
 type Rest = Omit<Series, 'name' | 'points'>;
 
-/** The figures of a run, each over its sizes. */
+/** Returns the figures of a run, each over its sizes. */
 export function seriesOf(runs: readonly Measured[]): readonly Series[] {
   const calls: Value = ({ year }) => year.calls;
   const series = (name: string, count: Value, value: Value, rest: Rest): Series => ({
@@ -162,7 +162,7 @@ export function seriesOf(runs: readonly Measured[]): readonly Series[] {
   ];
 }
 
-/** Rows and indexes with their sizes, each over the sizes of the run. */
+/** Returns the tables and indexes with their bytes, each over the sizes of the run. */
 export function bytesByRelation(
   runs: readonly Measured[],
   relationsOf: (run: Measured) => readonly Relation[],

@@ -1,4 +1,4 @@
-/** What the work resolved to, and how many seconds it took. Rejects with what it rejects with. */
+/** Returns the result of the work and its duration in seconds. Rethrows its error. */
 export async function seconds<T>(work: () => Promise<T>): Promise<readonly [T, number]> {
   const startedAt = performance.now();
   const result = await work();

@@ -23,28 +23,28 @@ import {
 const MONTHS = 12;
 const DAY_MS = 86_400_000;
 const FIVE_MINUTES_MS = 300_000;
-/** The newest call is older than what a nightly proof leaves to the next one. */
+/** Age of the newest call: older than what a nightly proof leaves to the next one. */
 const SETTLED_MS = 15 * 60_000;
 const DAY_OF_YEAR = 1 / 365;
 const ACCOUNTS_PER_PAGE = 200;
 
 export interface YearShape {
   readonly accounts: number;
-  /** Of all accounts in twelve months; a day more is written for the nightly proof. */
+  /** Calls of all accounts in twelve months. One more day is written for the nightly proof. */
   readonly calls: number;
 }
 
-/** What was written. */
+/** The year as written. */
 export interface Year {
   readonly shape: YearShape;
-  /** All calls, those of the day included. */
+  /** All calls, including those of the extra day. */
   readonly calls: number;
-  /** Entries of the day that no proof has seen. */
+  /** Entries of the extra day, which no proof has seen. */
   readonly newEntries: number;
-  /** The oldest month, and how many calls it has. */
+  /** The oldest month, and its number of calls. */
   readonly firstMonth: Date;
   readonly firstMonthCalls: number;
-  /** Entries of the month that is over and not closed. */
+  /** Entries of the past month that is not closed yet. */
   readonly dueEntries: number;
   /** The account with the most calls. */
   readonly largest: {
@@ -52,17 +52,17 @@ export interface Year {
     readonly apiKeyId: string;
     readonly secret: string;
     readonly keyHash: string;
-    /** Entries of the month that is over. */
+    /** Entries of the past month. */
     readonly dueEntries: number;
   };
-  /** Another account, of medium size. */
+  /** Another account of medium size, whose balance is locked while the month closes. */
   readonly poisoned: string;
 }
 
 /**
- * Writes twelve months of calls of many accounts, the first with the most, and a day after them: calls, entries, seals, roll-ups, balances,
- * proofs and the statements of eleven months, as settlements and maintenance would have. Rows come in the order of time, so that indexes are
- * as full as in service. `ownerUrl` writes, the application seals and fills.
+ * Writes twelve months of calls of many accounts, the first with the most, and one more day: calls, entries, seals, roll-ups, balances,
+ * proofs and the statements of eleven months, as settlements and maintenance would have written them. Rows are written in order of time, so
+ * that indexes are as full as in production. `ownerUrl` writes; the application role seals and fills.
  */
 export async function writeYear(
   postgres: YearPostgres,
@@ -92,7 +92,7 @@ export async function writeYear(
     note('calls invented');
     await Promise.all(WRITE_ROWS.map((text) => alone(postgres.ownerUrl, text)));
     await owner.query(writeState);
-    // what autovacuum has done by then in service: without it the seals are planned for empty tables
+    // in production autovacuum would have done this by now; without it, the seals are planned for empty tables
     await owner.query('ANALYZE');
     note('rows written');
     await sealAll(database, owner);
@@ -119,7 +119,7 @@ async function sealAll(database: Database, owner: pg.Client): Promise<void> {
   await forEachIsolated(rows, seal, { together: 2, onFailure });
 }
 
-/** As if a nightly proof of all accounts had ended at that time, and none after it. */
+/** Marks all accounts as if a nightly proof of them had ended at that time, and none since. */
 export async function placeAll(database: Database, until: Date): Promise<void> {
   const { rows } = await database.money.query<{ id: string }>('SELECT id FROM accounts ORDER BY id');
   for (let start = 0; start < rows.length; start += ACCOUNTS_PER_PAGE) {
@@ -175,7 +175,7 @@ async function alone(ownerUrl: string, text: string): Promise<void> {
   }
 }
 
-/** The start (UTC) of the month that is so many after that of a time. */
+/** Returns the start (UTC) of the month `months` after that of a time. */
 export function monthOf(time: Date, months: number): Date {
   return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + months));
 }

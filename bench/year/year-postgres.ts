@@ -21,17 +21,17 @@ export interface YearPostgres {
   readonly ownerUrl: string;
   /** `server_version`. */
   readonly version: string;
-  /** Runs a program of this Postgres, or a script that calls them; returns what it printed. */
+  /** Runs a program of this Postgres, or a script that calls such programs. Returns its output. */
   run(file: string, args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<string>;
-  /** Makes an empty database of the owner's on the same server, and returns the owner's URL of it. */
+  /** Creates an empty database on the same server and returns its URL for the owner role. */
   createDatabase(name: string): Promise<string>;
   dropDatabase(name: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * A migrated Postgres of its own with fsync on and the settings of the one that `npm start` brings, in a temporary folder. It is Debian's:
- * the one that `npm start` brings has no pg_dump. Rejects when there are no packages of it.
+ * Starts a migrated Postgres with fsync on and the settings of the one that `npm start` brings, in a temporary folder. It is Debian's,
+ * because the one that `npm start` brings has no pg_dump. Rejects when its packages are not available.
  */
 export async function startYearPostgres(): Promise<YearPostgres> {
   const programs = await findPostgres(process.env);

@@ -1,9 +1,9 @@
 import { USAGE_SUMS } from '../../src/ledger/usage-sums.ts';
 
-/** Calls of one session: an agent or a chat calls several times within a few minutes. */
+/** Calls of one session: an agent or a chat makes several calls within a few minutes. */
 const CALLS_PER_SESSION = 8;
 const SECONDS_BETWEEN_CALLS = 20;
-/** Kept free at the end of a range, so that what begins in it ends in it. */
+/** Kept free at the end of a range, so that a session that begins in it also ends in it. */
 const TAIL = "interval '10 minutes'";
 /** Nano-USD per token. */
 const INPUT_NANO = 150;
@@ -11,13 +11,13 @@ const OUTPUT_NANO = 600;
 export const OPENING_NANO = 1_000_000_000_000_000n;
 const TOP_UP_NANO = 5_000_000_000n;
 
-/** A new id as the product makes them: time first, the account's bucket last. */
+/** Returns a new id in the product's format: time first, the account's bucket last. */
 const ownedId = (at: string, account: string) =>
   `(left(id_floor(${at})::text, 14) || substr(gen_random_uuid()::text, 15, 19) || right(${account}::text, 3))::uuid`;
 
 /**
- * Accounts by size: the n-th has 1/n of the calls that the first has, and all together `calls`. Times are ISO 8601 here and below; tables of
- * the generator are called `year_…`.
+ * Creates accounts by size: the n-th has 1/n of the calls of the first; together they have `calls`. Here and below, times are ISO 8601, and
+ * tables of the generator are named `year_…`.
  */
 export const inventAccounts = (accounts: number, calls: number, begin: string) => `
   CREATE UNLOGGED TABLE year_accounts AS
@@ -29,7 +29,7 @@ export const inventAccounts = (accounts: number, calls: number, begin: string) =
   CREATE UNLOGGED TABLE year_calls (account_id uuid, api_key_id uuid, id uuid, begun timestamptz, at timestamptz, model integer,
     input_tokens integer, output_tokens integer, latency_ms integer, charge_input bigint, charge_output bigint)`;
 
-/** Account, keys and balance of each, as they are opened. */
+/** Creates the account, keys and balance of each, as if they had just been opened. */
 export const openAccounts = (begin: string) => `
   SELECT count(open_account(id, 'Account ' || rank)) FROM year_accounts;
   UPDATE accounts SET created_at = '${begin}';
@@ -37,7 +37,7 @@ export const openAccounts = (begin: string) => `
     SELECT k.id, a.id, encode(sha256(convert_to(k.id::text, 'UTF8')), 'hex'), 'key', 'sk-tg-v1-abc...' || right(k.id::text, 4), 'owner', '${begin}'
       FROM year_accounts a, unnest(ARRAY[a.first_key, a.second_key]) k (id)`;
 
-/** Calls between two times, a `share` (0 to 1) of what each account has in a year, in sessions of eight on one key and model. */
+/** Creates calls between two times: a `share` (0 to 1) of each account's yearly calls, in sessions of eight on one key and model. */
 export const inventCalls = (from: string, until: string, share: number) => `
   INSERT INTO year_calls
     SELECT account_id, api_key_id, ${ownedId('begun', 'account_id')}, begun, begun + latency_ms * interval '1 ms', model,
@@ -55,7 +55,7 @@ export const inventCalls = (from: string, until: string, share: number) => `
                    generate_series(0, ceil(a.calls / ${CALLS_PER_SESSION}.0)::integer - 1) g (session) OFFSET 0) s,
                generate_series(0, least(${CALLS_PER_SESSION}, s.calls_left) - 1) c (call) OFFSET 0) made`;
 
-/** Opening credits, a top-up each month, and the charges, numbered and added up by account. Months are told by their starts. */
+/** Creates opening credits, a monthly top-up and the charges, numbered and summed by account. A month is given by its start. */
 export const inventEntries = (begin: string, last: string) => `
   CREATE UNLOGGED TABLE year_entries AS
     SELECT e.*, row_number() OVER w AS seq, (sum(amount) OVER w)::bigint AS balance_after FROM (
@@ -72,8 +72,8 @@ const MODEL = `(ARRAY['acme/small', 'acme/large', 'globex/chat-2', 'globex/reaso
 const ENDPOINT = `CASE WHEN model = 5 THEN '/api/v1/messages' ELSE '/api/v1/chat/completions' END`;
 
 /**
- * What settlements of calls that were answered at once would have written (src/ledger/stored-call.ts), in the order of time: indexes grow as
- * they do in service. Each runs on a connection of its own.
+ * Writes the rows that settlements of calls would have written if answered at once (src/ledger/stored-call.ts), in order of time, so that
+ * indexes grow as in production. Each statement runs on its own connection.
  */
 export const WRITE_ROWS: readonly string[] = [
   `INSERT INTO generations (id, account_id, api_key_id, request_id, endpoint, model, status, input_tokens, output_tokens,
@@ -98,7 +98,7 @@ export const WRITE_ROWS: readonly string[] = [
       FROM year_calls GROUP BY 1, 2, 3, 4, 5 ORDER BY 2`,
 ];
 
-/** What balances and keys are after all of it. */
+/** Writes the final state of balances and keys. */
 export const writeState = `
   UPDATE balances b SET posted = s.posted, used = s.used, seq = s.seq, last_at = s.at
     FROM (SELECT account_id, sum(amount)::bigint AS posted, coalesce(-sum(amount) FILTER (WHERE api_key_id IS NOT NULL), 0)::bigint AS used,
@@ -115,7 +115,7 @@ const sumsBy = (length: 'hour' | 'day', from: string, column: string) => `
            ${USAGE_SUMS.map((name) => `sum(${name})`).join(', ')}
       FROM ${from} WHERE ${column} < date_bin('1 day', now(), 'epoch'::timestamptz) GROUP BY 1, 2, 3, 4, 5 ORDER BY 2`;
 
-/** Hours and days before today, as the nightly chore has filled them. */
+/** Writes the hours and days before today, as the nightly chore fills them. */
 export const writeDays = `
   ${sumsBy('hour', 'usage_rollups', 'bucket')};
   ${sumsBy('day', 'usage_hours', 'hour')};
@@ -123,7 +123,7 @@ export const writeDays = `
     SELECT account_id, date_bin('1 day', now(), 'epoch'::timestamptz), date_bin('1 day', now(), 'epoch'::timestamptz) FROM balances;
   UPDATE balances SET last_at = greatest(last_at, date_bin('1 day', now(), 'epoch'::timestamptz))`;
 
-/** Final statements of all months before a time: what closing made of them then. Entries must be sealed. */
+/** Writes the final statements of all months before a time, as closing would have made them. Entries must be sealed first. */
 export const writeStatements = (until: string) => `
   INSERT INTO invoices (id, account_id, period_start, period_end, status, opening, purchases, usage, refunds, adjustments, closing,
       opening_seq, closing_seq, created_at, version, digest)
@@ -137,7 +137,7 @@ export const writeStatements = (until: string) => `
                 FROM year_entries WHERE at < '${until}' GROUP BY 1, 2) t
             WINDOW w AS (PARTITION BY t.account_id ORDER BY t.month)) m`;
 
-/** Documents of the statements of a month, small ones: a month whose calls leave has all of them. */
+/** Writes small documents for the statements of a month: a month whose calls are archived must have all of them. */
 export const writeDocuments = (month: string) => `
   INSERT INTO documents (id, kind, account_id, number, issued_at, facts, pdf, pdf_sha256)
     SELECT i.id, 'statement', i.account_id, row_number() OVER (ORDER BY i.id), i.created_at, '{}', b.pdf, sha256(b.pdf)
