@@ -8,7 +8,7 @@ export interface TestAccount {
   readonly name: string;
 }
 
-/** An account with credits (default 10.00 USD). */
+/** Creates an account with credits (default 10.00 USD). */
 export async function createAccount(
   database: Database,
   options: { name?: string; credits?: string | NanoUsd } = {},

@@ -3,16 +3,16 @@ import type { UpstreamRequest } from './upstream-server.ts';
 // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
 type Json = any;
 
-/** Models that take one sampling setting at a time. */
+/** Models that accept only one sampling setting at a time. */
 const ONE_SAMPLER = /opus-4-[1-6]|(?:sonnet|haiku)-4-[56]/;
-/** Models that take no sampling settings and think adaptively. */
+/** Models that accept no sampling settings and think adaptively. */
 const SETTLED = /opus-4-[78]|(?:opus|sonnet|haiku)-[5-9]/;
 const SCHEMA_KEYWORDS =
   /"(minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems|uniqueItems|oneOf|patternProperties)":/;
 
-/** Models that take turns of the role `system`. */
+/** Models that accept messages with the role `system`. */
 const SYSTEM_TURNS = /opus-4-[89]|(?:opus|sonnet|haiku)-[5-9]/;
-/** Members by the start of the name of the beta that opens them. */
+/** Members that need a beta, by the start of that beta's name. */
 const LOCKED = [
   ['context-management-', (body: Json) => body.context_management, 'context_management'],
   ['advanced-tool-use-', (body: Json) => memberOfTools(body, 'defer_loading'), 'tools.0.defer_loading'],
@@ -24,9 +24,9 @@ function memberOfTools(body: Json, name: string): Json {
 }
 
 /**
- * What Anthropic refuses of a well-formed request, with its own words where they were seen: sampling settings and budgets of
- * newer models, thinking that cannot go on, schema keywords, tool ids, unsigned thinking, no messages, members of betas
- * that the header does not name, system turns of older models.
+ * Returns the error with which Anthropic rejects a well-formed request, in its own words where they are known; undefined when it accepts
+ * the request. Covers sampling settings and budgets of newer models, thinking that cannot be continued, schema keywords, tool ids, unsigned
+ * thinking, missing messages, members of betas that the header does not name, and system messages for older models.
  */
 export function anthropicRefusal({ body, headers }: UpstreamRequest): string | undefined {
   const betas = String(headers['anthropic-beta'] ?? '');

@@ -18,7 +18,7 @@ export interface TestKeyOptions {
   readonly allowedModels?: readonly string[];
 }
 
-/** A key of an account, inserted as it stands. */
+/** Inserts a key of an account directly into the database. */
 export async function createKey(
   database: Database,
   accountId: string,

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { SeenRequest } from './engine-server.ts';
 
-/** Who may call what. */
+/** Credentials and what they may call. */
 export interface AwsKey {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -9,14 +9,14 @@ export interface AwsKey {
   readonly service: string;
 }
 
-/** Ms that a caller's clock may be off. */
+/** Maximum clock skew of a caller, in ms. */
 const SKEW_MS = 300_000;
 const FORM =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/([^/]+)\/aws4_request, SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})$/;
 
 /**
- * What is wrong with the signature of a request as it came in; undefined where nothing is. Reckoned from AWS's description of Signature
- * Version 4, without the library that the product signs with. `now` is Unix ms.
+ * Returns what is wrong with the signature of a received request, or undefined when it is valid. Computed from AWS's description of
+ * Signature Version 4, without the library that the product signs with. `now` is in Unix ms.
  */
 export function awsSignatureMistake(
   { method, target, headers, text }: Pick<SeenRequest, 'method' | 'target' | 'headers' | 'text'>,
@@ -66,7 +66,7 @@ export function awsSignatureMistake(
     : 'The request signature we calculated does not match the signature you provided.';
 }
 
-/** Every segment is encoded once more than it was sent. */
+/** Encodes every path segment once more than it was sent. */
 function canonicalPath(target: string): string {
   const [path = ''] = target.split('?', 1);
   return path.split('/').map(encoded).join('/');

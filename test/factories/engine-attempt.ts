@@ -4,12 +4,12 @@ import { runOnEngine } from '../../src/tasks/engine-run.ts';
 import type { ClaimedTask } from '../../src/tasks/task-claims.store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** What the row of a task remembers between attempts. */
+/** The state that the row of a task keeps between attempts. */
 export interface AttemptMemory {
   engineReference: string | null;
   engineSubmittedAt: Date | null;
   attempt: number;
-  /** What its engine called the run, also where that is not stored. */
+  /** The engine's reference of the run, even when it was not stored. */
   begun?: string;
 }
 
@@ -19,7 +19,7 @@ export interface AttemptOutcome {
   readonly progress: number[];
 }
 
-/** An order as a task would place it. */
+/** Returns an order as a task would place it. */
 export function engineRequest(changes: Partial<EngineRequest> = {}): EngineRequest {
   return {
     taskId: newUuid(),
@@ -40,7 +40,7 @@ export function freshMemory(): AttemptMemory {
   return { engineReference: null, engineSubmittedAt: null, attempt: 1 };
 }
 
-/** One attempt as the task path makes it, up to the files. Throws what the path throws. */
+/** Makes one attempt like the task path, up to the files. Rethrows its errors. */
 export async function attempt(
   engine: Engine,
   request: EngineRequest,

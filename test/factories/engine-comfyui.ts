@@ -18,7 +18,7 @@ const NODES = {
   SaveImage: { input: { required: { images: ['IMAGE'] }, optional: { filename_prefix: ['STRING', {}] } } },
 };
 
-/** The most pixels a side may have, by the nodes' own limits. */
+/** Maximum side length in pixels, a limit of the nodes themselves. */
 const RESOLUTION_MAX = 16_384;
 
 function isTooWide({ prompt }: SeenRequest['json']): boolean {
@@ -31,29 +31,29 @@ function withoutFileNames(graph: object): string {
   return JSON.stringify(graph, (name, value) => (name === 'filename_prefix' ? undefined : value));
 }
 
-/** ComfyUI's routes and its websocket. One graph runs at a time; each look at the history is a step. */
+/** ComfyUI's routes and its websocket. One graph runs at a time; each query of the history advances it by one step. */
 export class ComfyUiServer extends EngineServer {
-  /** Without /api/jobs; such servers interrupt whatever runs. */
+  /** Has no /api/jobs, like old servers, which interrupt whatever runs. */
   old = false;
   /** Ignores the prompt_id of the client, as old servers do. */
   ownIds = false;
-  /** Ids that `interrupt` was asked to stop; `undefined` for the runs of old servers. */
+  /** Ids that `interrupt` was asked to stop; `undefined` for old servers, which take no id. */
   readonly interrupted: (string | undefined)[] = [];
   /** Has POST /api/jobs/{id}/cancel. */
   cancelsJobs = false;
-  /** Ids whose cancel was asked for by that route. */
+  /** Ids canceled through that route. */
   readonly canceledJobs: string[] = [];
-  /** What it says of its node classes. */
+  /** The node classes it reports. */
   nodes: Record<string, object | undefined> = { ...NODES };
-  /** Parts of the next graph that it leaves out. */
+  /** The `node_errors` of its answers: parts of the graph that it leaves out. */
   nodeErrors: object = {};
-  /** Runs that are done as soon as they are accepted: those whose graph it has run before, as ComfyUI does, or all. */
+  /** Runs that are done as soon as they are accepted: all of them, or those whose graph has run before, as in ComfyUI. */
   doneAtOnce: 'none' | 'known' | 'all' = 'none';
-  /** How often it was asked to unload its models. */
+  /** Number of requests to unload its models. */
   freed = 0;
   readonly #sockets = new Map<string, Duplex>();
 
-  /** Sends a JSON message to the client that listens for a run. False when nobody does. */
+  /** Sends a JSON message to the client that listens for a run. Returns false when none does. */
   tell(promptId: string, type: string, data: object): boolean {
     const socket = this.#sockets.get(promptId);
     const text = Buffer.from(JSON.stringify({ type, data: { prompt_id: promptId, ...data } }));
@@ -140,7 +140,7 @@ export class ComfyUiServer extends EngineServer {
     };
   }
 
-  /** Whether a graph that differs in nothing but the names of its files was accepted before. */
+  /** Whether a graph that differs only in its file names was accepted before. */
   #hasRun(graph: object): boolean {
     const text = withoutFileNames(graph);
     return [...this.runs.values()].some(({ body }) => withoutFileNames(body.json.prompt) === text);

@@ -6,9 +6,9 @@ import {
   UPSTREAM_SECRET,
 } from './engine-server.ts';
 
-/** fal's queue. The URLs it returns do not follow from the model's name. */
+/** fal's queue. The URLs it returns cannot be derived from the model's name. */
 export class FalServer extends EngineServer {
-  /** Its safety check has blacked its pictures out. */
+  /** Whether its safety check has blacked out its pictures. */
   blacksOut = false;
 
   protected override route(seen: SeenRequest): EngineReply | undefined {

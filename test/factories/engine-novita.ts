@@ -6,7 +6,7 @@ import {
   UPSTREAM_SECRET,
 } from './engine-server.ts';
 
-/** Novita's asynchronous API. With `tollgate` it also honours Idempotency-Key, cancels and tells charges, as another Tollgate does. */
+/** Novita's asynchronous API. With `tollgate` it also honors Idempotency-Key, cancels runs and reports charges, like another Tollgate. */
 export class NovitaServer extends EngineServer {
   tollgate = false;
   readonly #byKey = new Map<string, ServerRun>();

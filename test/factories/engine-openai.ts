@@ -1,9 +1,9 @@
 import { type EngineReply, EngineServer, type SeenRequest } from './engine-server.ts';
 
-/** OpenAI's Images API and the Videos API as vLLM-Omni and SGLang serve it, at `{url}/v1`. */
+/** OpenAI's Images API, and the Videos API as vLLM-Omni and SGLang serve it, at `{url}/v1`. */
 export class OpenAiImageServer extends EngineServer {
   imageAs: 'b64' | 'url' = 'b64';
-  /** Ms before an image's answer begins. */
+  /** Delay before the answer with an image begins, in ms. */
   delayMs = 0;
 
   protected override route(seen: SeenRequest): EngineReply | undefined {

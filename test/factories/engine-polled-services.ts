@@ -6,9 +6,9 @@ import {
   UPSTREAM_SECRET,
 } from './engine-server.ts';
 
-/** A service that takes an order and is asked after the run: what the services of docs/examples/engines share. */
+/** A service that takes an order and is then polled: what the services of docs/examples/engines have in common. */
 export abstract class PolledService extends EngineServer {
-  /** The run's id in a question after it, and undefined in all else. */
+  /** Returns the run's id when the request is a poll, otherwise undefined. */
   protected abstract asked(seen: SeenRequest): string | undefined;
   protected abstract isOrder(seen: SeenRequest): boolean;
   protected abstract accepted201(run: ServerRun): unknown;
@@ -42,12 +42,12 @@ export abstract class PolledService extends EngineServer {
     return { json: this.standing(run, state), cut: state === 'done' && this.cutsAnswer() };
   }
 
-  /** Whether the answer that has the file breaks off. */
+  /** Whether the connection breaks in the middle of the answer that contains the file. */
   protected cutsAnswer(): boolean {
     return false;
   }
 
-  /** Where the file of a finished run is; null where the fault leaves it out. */
+  /** URL of a finished run's file; null when the fault leaves it out. */
   protected get file(): string | null {
     return this.meets('no_output') ? null : `${this.url}/files/output`;
   }
@@ -108,7 +108,7 @@ export class RunwayServer extends PolledService {
   }
 }
 
-/** https://docs.lumalabs.ai: POST /dream-machine/v1/generations, GET and DELETE of one. */
+/** https://docs.lumalabs.ai: POST /dream-machine/v1/generations, GET and DELETE of a single one. */
 export class LumaServer extends PolledService {
   protected override isOrder({ method, path }: SeenRequest): boolean {
     return method === 'POST' && path === '/dream-machine/v1/generations';
@@ -134,7 +134,7 @@ export class LumaServer extends PolledService {
   }
 }
 
-/** https://platform.minimax.io/docs: refusals with status 200, and a file that is asked for by its id. */
+/** https://platform.minimax.io/docs: refusals have status 200, and the file is requested by its id. */
 export class MiniMaxServer extends PolledService {
   protected override route(seen: SeenRequest): EngineReply | undefined {
     if (this.isOrder(seen) && this.meets('refuses_content')) {
@@ -172,7 +172,7 @@ export class MiniMaxServer extends PolledService {
 
 const FINE = { base_resp: { status_code: 0, status_msg: 'success' } };
 
-/** https://ai.google.dev/gemini-api/docs/video: a long-running operation, whose name is a path. */
+/** https://ai.google.dev/gemini-api/docs/video: a long-running operation whose name is a path. */
 export class VeoServer extends PolledService {
   protected override isOrder({ method, path, headers }: SeenRequest): boolean {
     return (

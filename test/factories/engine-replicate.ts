@@ -6,7 +6,7 @@ import {
   UPSTREAM_SECRET,
 } from './engine-server.ts';
 
-/** The entry of docs/adding-an-engine.md, but for the address. */
+/** The entry of docs/adding-an-engine.md, except for the address. */
 export const REPLICATE = {
   submit: {
     path: '/v1/models/{model}/predictions',
@@ -30,7 +30,7 @@ export const REPLICATE = {
   cancel: { path: '/v1/predictions/{reference}/cancel' },
 };
 
-/** The predictions API of Replicate, as far as the example of docs/adding-an-engine.md uses it. */
+/** The part of Replicate's predictions API that the example of docs/adding-an-engine.md uses. */
 export class ReplicateServer extends EngineServer {
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path } = seen;

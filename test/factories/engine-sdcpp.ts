@@ -6,11 +6,11 @@ import {
   UPSTREAM_SECRET,
 } from './engine-server.ts';
 
-/** sd-server of stable-diffusion.cpp by its native routes. Members stand in alphabetical order, as its JSON library writes them. */
+/** sd-server of stable-diffusion.cpp with its native routes. Members are in alphabetical order, as its JSON library writes them. */
 export class SdServer extends EngineServer {
-  /** An image model is loaded. */
+  /** Whether an image model is loaded. */
   makesNoVideos = false;
-  /** What it says of itself; undefined: it is too old to. */
+  /** The capabilities it reports; undefined for a server that is too old to report any. */
   capabilities: object | undefined;
 
   protected override route(seen: SeenRequest): EngineReply | undefined {

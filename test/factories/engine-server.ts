@@ -10,11 +10,11 @@ export type EngineFault =
   | 'rate_limit'
   /** 503 with Retry-After, nothing accepted. */
   | 'busy'
-  /** The run begins, the answer is 500. */
+  /** The run begins, but the answer is 500. */
   | 'error_after_accepting'
-  /** The run begins, the answer's body breaks off. */
+  /** The run begins, but the answer breaks off in the body. */
   | 'reset_after_accepting'
-  /** The run begins, no answer comes. */
+  /** The run begins, but no answer comes. */
   | 'silent_after_accepting'
   | 'refuses_content'
   | 'refuses_key'
@@ -32,7 +32,7 @@ export type EngineFault =
 
 export interface SeenRequest {
   readonly method: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly target: string;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -49,7 +49,7 @@ export interface EngineReply {
   readonly headers?: Record<string, string>;
   /** The connection breaks in the middle of the body. */
   readonly cut?: boolean;
-  /** Nothing is ever answered. */
+  /** No answer is ever sent. */
   readonly silent?: boolean;
 }
 
@@ -61,23 +61,23 @@ export interface ServerRun {
   failed: boolean;
 }
 
-/** Text that a server puts into its errors: it must never reach a customer. */
+/** Text in the errors of servers that must never reach a customer. */
 export const UPSTREAM_SECRET = 'customer prompt sk-upstream-secret';
 export const POLLS_UNTIL_DONE = 3;
 const TOO_LARGE_BYTES = 34 * 1024 * 1024;
 let tooLarge: string | undefined;
 
-/** A contract server: speaks one engine's protocol, follows a fault switch, remembers runs and what it was asked. */
+/** A contract server: speaks one engine's protocol, follows a fault switch, and records runs and requests. */
 export abstract class EngineServer {
   readonly requests: SeenRequest[] = [];
   readonly runs = new Map<string, ServerRun>();
   fault: EngineFault | undefined;
-  /** Only so many requests meet the fault; then it is gone. */
+  /** Number of requests that meet the fault, after which it is gone. */
   faultCalls = Number.POSITIVE_INFINITY;
-  /** Which submits a rate limit meets. */
+  /** Which submits meet a rate limit. */
   isLimited: (seen: SeenRequest) => boolean = () => true;
   media = Buffer.alloc(0);
-  /** Takes connections and answers nothing, as a process that was stopped. */
+  /** Accepts connections and answers nothing, like a stopped process. */
   isFrozen = false;
   readonly #server: Server;
   #port = 0;
@@ -89,10 +89,10 @@ export abstract class EngineServer {
     this.#server.on('upgrade', (request, socket) => this.upgrade(request, socket));
   }
 
-  /** The answer to a request; undefined for a path it does not have. */
+  /** Returns the answer to a request; undefined for an unknown path. */
   protected abstract route(seen: SeenRequest): EngineReply | undefined;
 
-  /** Looks at the caller before anything is done; a reply refuses it. */
+  /** Checks the caller first. A returned reply rejects the request. */
   protected async refuse(_seen: SeenRequest): Promise<EngineReply | undefined> {
     return undefined;
   }
@@ -110,7 +110,7 @@ export abstract class EngineServer {
     return this;
   }
 
-  /** Refuses connections, as a server that is restarted; `loses`: it forgets its runs. */
+  /** Refuses connections, like a server that is restarting. With `loses` it also forgets its runs. */
   async goAway(loses: boolean): Promise<void> {
     this.#port = this.port;
     if (loses) {
@@ -119,7 +119,7 @@ export abstract class EngineServer {
     await this.close();
   }
 
-  /** Listens again where it did before. */
+  /** Listens again on the same port. */
   async comeBack(): Promise<void> {
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -133,7 +133,7 @@ export abstract class EngineServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Submits that were accepted: what an upstream that is paid would bill. */
+  /** Number of accepted submits: what a paid upstream would bill. */
   get accepted(): number {
     return this.runs.size;
   }
@@ -144,7 +144,7 @@ export abstract class EngineServer {
     return [...this.runs.values()].at(-1)?.body.json;
   }
 
-  /** Forgets everything and sets how it misbehaves next. */
+  /** Forgets everything and sets the next fault. */
   reset(fault?: EngineFault, faultCalls = Number.POSITIVE_INFINITY): void {
     this.requests.length = 0;
     this.runs.clear();
@@ -158,7 +158,7 @@ export abstract class EngineServer {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Whether this request meets the fault; uses up one of {@link faultCalls}. */
+  /** Whether this request meets the fault. Uses up one of {@link faultCalls}. */
   protected meets(...faults: EngineFault[]): boolean {
     if (this.fault === undefined || !faults.includes(this.fault) || this.faultCalls <= 0) {
       return false;
@@ -167,7 +167,7 @@ export abstract class EngineServer {
     return true;
   }
 
-  /** Begins a run and answers as the fault says, else with `reply`. */
+  /** Begins a run and answers as the fault says, otherwise with `reply`. */
   protected accept(
     seen: SeenRequest,
     reply: (run: ServerRun) => EngineReply,
@@ -199,7 +199,7 @@ export abstract class EngineServer {
     return this.meets('reset_after_accepting') ? { ...reply(run), cut: true } : reply(run);
   }
 
-  /** How far a run is: one step per poll. */
+  /** Returns the progress of a run, which advances by one step per poll. */
   protected step(run: ServerRun): { done: boolean; fraction: number } {
     run.polls += 1;
     if (this.meets('never_finishes')) {
@@ -210,7 +210,7 @@ export abstract class EngineServer {
     return { done, fraction };
   }
 
-  /** A reply about a run that the fault replaces; undefined when it does not. */
+  /** Returns the reply with which the fault replaces a poll's answer; undefined when it does not. */
   protected brokenPoll(): EngineReply | undefined {
     if (this.meets('polls_break')) {
       return { status: 502, json: this.errorBody() };
@@ -218,7 +218,7 @@ export abstract class EngineServer {
     return this.meets('garbage_polls') ? { bytes: Buffer.from('<html>gateway</html>') } : undefined;
   }
 
-  /** The file of a finished run, as the fault says. */
+  /** Returns the file of a finished run, as the fault says. */
   protected output(): EngineReply {
     if (this.meets('output_missing')) {
       return { status: 404, json: this.errorBody() };
@@ -233,7 +233,7 @@ export abstract class EngineServer {
     return { bytes: this.media, cut: this.meets('output_cut') };
   }
 
-  /** The file of a finished run as base64 in JSON, as the fault says. */
+  /** Returns the file of a finished run as base64 in JSON, as the fault says. */
   protected base64(): string {
     if (this.meets('output_is_html')) {
       return Buffer.from('<html><body>Link expired</body></html>').toString('base64');
@@ -296,7 +296,7 @@ async function send(response: ServerResponse, reply: EngineReply): Promise<void>
     ...reply.headers,
   });
   if (reply.cut) {
-    // What was written must have left before the connection breaks.
+    // The written bytes must be sent before the connection breaks.
     await new Promise<void>((resolve) => response.write(body.subarray(0, body.length / 2), () => resolve()));
     setTimeout(() => response.socket?.resetAndDestroy(), 10);
     return;

@@ -6,11 +6,11 @@ import { type EngineReply, type SeenRequest, type ServerRun, UPSTREAM_SECRET } f
 import { SynchronousService } from './engine-synchronous-services.ts';
 import { EXAMPLE_PRIVATE_KEY, EXAMPLE_SECRET } from './example-variables.ts';
 
-/** Services that let nobody in whose calls are not signed as they ask; the files of runs are open to all. */
+/** Services that reject calls without the signature they require. The files of runs are public. */
 
 const FILES = /^\/files\//;
 
-/** The refusal of a call whose token does not hold by jose, a library that the product does not use. */
+/** Rejects a call whose token is invalid according to jose, a library that the product does not use. */
 async function refusedToken(
   { path, headers }: SeenRequest,
   key: KeyObject | Uint8Array,
@@ -55,7 +55,7 @@ export class KlingServer extends PolledService {
   }
 }
 
-/** https://cloud.google.com/vertex-ai: a service account's own tokens, questions by POST, the file in the answer. */
+/** https://cloud.google.com/vertex-ai: tokens of a service account, polls by POST, the file in the answer. */
 export class VertexServer extends PolledService {
   protected override async refuse(seen: SeenRequest): Promise<EngineReply | undefined> {
     return await refusedToken(seen, createPublicKey(EXAMPLE_PRIVATE_KEY), {
@@ -109,15 +109,15 @@ export class VertexServer extends PolledService {
   }
 }
 
-/** https://developer.adobe.com/firefly-services: the tokens of an OAuth server, which stands here, too. */
+/** https://developer.adobe.com/firefly-services: tokens of an OAuth server, which this class also contains. */
 export class FireflyServer extends PolledService {
-  /** Tokens that open the API. */
+  /** Tokens that the API accepts. */
   readonly tokens = new Set<string>();
-  /** How often a token was asked for. */
+  /** Number of token requests. */
   tokenRequests = 0;
-  /** Seconds for which a token is said to be good; undefined: nothing is said. */
+  /** Lifetime of a token in seconds, as reported; undefined to report none. */
   expiresIn: number | undefined = 86_399;
-  /** How it answers who asks for a token, instead of with one. */
+  /** Answer to token requests in place of a token. */
   tokenReply: EngineReply | undefined;
 
   protected override async refuse(seen: SeenRequest): Promise<EngineReply | undefined> {
@@ -189,7 +189,7 @@ export class FireflyServer extends PolledService {
     return { json: { access_token: token, token_type: 'bearer', ...expiry } };
   }
 
-  /** By the form, or by Basic. */
+  /** Checks the credentials of the form or of Basic authentication. */
   #knows(authorization: string | undefined, form: URLSearchParams): boolean {
     const basic = Buffer.from(authorization?.replace('Basic ', '') ?? '', 'base64').toString();
     const said = authorization

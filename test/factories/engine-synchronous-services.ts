@@ -1,6 +1,6 @@
 import { type EngineReply, EngineServer, type SeenRequest, UPSTREAM_SECRET } from './engine-server.ts';
 
-/** The picture is in the answer to the order, which takes as long as the fault says. */
+/** A service whose answer to the order contains the picture, after as long as the fault says. */
 export abstract class SynchronousService extends EngineServer {
   protected answer(seen: SeenRequest, body: (image: string) => unknown): EngineReply {
     return this.accept(seen, () => {
@@ -15,7 +15,7 @@ export abstract class SynchronousService extends EngineServer {
   }
 }
 
-/** https://platform.stability.ai/docs/api-reference: a form, and JSON where that is accepted. */
+/** https://platform.stability.ai/docs/api-reference: takes a form, and answers JSON when that is accepted. */
 export class StabilityServer extends SynchronousService {
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path, headers } = seen;
@@ -42,7 +42,7 @@ export class StabilityServer extends SynchronousService {
 
 /** AUTOMATIC1111's API (/docs of the server): a list of pictures in base64. */
 export class Automatic1111Server extends SynchronousService {
-  /** How often it was asked to stop what runs. */
+  /** Number of requests to interrupt the current run. */
   interrupted = 0;
 
   protected override route(seen: SeenRequest): EngineReply | undefined {

@@ -1,8 +1,8 @@
 const LOOK_EVERY_MS = 10;
 
 /**
- * The one way to wait for something that follows: looks until `check` returns something other than undefined or false. Fails after
- * `timeoutMs` (ms), with what it last threw as the cause.
+ * The only way to wait for a condition: calls `check` until it returns something other than undefined or false. Fails after `timeoutMs`
+ * (ms), with the last error thrown as the cause.
  */
 export async function eventually<T>(
   check: () => Promise<T | undefined | false>,
@@ -21,13 +21,13 @@ export async function eventually<T>(
       failure = error;
     }
     if (performance.now() > deadline) {
-      throw new Error(`${what} did not come true within ${timeoutMs} ms`, { cause: failure });
+      throw new Error(`${what} was not met within ${timeoutMs} ms`, { cause: failure });
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }
 
-/** {@link eventually} for assertions: until none fails. Fails with the last of them after `timeoutMs` (ms). */
+/** {@link eventually} for assertions: repeats them until none fails. Fails with the last error after `timeoutMs` (ms). */
 export async function eventuallyHolds(check: () => Promise<void> | void, timeoutMs = 5_000): Promise<void> {
   const holds = async () => {
     await check();

@@ -1,16 +1,16 @@
 import { generateKeyPairSync } from 'node:crypto';
 
-/** What every variable of an example stands for, but keys. */
+/** The value of every variable of an example, except private keys. */
 export const EXAMPLE_SECRET = 'sk-service';
 
-/** A key of a service account, in PEM. */
+/** Private key of a service account, in PEM. */
 export const EXAMPLE_PRIVATE_KEY = generateKeyPairSync('rsa', {
   modulusLength: 2_048,
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   publicKeyEncoding: { type: 'spki', format: 'pem' },
 }).privateKey;
 
-/** Every variable that the examples name. */
+/** Values for every variable that the examples use. */
 export const EXAMPLE_VARIABLES = new Proxy(
   {},
   {

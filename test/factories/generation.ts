@@ -10,9 +10,9 @@ import { silentLog, silentObserver, usd } from './ledger.ts';
 export interface TestGeneration {
   readonly accountId: string;
   readonly apiKeyId: string;
-  /** Default: of now. */
+  /** Default: an id of the current time. */
   readonly id?: string;
-  /** USD text; all of it on the line `input` unless `lines` are given. */
+  /** USD text, charged entirely on the line `input` unless `lines` are given. */
   readonly charge?: string;
   readonly lines?: Readonly<Partial<Record<LineItem, NanoUsd>>>;
   readonly usage?: TokenUsage;
@@ -20,13 +20,13 @@ export interface TestGeneration {
   readonly endpoint?: string;
   readonly model?: string;
   readonly requestId?: string;
-  /** Ms until the end, and until the first token of a stream. */
+  /** Time to the end, and to the first token of a stream, in ms. */
   readonly latencyMs?: number;
   readonly firstTokenMs?: number;
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** A finished generation, held and settled through the ledger as a real one is. Returns its id. */
+/** Creates a finished generation, held and settled through the ledger like a real one. Returns its id. */
 export async function createGeneration(database: Database, options: TestGeneration): Promise<string> {
   const ledger = new PostgresLedger(new LedgerStore(database.money), silentLog, silentObserver);
   const lines: ChargeLines = options.lines ?? (options.charge ? { input: usd(options.charge) } : {});

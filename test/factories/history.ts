@@ -1,10 +1,7 @@
 import pg from 'pg';
 import type { Database } from '../../src/store/database.ts';
 
-/**
- * Runs work at another time of the ledger, e.g. '-40 days'. Times of one account must rise from call to call, as they do
- * in life.
- */
+/** Runs work at another time of the ledger, e.g. '-40 days'. As in production, the times of one account must increase from call to call. */
 export async function atTime<T>(
   url: string,
   database: Database,

@@ -18,11 +18,11 @@ export const silentObserver: LaneObserver = {
   itemQuarantined: () => undefined,
 };
 
-/** USD text as nano-USD; for amounts that stand in a test. */
+/** Parses USD text into nano-USD, for amounts in tests. */
 export function usd(text: string): NanoUsd {
   const amount = parseUsd(text);
   if (amount === undefined) {
-    throw new Error(`${text} is no amount`);
+    throw new Error(`${text} is not an amount`);
   }
   return amount;
 }
@@ -36,7 +36,7 @@ export interface TestAccount {
   readonly apiKeyId: string;
 }
 
-/** An account with a balance (USD text) and one key, optionally limited (USD text). */
+/** Creates an account with a balance (USD text) and one key, optionally with a limit (USD text). */
 export async function fundedAccount(
   database: Database,
   credits: string,
@@ -51,7 +51,7 @@ export async function fundedAccount(
   return { accountId, apiKeyId: await testKey(database, accountId, limit) };
 }
 
-/** Posts a purchase without a checkout session. Sending the same reference again changes nothing. */
+/** Posts a purchase without a checkout session. Posting the same reference again changes nothing. */
 export async function purchaseCredits(
   database: Database,
   { accountId, reference, description }: Movement,

@@ -10,11 +10,11 @@ export interface TestMember {
   readonly id: string;
   readonly keyHash: string;
   readonly email: string;
-  /** What the browser of the member sends with everything. */
+  /** Headers that the member's browser sends with every request. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A member of an account, inserted as they stand and signed in. `subject`: the same in two accounts is one person. */
+/** Inserts a member of an account directly into the database, signed in. The same `subject` in two accounts is the same person. */
 export async function createMember(
   database: Database,
   accountId: string,

@@ -6,7 +6,7 @@ import { createLogger } from '../../src/lib/logger.ts';
 import { oneCell } from '../../src/store/cells.ts';
 import type { Database } from '../../src/store/database.ts';
 
-/** Closes months as a worker does; without a seller its documents name none. */
+/** Closes months as a worker does. Without a seller, its documents name none. */
 export function testMonthClose(database: Database, seller?: Seller): MonthClose {
   const { documents } = createStatements({
     cells: oneCell(database),

@@ -6,7 +6,10 @@ type Json = any;
 const REASONING = /^(?:o[1-9]|gpt-5)/;
 const MISTRAL = /^(?:mi[sx]tral|ministral|magistral|codestral|devstral)/;
 
-/** What OpenAI, and Mistral for models of that name, refuse of a well-formed request, with their own words where they were seen. */
+/**
+ * Returns the error with which OpenAI rejects a well-formed request (or Mistral, for models of that name), in their own words where they
+ * are known; undefined when they accept it.
+ */
 export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
   const { model } = body;
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => body[name] !== undefined);

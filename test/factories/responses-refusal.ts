@@ -4,7 +4,7 @@ import type { UpstreamRequest } from './upstream-server.ts';
 type Json = any;
 
 const REASONING = /^(?:o[1-9]|gpt-5|codex-)/;
-/** What a request may say; anything else is refused. */
+/** Members that a request may have; any other is rejected. */
 const MEMBERS = new Set([
   'model',
   'input',
@@ -32,8 +32,9 @@ const CONTENT: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * What OpenAI refuses of a Responses request, with its own words where they were seen: members of chat, ids of what it does not
- * keep, parts of the wrong side, reasoning that is not its own, calls without an answer and answers without a call.
+ * Returns the error with which OpenAI rejects a Responses request, in its own words where they are known; undefined when it accepts it.
+ * Covers members of chat, ids of items that it does not store, parts of the wrong side, reasoning that is not its own, calls without an
+ * output and outputs without a call.
  */
 export function responsesRefusal({ body }: UpstreamRequest): string | undefined {
   const unknown = Object.keys(body).find((name) => !MEMBERS.has(name));

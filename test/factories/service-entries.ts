@@ -6,7 +6,7 @@ import { EXAMPLE_VARIABLES } from './example-variables.ts';
 
 const FOLDER = fileURLToPath(new URL('../../docs/examples/engines/', import.meta.url));
 
-/** The entry of an example in docs/examples/engines, at another address, and the server of its tokens with it. */
+/** Returns the entry of an example in docs/examples/engines, moved to another address together with its token server. */
 export function serviceEntry(name: string, url: string): Record<string, unknown> {
   const text = readFileSync(`${FOLDER}${name}.yaml`, 'utf8');
   const { engines } = interpolate(parse(text), EXAMPLE_VARIABLES) as { engines: Record<string, unknown>[] };

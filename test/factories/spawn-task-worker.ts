@@ -11,14 +11,14 @@ export interface WorkerProcessOptions {
   readonly slots?: number;
   readonly leases?: LeaseSettings;
   readonly drainMs?: number;
-  /** Kills itself once that many finished files are stored: between storing and settling. */
+  /** The worker kills itself once it has stored this many finished files: between storing and settling. */
   readonly dieAfterFiles?: number;
   readonly engine?: { paid?: boolean; recovers?: boolean };
 }
 
 const PROGRAM = fileURLToPath(new URL('task-worker-process.ts', import.meta.url));
 
-/** Starts a worker process and waits until it says it is ready. The caller ends it; it also ends with the test's process. */
+/** Starts a worker process and waits until it reports that it is ready. The caller ends it; it also ends with the test's process. */
 export async function spawnTaskWorker(
   options: WorkerProcessOptions,
   args: readonly string[] = [],
@@ -39,7 +39,7 @@ export async function spawnTaskWorker(
   return child;
 }
 
-/** Ends a worker process and waits until it is gone. Returns its exit code. */
+/** Ends a worker process and waits until it has exited. Returns its exit code. */
 export async function endWorker(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) {
     return child.exitCode;

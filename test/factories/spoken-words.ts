@@ -1,6 +1,6 @@
 import type { Script } from './upstream-server.ts';
 
-/** The words that a cap of tokens and stop sequences leave of the script. */
+/** Returns the words of the script that remain after a token cap and stop sequences. */
 export function spoken(
   script: Script,
   cap: number,

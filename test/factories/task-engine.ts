@@ -10,23 +10,23 @@ import {
   type EngineStatus,
 } from '../../src/engines/engine.types.ts';
 
-/** What a prompt tells the engine to do, e.g. `run=200 fail=content_refused`. */
+/** The instructions in a prompt, e.g. `run=200 fail=content_refused`. */
 export interface Script {
-  /** Ms until the run succeeds. */
+  /** Duration of the run, in ms. */
   readonly run: number;
-  /** Code of a failure that another run would meet again. */
+  /** Code of a permanent failure. */
   readonly fail?: string;
-  /** Attempts that fail before one succeeds. */
+  /** Number of attempts that fail before one succeeds. */
   readonly flaky: number;
-  /** Where it waits in the engine's own queue until it is done. */
+  /** Position in the engine's own queue until the run is done. */
   readonly place?: number;
-  /** Runs that fail are billed all the same. */
+  /** Whether failed runs are billed. */
   readonly bills: boolean;
-  /** Attempts that are answered 429 with that many ms to wait. */
+  /** The first attempt is answered with 429 and this many ms to wait. */
   readonly busy?: number;
-  /** The submit's answer is lost: `accepted` with the run begun, `refused` without. */
+  /** Loses the answer to the submit: `accepted` with the run begun, `refused` without. */
   readonly lose?: 'accepted' | 'refused';
-  /** The process dies right after the submit has been accepted. */
+  /** The process dies right after the submit is accepted. */
   readonly die: boolean;
 }
 
@@ -37,8 +37,8 @@ interface Run {
 }
 
 /**
- * An engine that does what the prompt says. It writes every submit into a journal file, so that processes that were killed
- * still tell what they had sent upstream; its "upstream" knows every run in that journal.
+ * An engine that does what the prompt says. It writes every submit to a journal file, which shows what killed processes had sent upstream.
+ * Its "upstream" knows every run in that journal.
  */
 export class ScriptedEngine implements Engine {
   readonly id: string;
@@ -66,7 +66,7 @@ export class ScriptedEngine implements Engine {
     };
   }
 
-  /** Whether recover can find a run by the task's id. */
+  /** Whether `recover` can find a run by the task's id. */
   readonly recovers: boolean;
 
   async submit(request: EngineRequest): Promise<string> {
@@ -161,13 +161,13 @@ export class ScriptedEngine implements Engine {
   }
 }
 
-/** The attempts whose submits the upstream accepted, in order. */
+/** Returns the attempts whose submits the upstream accepted, in order. */
 export function submitsOf(journal: string, taskId: string): number[] {
   const lines = existsSync(journal) ? readFileSync(journal, 'utf8').split('\n') : [];
   return lines.filter((line) => line.startsWith(taskId)).map((line) => Number(line.split(' ')[1]));
 }
 
-/** The seeds that reached the upstream, in order. */
+/** Returns the seeds that reached the upstream, in order. */
 export function seedsOf(journal: string, taskId: string): string[] {
   const lines = existsSync(journal) ? readFileSync(journal, 'utf8').split('\n') : [];
   return lines.filter((line) => line.startsWith(taskId)).map((line) => line.split(' ')[2] ?? '');

@@ -10,7 +10,7 @@ export interface TestCustomer extends TestAccount {
   readonly principal: Principal;
 }
 
-/** An account with credits (USD text) and an owner key. */
+/** Creates an account with credits (USD text) and an owner key. */
 export async function customer(database: Database, credits = '10.00'): Promise<TestCustomer> {
   const account = await fundedAccount(database, credits);
   const { rows } = await database.money.query<{ hash: string }>('SELECT hash FROM api_keys WHERE id = $1', [
@@ -29,7 +29,7 @@ export async function customer(database: Database, credits = '10.00'): Promise<T
   return { ...account, principal };
 }
 
-/** An image order; `prompt` tells the scripted engine what to do. */
+/** Returns an image order; `prompt` tells the scripted engine what to do. */
 export function imageOrder(prompt: string, changes: Partial<TaskSubmit> = {}): TaskSubmit {
   return {
     endpoint: '/v3/async/image-turbo',

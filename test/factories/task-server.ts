@@ -45,7 +45,7 @@ export interface TaskServer {
 
 const LIMITS = { requestsPerMinute: 1e7, tokensPerMinute: 1e10, concurrency: 1e4 };
 
-/** The routes of tasks and webhooks behind the real request pipeline. `key` is the bearer of calls that name none. */
+/** Starts the routes of tasks and webhooks behind the real request pipeline. `key` is the bearer key of calls that do not pass one. */
 export async function startTaskServer({ database, stack }: TaskTest, key: string): Promise<TaskServer> {
   const cells = oneCell(database.database);
   const keys = new KeysStore(cells);

@@ -76,13 +76,13 @@ export interface TaskStackOptions {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   readonly engine: Engine;
-  /** Other pools beside the engine's. */
+  /** Engines of additional pools. */
   readonly moreEngines?: readonly Engine[];
-  /** What their servers take of the one GPU, which has 24,000 MiB. */
+  /** Memory that their servers need on the one GPU, which has 24,000 MiB. */
   readonly gpuShares?: readonly GpuShare[];
-  /** What is for sale; the tests' own catalog unless given. */
+  /** The catalog; the tests' own by default. */
   readonly catalog?: CatalogService;
-  /** Shared by all processes of a test; a new one unless given. */
+  /** Folder shared by all processes of a test; a new one by default. */
   readonly folder?: string;
   readonly prefix?: string;
   readonly worker?: string;
@@ -92,19 +92,19 @@ export interface TaskStackOptions {
   readonly wrapStorage?: (storage: Storage) => Storage;
   readonly accountInFlightMax?: number;
   readonly mediaTtlMs?: number;
-  /** Pictures that may be finished at once where they were generated; none unless given. */
+  /** Pictures that may be finished where they were generated; none by default. */
   readonly inPlace?: InPlaceSettings;
   readonly runTimeoutMs?: number;
-  /** What its engines are taken to have loaded; what they ran last unless given. */
+  /** The models its engines are assumed to have loaded; those of their last runs by default. */
   readonly loaded?: Pick<LoadedModels, 'began' | 'of'>;
-  /** Ms for which a task lets others go first whose model is loaded. */
+  /** How long a task lets others with an already loaded model go first, in ms. */
   readonly patienceMs?: number;
   readonly relay?: RelaySettings;
   readonly log?: Logger;
 }
 
 export const FAST_LEASES: LeaseSettings = { leaseMs: 900, heartbeatMs: 250 };
-/** A relay whose nets hang low enough for a test to fall into. */
+/** A relay with intervals short enough for a test. */
 export const FAST_RELAY: RelaySettings = { sweepMs: 200, lostAfterMs: 1_500, lostFromEmptyQueueAfterMs: 400 };
 
 const CATALOG = parseCatalog(
@@ -119,7 +119,7 @@ engines: [{ id: gpu, kind: builtin }]`,
 /** The models of the tests' own catalog. */
 export const TASK_CATALOG = new CatalogService(() => CATALOG);
 
-/** All of the asynchronous path over one database and one Redis, put together as an entry point would. */
+/** The whole asynchronous path over one database and one Redis, assembled as an entry point would. */
 export type TaskStack = Awaited<ReturnType<typeof createTaskStack>>;
 
 export async function createTaskStack(options: TaskStackOptions) {
@@ -263,7 +263,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       publisher: { publish: async (id) => void published.push(id) },
       stoppablePools: () => engines.stoppable,
     }),
-    /** Starts a worker of this process; `queues` as on the command line. */
+    /** Starts a worker in this process; `queues` as on the command line. */
     start: (queues?: string, drainMs = 5_000): RunningWorker => {
       const started = startWorker(parts, {
         redisUrl: options.redisUrl,
@@ -296,7 +296,7 @@ export async function createTaskStack(options: TaskStackOptions) {
   };
 }
 
-/** Post-processing that keeps the bytes: what the path does around it is what is tested. */
+/** Post-processing that copies the bytes, for tests of the path around it. */
 export async function copyThrough(job: PostprocessJob): Promise<MediaOutput[]> {
   const mediaType = job.kind === 'image' ? 'image/png' : 'video/mp4';
   const outputs: MediaOutput[] = [];

@@ -12,7 +12,7 @@ import { ownTemporaryFolder } from './temporary-folder.ts';
 
 export interface TaskTestOptions
   extends Partial<Omit<TaskStackOptions, 'database' | 'databaseUrl' | 'folder'>> {
-  /** Number of a Redis database of the test's own, for tests that flush it. */
+  /** Number of a separate Redis database, for tests that flush it. */
   readonly redisDatabase?: number;
   readonly credits?: string;
 }
@@ -65,7 +65,7 @@ export class TaskTest {
     await this.database.close();
   }
 
-  /** The result once the task has ended. */
+  /** Resolves to the result once the task has ended. */
   async ended(id: string, timeoutMs = 10_000): Promise<TaskResult> {
     return await eventually(
       async () => {
@@ -77,7 +77,7 @@ export class TaskTest {
     );
   }
 
-  /** The task as soon as it is in that state. */
+  /** Resolves as soon as the task is in that state. */
   async inState(id: string, state: string): Promise<void> {
     await eventually(
       async () => (await this.stack.reads.findTask(id, EVERY_TASK))?.state === state,
@@ -86,7 +86,7 @@ export class TaskTest {
     );
   }
 
-  /** Charges of a task in nano-USD, as they stand in the ledger. */
+  /** Returns the charges of a task in the ledger, in nano-USD. */
   async charges(id: string): Promise<string[]> {
     const { rows } = await this.pool.query<{ amount: string }>(
       "SELECT amount FROM ledger_entries WHERE reference = $1 AND type = 'usage_charge'",
@@ -100,7 +100,7 @@ export class TaskTest {
     return Number(rows[0]?.count);
   }
 
-  /** Details of the task's event log, in order. */
+  /** Returns the task's event log, in order. */
   async events(id: string): Promise<string[]> {
     const { rows } = await this.pool.query<{ state: string; detail: string | null }>(
       'SELECT state, detail FROM task_events WHERE task_id = $1 ORDER BY id',

@@ -8,13 +8,13 @@ import type { WorkerProcessOptions } from './spawn-task-worker.ts';
 import { ScriptedEngine } from './task-engine.ts';
 import { createTaskStack } from './task-stack.ts';
 
-// A worker process as production runs it, on the scripted engine. Options come as JSON in the first argument.
+// A worker process as in production, on the scripted engine. The first argument contains its options as JSON.
 const options = JSON.parse(process.argv[2] ?? '{}') as WorkerProcessOptions;
 const database = createDatabase(
   { url: options.databaseUrl, moneyConnections: 8, connections: 2 },
   () => undefined,
 );
-/** Stores, and dies right after so many finished files. */
+/** Stores files, and dies right after the given number of finished files. */
 function dyingAfter(files: number | undefined, storage: Storage): Storage['putFile'] {
   let left = files ?? Number.POSITIVE_INFINITY;
   return async (key, path, mediaType) => {

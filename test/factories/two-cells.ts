@@ -5,19 +5,19 @@ import type { Cells } from '../../src/store/cells.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
 import { createTestDatabase, ledgerViolations, type TestDatabase } from '../setup/database.ts';
 
-/** One of two cells: a schema of the product's on a server that has another one. */
+/** One of two cells: a schema of the product on a server that has another one. */
 export interface TestCell {
   readonly schema: string;
   readonly database: Database;
-  /** What all tables of the schema hold, by table: equal texts are equal rows. */
+  /** Returns the contents of all tables of the schema, by table: equal texts mean equal rows. */
   contents(): Promise<Map<string, string>>;
   violations(): ReturnType<typeof ledgerViolations>;
-  /** Works on the schema as its owner. */
+  /** Runs work on the schema as its owner. */
   asOwner<T>(work: (client: pg.Client) => Promise<T>): Promise<T>;
 }
 
 export interface TwoCells {
-  /** Home is the first; accounts with an odd bucket are in the second. Whoever asks for the one cell is refused. */
+  /** The first cell is home; accounts with an odd bucket are in the second. Asking for the sole cell throws. */
   readonly cells: Cells;
   readonly both: readonly [TestCell, TestCell];
   close(): Promise<void>;
@@ -25,7 +25,7 @@ export interface TwoCells {
 
 const SCHEMAS = ['cell_0', 'cell_1'] as const;
 
-/** The product's schema twice in one database, and nothing in `public`. `given`: a migrated one of another server. */
+/** Creates the product's schema twice in one database, and nothing in `public`. `given`: a migrated database of another server. */
 export async function createTwoCells(
   given?: Pick<TestDatabase, 'url' | 'ownerUrl' | 'discard'>,
 ): Promise<TwoCells> {
@@ -48,7 +48,7 @@ export async function createTwoCells(
       ofOwned: of,
       all: () => all,
       get sole(): never {
-        throw new Error('this is not made for several cells');
+        throw new Error('this code does not support several cells');
       },
     },
     close: async () => {
@@ -64,7 +64,7 @@ async function openCell(
   applicationRole: string,
 ): Promise<TestCell> {
   const own = inSchema(ownerUrl, schema);
-  // made anew where they are now: functions keep the schema that they were made in
+  // recreated in their current schema: functions keep the schema in which they were created
   await asRole(own, (owner) => owner.query('DELETE FROM schema_functions'));
   await migrateUp({ ownerUrl: own, applicationRole });
   const settings = { url: inSchema(url, schema), moneyConnections: 4, connections: 2 };

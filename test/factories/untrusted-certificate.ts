@@ -1,4 +1,4 @@
-/** A certificate for localhost that nobody signed but its own key: valid to 2126, trusted by nobody. */
+/** A self-signed certificate for localhost, valid until 2126 and trusted by no one. */
 export const UNTRUSTED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgavwfWGblcHhX+Zww

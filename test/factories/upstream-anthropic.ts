@@ -8,7 +8,7 @@ import {
   UpstreamServer,
 } from './upstream-server.ts';
 
-/** Input tokens that this upstream reports for any request, cached ones not included. */
+/** Input tokens that this upstream reports for any request, without cached ones. */
 export const ANTHROPIC_INPUT_TOKENS = 20;
 
 export function startAnthropicUpstream(): Promise<UpstreamServer> {

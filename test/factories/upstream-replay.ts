@@ -6,15 +6,15 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 /** What a provider sent, byte for byte. */
 export interface Recording {
   readonly status?: number;
-  /** Content type of the answer; for packets `text/event-stream` unless said. */
+  /** Content type of the answer; for packets `text/event-stream` by default. */
   readonly type?: string;
-  /** The body, in the pieces it arrives in. */
+  /** The body, in the pieces in which it arrives. */
   readonly packets: readonly (string | Uint8Array)[];
-  /** Between two packets, in ms; 0: one turn of the event loop. */
+  /** Pause between two packets, in ms; 0 for one turn of the event loop. */
   readonly pauseMs?: number;
 }
 
-/** Plays recorded answers: the model that a request names is the recording it gets. Counts what was asked for. */
+/** Plays recorded answers: the model of a request selects the recording. Counts the requests. */
 export class ReplayUpstream {
   readonly calls = new Map<string, number>();
   readonly #recordings = new Map<string, Recording>();
@@ -50,7 +50,7 @@ export class ReplayUpstream {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
   }
 
-  /** What calls that name the model get from now on. */
+  /** Sets the recording for calls that name the model. */
   play(model: string, recording: Recording): void {
     this.#recordings.set(model, recording);
   }
@@ -61,7 +61,7 @@ export class ReplayUpstream {
   }
 }
 
-/** An event of Anthropic's protocol as it stands on the wire. */
+/** Returns an event of Anthropic's protocol as it is sent on the wire. */
 export function namedEvent(body: { readonly type: string; readonly [member: string]: unknown }): string {
   return `event: ${body.type}\ndata: ${JSON.stringify(body)}\n\n`;
 }

@@ -11,7 +11,7 @@ import {
 /** Input tokens that this upstream reports for any request. */
 const RESPONSES_INPUT_TOKENS = 20;
 
-/** A server that speaks OpenAI's Responses and keeps nothing. */
+/** Starts a server that speaks OpenAI's Responses protocol and stores nothing. */
 export function startResponsesUpstream(): Promise<UpstreamServer> {
   return new UpstreamServer(responsesProtocol).start();
 }

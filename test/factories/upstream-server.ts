@@ -29,14 +29,14 @@ export type Fault =
   | 'no_message'
   | 'ignores_cap';
 
-/** What the upstream says, whoever asks. Set it before a call. */
+/** What the upstream answers to any call. Set it before the call. */
 export interface Script {
   /** Words; each is one token of the answer. */
   words: readonly string[];
   /** Pause between tokens of a stream, in ms. */
   tokenDelayMs: number;
   fault: Fault | undefined;
-  /** Only so many calls meet the fault; then it is gone. */
+  /** Number of calls that meet the fault, after which it is gone. */
   faultCalls: number;
   /** Which calls meet the fault. */
   faultOf: (request: UpstreamRequest) => boolean;
@@ -45,11 +45,11 @@ export interface Script {
   refusal: boolean;
   cacheRead: number;
   cacheWrite: number;
-  /** Waits until a frame, or a whole JSON answer, may be sent. */
+  /** Resolves when a frame, or a whole JSON answer, may be sent. */
   gate: (request: UpstreamRequest, frame: string) => Promise<void>;
-  /** The tool that is called, and with what; undefined: the first one, for the weather of Paris. */
+  /** The tool to call and its arguments. By default it calls the first tool, for the weather of Paris. */
   call: { readonly name: string; readonly arguments: object } | undefined;
-  /** What a request makes of the script. */
+  /** Returns changes of the script for one request. */
   adapt: (request: UpstreamRequest) => Partial<Script>;
 }
 
@@ -81,13 +81,13 @@ export const ORDINARY: Script = {
   adapt: () => ({}),
 };
 
-/** One protocol's way of saying what the script wants said. */
+/** How one protocol expresses the script. */
 export interface UpstreamProtocol {
   answer(request: UpstreamRequest, script: Script): object;
-  /** Frames before the tokens, one per token, after them. */
+  /** Returns the frames before the tokens, one frame per token, and the frames after them. */
   frames(request: UpstreamRequest, script: Script): string[];
   errorBody(fault: Fault): object;
-  /** Why the protocol's owner would refuse the request; undefined when it would not. */
+  /** Returns why the protocol's owner would reject the request; undefined when it would not. */
   refusal?(request: UpstreamRequest): string | undefined;
   errorFrame(): string;
 }
@@ -101,11 +101,11 @@ const STATUSES: Partial<Record<Fault, number>> = {
   too_long: 400,
 };
 
-/** A contract server: speaks one protocol, follows a script, remembers what it was asked. */
+/** A contract server: speaks one protocol, follows a script, and records requests. */
 export class UpstreamServer {
   readonly requests: UpstreamRequest[] = [];
   script: Script = { ...ORDINARY };
-  /** What it answers to who asks for its models. */
+  /** Status of its answer to a request for its models. */
   probeStatus = 200;
   readonly #protocol: UpstreamProtocol;
   readonly #server: Server;
@@ -131,7 +131,7 @@ export class UpstreamServer {
     return this.requests.at(-1)!;
   }
 
-  /** Forgets requests and sets what is said next. */
+  /** Forgets requests and sets the script of the next answers. */
   reset(script: Partial<Script> = {}): void {
     this.requests.length = 0;
     this.script = { ...ORDINARY, ...script };
