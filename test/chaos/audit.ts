@@ -3,16 +3,16 @@ import { ledgerViolations } from '../setup/database.ts';
 import type { Told } from './told-log.ts';
 
 export interface AuditReport {
-  /** Calls that were told a whole answer. */
+  /** Number of calls whose client received a complete answer. */
   readonly told: number;
-  /** Each call where the books say something else than the client was told. */
+  /** A line for each call whose books differ from what the client was told. */
   readonly wrong: readonly string[];
 }
 
 /**
- * Holds the books against what clients wrote down; knows nothing of how the product works. A whole answer must be charged as
- * its usage says, an error not at all, what broke at most once and never above the most it can cost; and no charge may be
- * there that nobody asked for. A replayed answer is charged to the call that it repeats. `others`: ids of requests to leave out.
+ * Compares the books with what clients recorded, without knowledge of how the product works. A complete answer must be charged as its usage
+ * says, an error not at all, a broken call at most once and at most its maximum cost; and there must be no charge that no client asked for.
+ * A replayed answer is charged to the call it repeats. `others`: ids of requests to ignore.
  */
 export async function auditCalls(
   ownerUrl: string,
@@ -54,12 +54,12 @@ export async function auditCalls(
     }
   }
   wrong.push(
-    ...[...booked.keys()].map((requestId) => `${requestId} is in the books, but nobody asked for it`),
+    ...[...booked.keys()].map((requestId) => `${requestId} is in the books, but no client made that call`),
   );
   return { told: calls.filter(({ outcome }) => outcome === 'answered').length, wrong };
 }
 
-/** What every row asks besides its own figure: invariants without a violation, no hold left open within `milliseconds`. */
+/** Checks what every row requires besides its own figure: no violated invariant, and no hold still open after `milliseconds`. */
 export async function auditBooks(ownerUrl: string, milliseconds: number): Promise<string[]> {
   const holds = await untilNoHolds(ownerUrl, milliseconds);
   const violations = await withOwner(ownerUrl, ledgerViolations);
@@ -69,7 +69,7 @@ export async function auditBooks(ownerUrl: string, milliseconds: number): Promis
   ];
 }
 
-/** Open holds once there are none, or after so long. */
+/** Waits until no hold is open, for at most `milliseconds`. Returns the number still open. */
 export async function untilNoHolds(ownerUrl: string, milliseconds: number): Promise<number> {
   const deadline = Date.now() + milliseconds;
   return await withOwner(ownerUrl, async (client) => {
@@ -84,14 +84,14 @@ export async function untilNoHolds(ownerUrl: string, milliseconds: number): Prom
   });
 }
 
-/** Makes the leases of all open holds run out, as time would: what is left of killed processes is closed by the reapers. */
+/** Expires all open holds as time would, so that the reapers close what killed processes left behind. */
 export async function expireHolds(ownerUrl: string): Promise<void> {
   await withOwner(ownerUrl, (client) =>
     client.query(`UPDATE holds SET expires_at = clock_timestamp() - interval '1 ms' WHERE NOT is_task`),
   );
 }
 
-/** Rows of a query by the owner of the database. */
+/** Runs a query as the owner of the database and returns its rows. */
 export async function queryOwner<Row extends pg.QueryResultRow>(
   ownerUrl: string,
   text: string,
@@ -100,7 +100,7 @@ export async function queryOwner<Row extends pg.QueryResultRow>(
   return await withOwner(ownerUrl, async (client) => (await client.query<Row>(text, [...values])).rows);
 }
 
-/** Work on one connection of the owner of the database. */
+/** Runs work on a connection of the owner of the database. */
 export async function withOwner<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);

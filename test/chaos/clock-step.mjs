@@ -1,4 +1,5 @@
-// Loaded into a process of the product before anything else: SIGUSR2 moves its clock an hour ahead, then an hour back, then home.
+// Loaded into a process of the product before its code: each SIGUSR2 moves its clock: an hour ahead, then an hour back, then to the real
+// time.
 const STEPS_MS = [3_600_000, -3_600_000, 0];
 const RealDate = Date;
 let step = -1;

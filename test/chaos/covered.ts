@@ -1,4 +1,4 @@
-/** A scenario of the list that other tests show, with the figure asked for. */
+/** A scenario of the list that other tests cover, with its required figure. */
 export interface CoveredScenario {
   readonly id: string;
   readonly fault: string;

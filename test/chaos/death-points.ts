@@ -1,21 +1,23 @@
 import type { Trap } from './statement-trap.ts';
 
-/** A place in the code's course where a process can die, told from outside of it. */
+/** A point in the course of the code where a process can die, recognized from outside the process. */
 export interface DeathPoint {
   readonly name: string;
-  /** What leads there: calls, orders at the API, or orders in the hands of a worker that generates, that finishes, or that does both. */
+  /**
+   * The work that leads there: calls, orders at the API, or orders processed by a worker that generates, that finishes, or that does both.
+   */
   readonly work: 'call' | 'order' | 'generate' | 'finish' | 'in place';
-  /** A statement, the first frame that the upstream is about to send, or the first bytes that a client gets. */
+  /** A statement, the first frame that the upstream is about to send, or the first bytes that a client receives. */
   readonly at: Trap | 'upstream' | 'first bytes';
 }
 
-/** Not what the reaper settles for those who died before. */
+/** Excludes what the reaper settles for processes that died earlier. */
 const OF_A_CALL = /"only_expired":false/;
 const OF_A_TASK = /"outputs":\[\{/;
-/** Not what came through the queue: that is settled from the state `processing`. */
+/** Excludes what came through the queue, which is settled from the state `processing`. */
 const OF_A_TASK_IN_PLACE = /"from":\["generating"\][^[]*"outputs":\[\{/;
 
-/** The crash points of calls and tasks, in the order in which they are passed. */
+/** The crash points of calls and tasks, in the order in which they are reached. */
 export const DEATH_POINTS: readonly DeathPoint[] = [
   { name: 'before its hold', work: 'call', at: { statement: /^ledger_reserve/, side: 'unsent' } },
   { name: 'hold made, not heard', work: 'call', at: { statement: /^ledger_reserve/, side: 'unheard' } },

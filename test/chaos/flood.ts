@@ -4,14 +4,14 @@ import { type RunningLoad, startLoad } from './load-client.ts';
 import { pause } from './pause.ts';
 import { ToldLog } from './told-log.ts';
 
-/** Its own process, so that what it sends takes nothing from the client that is measured beside it, nor from the providers. */
+/** Runs in its own process, so that its calls take no processor time from the measured client or the providers. */
 
 const LOWEST_PRIORITY = 19;
 const PARTS = 10;
 const PART_CONNECTIONS = 200;
 const PART_EVERY_MS = 300;
 
-/** What the process is told to send: calls at a fixed rate, or the next as soon as the last one was answered. */
+/** What the process must send: calls at a fixed rate, or each call as soon as the previous one was answered. */
 export type FloodOrder = RateOrder | HammerOrder;
 
 interface RateOrder {
@@ -34,7 +34,7 @@ process.once('message', async (order: FloodOrder) => {
   process.send?.('begun');
 });
 
-/** Connections come in parts: what a thousand in one instant do is another row's. */
+/** Opens the connections in parts: the effect of a thousand at once is covered by another row. */
 async function startRate(order: RateOrder, log: ToldLog): Promise<RunningLoad[]> {
   const { urls, timeoutMs, prompts } = order;
   const part = { urls: () => urls, accounts: [order], streamShare: 0, timeoutMs, prompts, log };

@@ -7,7 +7,7 @@ import type { Told, ToldLog } from './told-log.ts';
 
 const FLOOD = fileURLToPath(new URL('./flood.ts', import.meta.url));
 
-/** Sends calls from a process of the lowest priority. Its stop writes down what those at a fixed rate were told. */
+/** Sends calls from a process of the lowest priority. Its `stop` records the outcomes of calls sent at a fixed rate. */
 export async function startFlood(order: FloodOrder, log: ToldLog): Promise<RunningLoad> {
   const child = fork(FLOOD, { serialization: 'advanced' });
   const ended = once(child, 'exit');
@@ -16,7 +16,7 @@ export async function startFlood(order: FloodOrder, log: ToldLog): Promise<Runni
     return message;
   };
   child.send(order);
-  // its start is work that would be measured beside it
+  // its start would otherwise disturb the measurement
   await toldBy();
   return {
     stop: async () => {
@@ -31,5 +31,5 @@ export async function startFlood(order: FloodOrder, log: ToldLog): Promise<Runni
 }
 
 function endedEarly(): never {
-  throw new Error('the process that floods ended before it was told to');
+  throw new Error('the flooding process ended before it was stopped');
 }

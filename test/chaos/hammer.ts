@@ -9,17 +9,17 @@ import { CHAT_MODEL } from './stack.ts';
 export interface HammerOrder {
   readonly url: string;
   readonly connections: number;
-  /** A key; else none at all, or one of a right form at each call that nobody was given. */
+  /** A key, no key, or a new well-formed but unknown key for each call. */
   readonly credential: { readonly key: string } | 'none' | 'unknown';
   readonly isHeavy: boolean;
 }
 
 const LIGHT = Buffer.from('{"model":"x","messages":[{"role":"user","content":"x"}]}');
-/** 13 MB/s for each connection, so that ten of them fill a line of 1 Gbit/s: the loopback address has no bound. */
+/** 13 MB/s per connection, so that ten of them fill a line of 1 Gbit/s: the loopback address has no limit of its own. */
 const PIECE_BYTES = 64 * 1024;
 const PIECE_EVERY_MS = 5;
 
-/** So many connections that send a call as soon as the last one was answered, whatever the answer. */
+/** Opens connections that each send a call as soon as the previous one was answered, whatever the answer. */
 export function startHammer({ url, connections, credential, isHeavy }: HammerOrder): RunningLoad {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const body = isHeavy ? heavyBody() : LIGHT;
@@ -48,19 +48,19 @@ export function startHammer({ url, connections, credential, isHeavy }: HammerOrd
   };
 }
 
-/** Resolves when an answer has come to its end, or none will. */
+/** Resolves when an answer is complete or can no longer come. */
 async function answerOf(call: ClientRequest): Promise<void> {
   try {
     const [answer] = (await once(call, 'response')) as [IncomingMessage];
     await once(answer.resume(), 'close');
   } catch {
-    // an answer that breaks off is one, too
+    // an answer that breaks off also counts
   }
 }
 
 async function send(call: ClientRequest, body: Buffer): Promise<void> {
   const closed = new Promise<void>((resolve) => call.once('close', resolve));
-  // a connection that breaks under what is sent closes, too
+  // a connection that breaks while sending is closed anyway
   call.on('error', () => undefined);
   for (let at = 0; at < body.length && !call.destroyed; at += PIECE_BYTES) {
     if (at > 0) {
@@ -73,7 +73,7 @@ async function send(call: ClientRequest, body: Buffer): Promise<void> {
   call.end();
 }
 
-/** 9.9 MB of a structure that is as large as it may be. */
+/** Returns a body of 9.9 MB, the largest structure allowed. */
 function heavyBody(): Buffer {
   const messages = Array.from({ length: 30_000 }, () => ({ role: 'user', content: 'x'.repeat(290) }));
   return Buffer.from(JSON.stringify({ model: CHAT_MODEL, messages }));

@@ -2,8 +2,8 @@ import { queryOwner } from './audit.ts';
 import type { ChaosDatabase } from './services.ts';
 
 /**
- * Commits on this database do not wait for the disk: a disk that takes 300 ms and more to sync once in a while decides the p99 of any
- * calls, whoever else is there.
+ * Makes commits on this database not wait for the disk. A disk that occasionally takes 300 ms or more to sync would determine the p99 of
+ * all calls, with or without neighbors.
  */
 export async function ignoreDisk({ ownerUrl }: ChaosDatabase): Promise<void> {
   const name = new URL(ownerUrl).pathname.slice(1);

@@ -5,38 +5,38 @@ import type { Told } from './told-log.ts';
 
 const REPEAT_EVERY_MS = 1_000;
 
-/** Calls, each under an Idempotency-Key of its own: a client that asks again where it was cut off. */
+/** Calls, each with its own Idempotency-Key, of a client that repeats them when it was cut off. */
 export class KeyedCalls {
-  /** What was told of each key, the latest last. */
+  /** Outcomes of each key, the latest last. */
   readonly #told = new Map<string, Told[]>();
 
   get count(): number {
     return this.#told.size;
   }
 
-  /** Keys that were cut off at first and answered when asked again. */
+  /** Number of keys that were cut off at first and answered when repeated. */
   get answeredLater(): number {
     return this.#count((told) => told.length > 1 && told.at(-1)?.outcome === 'answered');
   }
 
-  /** Keys whose repetition was told that the call is over. */
+  /** Number of keys whose repetition was answered that the call had ended. */
   get refusedLater(): number {
     return this.#count((told) => told.length > 1 && told.at(-1)?.code === 'idempotency_completed');
   }
 
-  /** Keys about which the client knows nothing certain. */
+  /** Number of keys whose outcome the client does not know for certain. */
   get untold(): number {
     return this.#count((told) => isUntold(told.at(-1)));
   }
 
-  /** Keys whose answer was a stored one. */
+  /** Number of keys that received a stored answer. */
   get replayed(): number {
     return this.#count((told) => told.at(-1)?.isReplay === true);
   }
 
   /**
-   * Holds each key against the charges in the books, in nano-USD by request id: at most one request of a key is charged, and an answer
-   * costs what its usage says, whichever request it was charged to. Returns a line for each key that is wrong.
+   * Compares each key with the charges in the books, in nano-USD by request id: at most one request of a key is charged, and an answer
+   * costs what its usage says, whichever request was charged. Returns a line for each key that is wrong.
    */
   audit(charges: ReadonlyMap<string, bigint>): string[] {
     return [...this.#told.values()].flatMap((told) => {
@@ -53,7 +53,7 @@ export class KeyedCalls {
     });
   }
 
-  /** Sends so many calls at once; all of them streams, or every second one. */
+  /** Sends `calls` calls at once: only streams, or a stream every second time. */
   async place(target: CallTarget, calls: number, isStreamsOnly: boolean): Promise<void> {
     const keyed = Array.from({ length: calls }, (_, number) => ({
       idempotencyKey: randomUUID(),
@@ -62,7 +62,7 @@ export class KeyedCalls {
     await this.#send(target, keyed);
   }
 
-  /** Asks again under the keys that broke, until the answer is a certain one, for so long at most. */
+  /** Repeats calls with the keys that broke until the outcome is certain, for at most `milliseconds`. */
   async repeat(target: CallTarget, milliseconds: number): Promise<void> {
     const deadline = Date.now() + milliseconds;
     while (this.untold > 0 && Date.now() < deadline) {

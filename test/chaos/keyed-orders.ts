@@ -6,11 +6,11 @@ import { type ChaosAccount, IMAGE_MODEL } from './stack.ts';
 const TIMEOUT_MS = 30_000;
 const REPEAT_EVERY_MS = 1_000;
 
-/** Orders of pictures, each under an Idempotency-Key of its own: a client that asks again until it is told. */
+/** Orders of pictures, each with its own Idempotency-Key, of a client that repeats them until they are answered. */
 export class KeyedOrders {
   readonly #account: ChaosAccount;
   readonly #webhookUrl: string;
-  /** Task id (UUID) by key; undefined: not told yet. */
+  /** Task id (UUID) by key; undefined until the order is answered. */
   readonly #tasks = new Map<string, string | undefined>();
 
   constructor(account: ChaosAccount, webhookUrl: string) {
@@ -22,7 +22,7 @@ export class KeyedOrders {
     return this.#tasks.size;
   }
 
-  /** Ids of the tasks that the client knows of. */
+  /** Ids of the tasks that the client knows. */
   get accepted(): string[] {
     return [...this.#tasks.values()].filter((id) => id !== undefined);
   }
@@ -31,13 +31,13 @@ export class KeyedOrders {
     return this.count - this.accepted.length;
   }
 
-  /** Orders so many pictures at once; whether the answers come or not. */
+  /** Orders `pictures` pictures at once, whether or not the answers arrive. */
   async place(url: string, pictures: number): Promise<void> {
     const keys = Array.from({ length: pictures }, () => randomUUID());
     await Promise.all(keys.map((key) => this.#send(url, key)));
   }
 
-  /** Asks again under the same keys until every order has its answer, for so long at most. */
+  /** Repeats orders with the same keys until every order is answered, for at most `milliseconds`. */
   async repeat(url: string, milliseconds: number): Promise<void> {
     const deadline = Date.now() + milliseconds;
     while (this.untold > 0 && Date.now() < deadline) {
@@ -69,7 +69,7 @@ export class KeyedOrders {
         this.#tasks.set(key, parsePublicId('generation', id));
       }
     } catch {
-      // not told: it is asked again under the same key
+      // no answer: it is repeated with the same key
     }
   }
 }

@@ -5,18 +5,18 @@ import type { ChaosAccount } from './stack.ts';
 import { CHAT_MODEL, TOKEN_PRICE } from './stack.ts';
 import type { Told, ToldLog } from './told-log.ts';
 
-/** Where calls go, and who makes them. */
+/** The target of calls, and the accounts that make them. */
 export interface CallTarget {
-  /** Addresses, asked for at every call. */
+  /** Addresses, read anew for every call. */
   readonly urls: () => readonly string[];
-  /** Whose keys are used in turn. */
+  /** Accounts whose keys are used in turn. */
   readonly accounts: readonly Pick<ChaosAccount, 'key'>[];
   readonly log: ToldLog;
-  /** Ms after which a client gives up on an answer. */
+  /** Client timeout for an answer, in ms. */
   readonly timeoutMs?: number;
-  /** What is asked, in turn; a short sentence unless given. */
+  /** Prompts, used in turn; a short sentence by default. */
   readonly prompts?: readonly [string, ...string[]];
-  /** Hears of the first bytes of an answer with status 200. */
+  /** Called at the first bytes of an answer with status 200. */
   readonly onFirstBytes?: () => void;
 }
 
@@ -25,27 +25,27 @@ export interface CallOptions extends CallTarget {
   readonly streamShare: number;
 }
 
-/** One call, as it is sent. */
+/** A call as sent. */
 interface Call {
   readonly number: number;
   readonly streamed: boolean;
-  /** When it should have been sent, by `performance.now()`. */
+  /** Time when it was due, by `performance.now()`. */
   readonly dueAt: number;
   readonly idempotencyKey?: string;
 }
 
 export interface LoadOptions extends CallOptions {
   readonly perSecond: number;
-  /** Connections to one address; calls beyond wait for one. */
+  /** Maximum connections to one address; further calls wait. */
   readonly connections?: number;
 }
 
 export interface RunningLoad {
-  /** Sends no more calls and waits for those under way. */
+  /** Stops sending and waits for the calls in progress. */
   stop(): Promise<void>;
 }
 
-/** The most a call can be charged: the whole context and the longest answer. */
+/** Maximum charge of a call: the whole context and the longest answer. */
 const CHARGE_MAX = 32_000n * TOKEN_PRICE.input + 512n * TOKEN_PRICE.output;
 const PROMPTS = ['Twenty words about nothing in particular, please.'];
 const bodies = new Map<string, { readonly whole: string; readonly streamed: string }>();
@@ -68,7 +68,7 @@ function isStreamed(number: number, { streamShare }: CallOptions): boolean {
   return (number * 0.618_034) % 1 < streamShare;
 }
 
-/** Sends calls at a fixed rate, whatever the answers take, and writes down what it is told. Never repeats a call. */
+/** Sends calls at a fixed rate, however long the answers take, and records their outcomes. Never repeats a call. */
 export function startLoad(options: LoadOptions): RunningLoad {
   const agent = createAgent(options.connections);
   const running = new Set<Promise<void>>();
@@ -103,7 +103,7 @@ function createAgent(connections = 1_000): Agent {
   return new Agent({ connections, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 });
 }
 
-/** Sends so many calls at once and waits for all of them. */
+/** Sends `calls` calls at once and waits for all of them. */
 export async function sendBurst(options: CallOptions, calls: number): Promise<void> {
   const dueAt = performance.now();
   const numbers = Array.from({ length: calls }, (_, number) => number);
@@ -113,7 +113,7 @@ export async function sendBurst(options: CallOptions, calls: number): Promise<vo
   );
 }
 
-/** Sends a call for every Idempotency-Key, all at once, whole ones and streams as `streamed` says. */
+/** Sends one call for each Idempotency-Key, all at once, streamed or not as `streamed` says. */
 export async function sendKeyed(
   options: CallTarget,
   calls: readonly { readonly idempotencyKey: string; readonly streamed: boolean }[],
@@ -136,8 +136,8 @@ async function sendAll(options: CallTarget, calls: readonly Call[]): Promise<Tol
 }
 
 /**
- * As many calls as `clients` get through that each wait for their answer before they call again: never more at once. They begin spread
- * over `spreadMs`: calls that all take equally long would otherwise come all at once for ever.
+ * Runs `clients` closed-loop clients, each of which waits for its answer before it calls again. Their start is spread over `spreadMs`:
+ * calls of equal duration would otherwise always arrive all at once.
  */
 export function startClients(options: CallOptions, clients: number, spreadMs = 0): RunningLoad {
   const agent = createAgent(clients);
@@ -163,14 +163,14 @@ export function startClients(options: CallOptions, clients: number, spreadMs = 0
   };
 }
 
-/** {@link startClients} for so long. */
+/** Runs {@link startClients} for `milliseconds`. */
 export async function saturate(options: CallOptions, clients: number, milliseconds: number): Promise<void> {
   const load = startClients(options, clients);
   await pause(milliseconds);
   await load.stop();
 }
 
-/** Lets a load run for so long. */
+/** Runs a load for `milliseconds`. */
 export async function runLoad(options: LoadOptions, milliseconds: number): Promise<void> {
   const load = startLoad(options);
   await pause(milliseconds);
@@ -210,7 +210,7 @@ async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<
     if (status !== 200) {
       const error = errorOf(text);
       const hasRetryAfter = answer.headers['retry-after'] !== undefined;
-      // a balancer's own page says nothing about what the process behind it has done
+      // a balancer's own error page says nothing about what the process behind it did
       return error === undefined
         ? finish({ outcome: 'broken', charge: CHARGE_MAX, status, code: 'not from the API' })
         : finish({ outcome: 'refused', charge: 0n, status, ...error }, { hasRetryAfter });
@@ -251,7 +251,7 @@ function chargeOfAnswer(text: string): bigint {
   return price((JSON.parse(text) as { usage: Usage }).usage);
 }
 
-/** Undefined for a stream that did not come to its end. */
+/** Returns undefined for an incomplete stream. */
 function chargeOfStream(text: string): bigint | undefined {
   if (!text.trimEnd().endsWith('data: [DONE]') || text.includes('"error"')) {
     return undefined;
@@ -263,7 +263,7 @@ function chargeOfStream(text: string): bigint | undefined {
   return usage ? price(usage) : undefined;
 }
 
-/** What our error envelope says; undefined for anything else. */
+/** Reads the product's error envelope; returns undefined for anything else. */
 function errorOf(text: string): Required<Pick<Told, 'code' | 'message'>> | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: { code: string; message: string } };

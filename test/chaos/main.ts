@@ -4,8 +4,8 @@ import { chaosReport, chaosTable, runScenarios } from './run-scenarios.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 /**
- * `npm run chaos [-- --short] [-- --only=B1,D4]`: what breaks in production, broken on purpose on the loopback address, with
- * the pass figure of each. Prints a table; exit code 1 when a row misses its figure. A run of all of it writes docs/chaos.md.
+ * `npm run chaos [-- --short] [-- --only=B1,D4]`: causes production failures on purpose, on the loopback address, and checks each against
+ * its pass figure. Prints a table; exit code 1 when a row misses its figure. A full run writes docs/chaos.md.
  */
 const REPORT = fileURLToPath(new URL('../../docs/chaos.md', import.meta.url));
 const { argv } = process;

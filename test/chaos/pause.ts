@@ -1,4 +1,4 @@
-/** Waits so many milliseconds: the length of a fault or of a load, never for something to become true. */
+/** Waits for the length of a fault or a load, in ms. Never use it to wait for a condition. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

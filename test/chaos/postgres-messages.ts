@@ -7,7 +7,7 @@ export interface PostgresMessage {
 
 const LENGTH_BYTES = 4;
 
-/** Cuts one direction of a connection into its messages. */
+/** Splits one direction of a connection into its messages. */
 export class MessageSplitter {
   #rest = Buffer.alloc(0);
   #isFirst: boolean;
@@ -16,7 +16,7 @@ export class MessageSplitter {
     this.#isFirst = side === 'client';
   }
 
-  /** The messages that are complete with this piece. */
+  /** Returns the messages that this piece completes. */
   push(chunk: Buffer): PostgresMessage[] {
     this.#rest = this.#rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#rest, chunk]);
     const messages: PostgresMessage[] = [];
@@ -38,8 +38,8 @@ export class MessageSplitter {
 }
 
 /**
- * Which statement a client's message runs: the name of a prepared one, the text of one without a name; undefined for other
- * messages. A statement without a name is told from its text, which stands before its parameters.
+ * Returns the statement that a client's message runs: the name of a prepared statement, or the text of an unnamed one; undefined for other
+ * messages. An unnamed statement is recognized by its text, which is sent before its parameters.
  */
 export function statementOf({ type, body }: PostgresMessage): string | undefined {
   switch (type) {

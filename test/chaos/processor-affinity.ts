@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 /**
- * Keeps processes on some of the machine's processors, `all` or a list like `0` or `1-3`, with every thread they have; children
- * they make later stay there too. Returns false where that cannot be done (no taskset, one processor).
+ * Pins processes, with all their threads and later children, to some of the machine's processors: `all`, or a list like `0` or `1-3`.
+ * Returns false when that is not possible (no taskset, one processor).
  */
 export async function pinProcesses(pids: readonly number[], processors: string): Promise<boolean> {
   const last = availableParallelism() - 1;
@@ -25,8 +25,8 @@ export async function pinProcesses(pids: readonly number[], processors: string):
 }
 
 /**
- * Keeps a processor from resting during some work: whatever else runs there goes before it. Two processors may share a core, and then each
- * is slower while the other works: what is measured on one is comparable only while the other is always busy.
+ * Keeps a processor busy during some work, at the lowest priority. Two processors may share a core, and then each is slower while the other
+ * works, so measurements on one are comparable only while the other is always busy.
  */
 export async function whileBusy<T>(processor: string, work: () => Promise<T>): Promise<T> {
   const endless = [process.execPath, '-e', 'for (;;);'];

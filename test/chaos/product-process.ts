@@ -6,7 +6,7 @@ import { API_NODE_OPTIONS } from '../../ops/local/programs.ts';
 
 const READY_TIMEOUT_MS = 60_000;
 
-/** Those that run. One that is frozen would outlive this process, since it cannot notice that it is gone. */
+/** Running processes. A frozen one would outlive this process, because it cannot notice that this process is gone. */
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) {
@@ -14,7 +14,7 @@ process.once('exit', () => {
   }
 });
 
-/** A process of the compiled product. It leaves when this process is gone. */
+/** A process of the compiled product. It ends when this process is gone. */
 export class ProductProcess {
   readonly #child: ChildProcess;
 
@@ -22,7 +22,7 @@ export class ProductProcess {
     this.#child = child;
   }
 
-  /** Starts a script below `dist/` and waits until it says it is ready. Throws when it ends before. */
+  /** Starts a script below `dist/` and waits until it reports that it is ready. Throws when it ends first. */
   static async start(
     product: string,
     script: string,
@@ -57,17 +57,17 @@ export class ProductProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Sends a signal that does not end it: SIGSTOP, SIGCONT. */
+  /** Sends a signal that does not end the process: SIGSTOP, SIGCONT. */
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name);
   }
 
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   kill(): Promise<number | null> {
     return this.#end('SIGKILL');
   }
 
-  /** SIGTERM; resolves with its exit code. */
+  /** Sends SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null> {
     return this.#end('SIGTERM');
   }

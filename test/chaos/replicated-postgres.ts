@@ -11,21 +11,24 @@ import { type ChaosDatabase, createDatabase } from './services.ts';
 
 const run = promisify(execFile);
 
-/** A primary and the standby that follows it, behind an address that leads to the primary. */
+/** A primary and its standby, behind an address that leads to the primary. */
 export interface ReplicatedPostgres {
   readonly address: MovingAddress;
   createDatabase(): Promise<ChaosDatabase>;
-  /** Ends the primary in good order, promotes the standby and starts the former primary as its standby. The address stays behind. */
+  /**
+   * Stops the primary cleanly, promotes the standby and starts the former primary as its standby. The address still leads to the former
+   * primary.
+   */
   switchOver(): Promise<void>;
-  /** Leads new connections to the server that is the primary now. */
+  /** Points the address to the current primary, for new connections. */
   moveAddress(): void;
   close(): Promise<void>;
 }
 
-/** Starts both in folders of their own below `folder`. */
+/** Starts both servers in their own folders below `folder`. */
 export async function startReplicatedPostgres(folder: string): Promise<ReplicatedPostgres> {
   mkdirSync(folder, { recursive: true });
-  // the servers run as another user where we are root
+  // as root, the servers run as another user
   chmodSync(folder, 0o711);
   const release = guardServices(folder);
   const start = (name: string) =>
@@ -56,7 +59,7 @@ export async function startReplicatedPostgres(folder: string): Promise<Replicate
     address,
     createDatabase: () => createDatabase(primary.server.ownerUrl, primary.server.databaseUrl),
     switchOver: async () => {
-      // waits until the standby has everything
+      // waits until the standby has received everything
       await primary.server.stop();
       await withOwner(standby.server.ownerUrl, (client) => client.query('SELECT pg_promote()'));
       const former = primary.name;

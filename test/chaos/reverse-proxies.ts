@@ -12,17 +12,17 @@ import type { ChaosStack } from './stack.ts';
 
 export interface RunningProxy {
   readonly url: string;
-  /** As it names itself. */
+  /** The version it reports. */
   readonly version: string;
   stop(): Promise<void>;
 }
 
-/** A reverse proxy, run with the file that we ship for it. */
+/** A reverse proxy, run with the configuration file that we ship for it. */
 export interface ReverseProxy {
   readonly name: string;
-  /** Throws an Error where it is not to be had. */
+  /** Throws an Error when the proxy is not available. */
   find(): Promise<DebianProgram>;
-  /** In front of three API processes; its own files lie in `folder`. */
+  /** Starts the proxy in front of three API processes, with its own files in `folder`. */
   start(
     program: DebianProgram,
     stack: Pick<ChaosStack, 'urls' | 'sockets'>,
@@ -91,7 +91,7 @@ export const envoy: ReverseProxy = {
   },
 };
 
-/** Debian has no package of it. */
+/** Finds a program that Debian does not package. */
 async function findOnPath(name: string, version: string): Promise<DebianProgram> {
   const program = { command: name, environment: { PATH: process.env.PATH ?? '' } };
   await versionOf(program, version).catch((error: unknown) => {
@@ -100,18 +100,19 @@ async function findOnPath(name: string, version: string): Promise<DebianProgram>
   return program;
 }
 
-/** The first version number that the program tells of itself. */
+/** Returns the first version number that the program prints. */
 async function versionOf({ command, environment }: DebianProgram, option: string): Promise<string> {
   const { stdout, stderr } = await runCommand(command, [option], { env: environment, timeoutMs: 10_000 });
   const [version] = /\d+\.\d+(\.\d+)?/.exec(stdout + stderr) ?? [];
   if (version === undefined) {
-    throw new Error(`${command} ${option} says no version`);
+    throw new Error(`${command} ${option} prints no version`);
   }
   return version;
 }
 
 /**
- * Writes our file with other addresses: those of the API processes, and `changes`, each of which must be in it. Returns where.
+ * Writes our configuration file with other addresses: those of the API processes, and `changes`, each of which must occur in it. Returns
+ * its path.
  */
 function shipped(
   name: string,
@@ -127,7 +128,7 @@ function shipped(
   );
   const text = changes.reduce((changed, [from, to]) => {
     if (!changed.includes(from)) {
-      throw new Error(`ops/${name} has no ${from}`);
+      throw new Error(`ops/${name} does not contain ${from}`);
     }
     return changed.replace(from, to);
   }, withPorts);
@@ -161,7 +162,7 @@ async function run(
     }
   };
   try {
-    // not before its health checks have found the processes
+    // ready only once its health checks have found the processes
     await eventually(async () => (await fetch(`${url}/readyz`)).ok, 20_000, 'an answer through the proxy');
   } catch (error) {
     await stop();

@@ -3,13 +3,15 @@ import { startChaosServices } from './services.ts';
 import { tellFinding } from './tell-finding.ts';
 
 /**
- * One row in a process and on services of its own, so that nothing of the rows before it is left: no grown heap of the load client, no
- * checkpoint of what they wrote. Arguments: id, folder of the compiled product, `short` or `full`; tells its finding to the parent.
+ * Runs one row in its own process on its own services, so that nothing of earlier rows remains: no grown heap of the load client, no
+ * checkpoint of what they wrote. Arguments: id, folder of the compiled product, `short` or `full`. Sends its finding to the parent.
  */
 const [id, product, form] = process.argv.slice(2);
 const scenario = SCENARIOS.find((known) => known.id === id);
 if (scenario === undefined || product === undefined || process.send === undefined) {
-  throw new Error('is started by run-scenarios.ts, with the id of a row and the folder of the product');
+  throw new Error(
+    'Do not start this directly: run-scenarios.ts starts it with the id of a row and the folder of the product',
+  );
 }
 const services = await startChaosServices(process.env, product);
 await tellFinding(
@@ -17,5 +19,5 @@ await tellFinding(
   () => services.close(),
   (finding) => new Promise((resolve) => process.send?.(finding, () => resolve())),
 );
-// a row that was thrown out of leaves processes behind, which end with this one and would keep it
+// a row that threw leaves processes behind, which would keep this process alive but end with it
 process.exit();

@@ -14,7 +14,7 @@ export interface ChaosRow {
   readonly seconds: number;
 }
 
-/** Runs the scenarios one after the other, each in a process of its own. */
+/** Runs the scenarios one after the other, each in its own process. */
 export async function runScenarios(
   scenarios: readonly ChaosScenario[],
   effort: ChaosEffort,
@@ -47,7 +47,7 @@ export async function runScenarios(
 const FAILURES_SHOWN = 10;
 const FAILURE_CHARACTERS = 300;
 
-/** The table of a run, with what it was measured on. */
+/** Returns the table of a run and the machine it ran on. */
 export function chaosTable(rows: readonly ChaosRow[]): string {
   const body = rows.map(({ scenario, finding, seconds }) => [
     scenario.id,
@@ -72,7 +72,7 @@ function verdictOf({ failures, skipped }: ChaosFinding): string {
   return failures.length === 0 ? 'ok' : `**no**: ${failures[0]?.slice(0, FAILURE_CHARACTERS)}`;
 }
 
-/** docs/chaos.md. */
+/** Returns the text of docs/chaos.md. */
 export function chaosReport(rows: readonly ChaosRow[]): string {
   return `# Chaos
 
@@ -98,6 +98,6 @@ async function findingOf(
     finding = told as ChaosFinding;
   });
   const [code, signal] = await once(row, 'exit');
-  const end = `the process of the row ended with ${String(signal ?? code)} and no finding`;
-  return finding ?? { measured: 'it did not come to its end', failures: [end] };
+  const end = `the process of the row ended with ${String(signal ?? code)} and without a finding`;
+  return finding ?? { measured: 'it did not finish', failures: [end] };
 }

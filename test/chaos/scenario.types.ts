@@ -1,28 +1,28 @@
 import type { ChaosServices } from './services.ts';
 
-/** How hard a run tries. */
+/** The scale of a run. */
 export interface ChaosEffort {
-  /** The form for every change: fewer faults and shorter load, the same pass figures. */
+  /** The short form, which runs on every change: fewer faults and a shorter load, with the same pass figures. */
   readonly isShort: boolean;
 }
 
-/** What a scenario saw. */
+/** The result of a scenario. */
 export interface ChaosFinding {
-  /** The figures beside the ones asked for. */
+  /** The measured figures. */
   readonly measured: string;
-  /** What missed its figure; empty: the row passes. */
+  /** What missed its figure; empty when the row passes. */
   readonly failures: readonly string[];
-  /** Why it was not run: a part that it needs is not to be had here. */
+  /** Why it was not run: a part that it needs is not available here. */
   readonly skipped?: string;
 }
 
-/** One row of the table: a fault, and what must still be true. */
+/** One row of the table: a fault, and what must hold nevertheless. */
 export interface ChaosScenario {
   readonly id: string;
   readonly fault: string;
   /** The pass figure. */
   readonly asked: string;
-  /** Whether the short form has it too. */
+  /** Whether the short form includes it. */
   readonly inShortForm: boolean;
   run(services: ChaosServices, effort: ChaosEffort): Promise<ChaosFinding>;
 }

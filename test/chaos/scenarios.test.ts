@@ -7,7 +7,7 @@ import { SCENARIOS } from './scenarios.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-test('every scenario has one row, in order, either run or covered by other tests', () => {
+test('lists every scenario once, in order, either run here or covered by other tests', () => {
   const ids = SCENARIOS.map(({ id }) => id);
   expect(ids).toEqual(ids.toSorted());
   const all = [...ids, ...COVERED.map(({ id }) => id)];
@@ -15,13 +15,13 @@ test('every scenario has one row, in order, either run or covered by other tests
 });
 
 test.each(COVERED.flatMap(({ id, by }) => by.map(({ file, title }) => [id, file, title] as const)))(
-  '%s is shown by %s: %s',
+  '%s is covered by %s: %s',
   (_id, file, title) => {
     expect(readFileSync(join(ROOT, file), 'utf8')).toContain(title);
   },
 );
 
-test('the table says what was asked, what was measured, and what missed its figure', () => {
+test('shows in the table what was required, what was measured, and what missed its figure', () => {
   const [scenario] = SCENARIOS;
   const row = (failures: string[]) => ({
     scenario: scenario!,

@@ -37,7 +37,7 @@ import { hostWithoutEngine } from './scenarios/h2-host-without-engine.ts';
 import { drainedHost } from './scenarios/h3-drained-host.ts';
 import { remoteWorker } from './scenarios/h4-remote-worker.ts';
 
-/** Every scenario there is, in the order of the table. */
+/** All scenarios, in the order of the table. */
 export const SCENARIOS: readonly ChaosScenario[] = [
   killedProcesses,
   pointsOfDeath,

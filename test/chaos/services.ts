@@ -14,14 +14,14 @@ import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { startTestServices } from '../setup/test-services.ts';
 import { SimulatedEngine } from './simulated-engine.ts';
 
-/** A database of its own for one scenario. */
+/** A separate database for one scenario. */
 export interface ChaosDatabase {
   /** Application role. */
   readonly url: string;
   readonly ownerUrl: string;
 }
 
-/** What a scenario runs on: the compiled product, a durable Postgres, a Redis without persistence, simulated upstreams. */
+/** What a scenario runs on: the compiled product, a durable Postgres, a Redis without persistence, and simulated upstreams. */
 export interface ChaosServices {
   /** Folder of the compiled product. */
   readonly product: string;
@@ -30,27 +30,27 @@ export interface ChaosServices {
   readonly redisUrl: string;
   /** A chat provider: 20 input tokens, one output token per word of its script. */
   readonly upstream: UpstreamServer;
-  /** A second one, for scenarios with a fallback. */
+  /** A second provider, for scenarios with a fallback. */
   readonly otherUpstream: UpstreamServer;
   readonly engine: SimulatedEngine;
   createDatabase(): Promise<ChaosDatabase>;
   /** Process id of the postmaster. */
   postgresPid(): number;
   postgresPort(): number;
-  /** kill -9 of the postmaster. */
+  /** Kills the postmaster with SIGKILL. */
   killPostgres(): void;
-  /** Starts it again on the same files and port; resolves when it answers. */
+  /** Starts Postgres again on the same files and port. Resolves when it answers. */
   startPostgres(): Promise<void>;
   killRedis(): void;
   startRedis(): Promise<void>;
-  /** Forgets everything Redis knows. */
+  /** Deletes everything in Redis. */
   flushRedis(): Promise<void>;
   close(): Promise<void>;
 }
 
 const IMAGE_SIDE = 256;
 
-/** Starts everything beside the compiled product in the folder `product`; it also ends when this process dies in any way. */
+/** Starts everything except the compiled product, which is in the folder `product`. It all ends when this process ends, however it dies. */
 export async function startChaosServices(
   environment: NodeJS.ProcessEnv,
   product: string,
@@ -107,7 +107,7 @@ export async function startChaosServices(
   };
 }
 
-/** A migrated database on the server with these two addresses. */
+/** Creates a migrated database on the server with these two URLs. */
 export async function createDatabase(ownerUrl: string, applicationUrl: string): Promise<ChaosDatabase> {
   const name = `chaos_${randomBytes(5).toString('hex')}`;
   const client = new pg.Client({ connectionString: ownerUrl });

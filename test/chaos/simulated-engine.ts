@@ -4,10 +4,10 @@ import type { EngineReply, SeenRequest } from '../factories/engine-server.ts';
 /** Orders with this prompt fail. */
 export const FAILING_PROMPT = 'fail';
 
-/** An engine that makes its picture at once, and fails the prompts that say so. */
+/** An engine that makes its picture at once, and fails for {@link FAILING_PROMPT}. */
 export class SimulatedEngine extends SdServer {
   protected override route(seen: SeenRequest): EngineReply | undefined {
-    // a long run would fill the memory of the run with what nobody reads
+    // in a long run, recorded requests that are never read would fill the memory
     this.requests.length = 0;
     const id = /\/jobs\/([^/]+)$/.exec(seen.path)?.[1];
     const run = id === undefined ? undefined : this.runs.get(id);

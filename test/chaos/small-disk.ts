@@ -7,21 +7,21 @@ import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 
 const run = promisify(execFile);
 const SIZE = '512m';
-/** What else is on the disk takes every byte that comes free. */
+/** Interval at which freed space is filled again, as by other data on the disk, in ms. */
 const REFILL_MS = 200;
 const BLOCK_BYTES = [1024 * 1024, 4096];
 
-/** A file system of its own that can be filled to the last byte. */
+/** A separate file system that can be filled to the last byte. */
 export interface SmallDisk {
   readonly folder: string;
-  /** Takes all space there is, and goes on taking what comes free. */
+  /** Takes all free space, and keeps taking what becomes free. */
   fill(): void;
-  /** Gives it back. */
+  /** Gives the space back. */
   free(): void;
   close(): Promise<void>;
 }
 
-/** Mounts one in memory; undefined where this account may not mount anything. */
+/** Mounts a small disk in memory. Returns undefined when this user may not mount anything. */
 export async function mountSmallDisk(): Promise<SmallDisk | undefined> {
   const folder = ownTemporaryFolder('small-disk');
   try {

@@ -4,34 +4,34 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ProductProcess } from './product-process.ts';
 import type { ChaosDatabase, ChaosServices } from './services.ts';
 
-/** What an operator of a stack names. */
+/** The admin token of a stack. */
 export const ADMIN_TOKEN = 'admin-token-of-the-chaos-runs';
 
 /** nano-USD per token of the simulated chat model. */
 export const TOKEN_PRICE = { input: 1_000n, output: 2_000n };
 export const CHAT_MODEL = 'chaos/chat';
 export const IMAGE_MODEL = 'image-turbo';
-/** nano-USD of one picture. */
+/** Price of one picture, in nano-USD. */
 export const IMAGE_PRICE = 5_000_000n;
 
 export interface StackOptions {
   readonly apis: number;
-  /** One worker for each, with its arguments. */
+  /** The arguments of each worker. */
   readonly workers?: readonly (readonly string[])[];
   readonly settings?: Readonly<Record<string, string>>;
-  /** Settings of one process. */
+  /** Settings for individual processes. */
   readonly settingsOf?: (member: StackMember) => Readonly<Record<string, string>>;
-  /** Where a process finds Postgres, when not directly: a proxy. */
+  /** Database URL of a process, to send it through a proxy. */
   readonly databaseUrl?: (url: string, member: StackMember) => string;
-  /** Done to the database before a process is started on it. */
+  /** Called with the database before any process starts on it. */
   readonly prepareDatabase?: (database: ChaosDatabase) => Promise<unknown>;
-  /** Where the processes find Redis, when not directly. */
+  /** Redis URL of the processes, to send them through a proxy. */
   readonly redisUrl?: (url: string) => string;
   /** Replaces routes, limits and prices of the catalog. */
   readonly catalog?: Partial<CatalogChoice>;
 }
 
-/** Which process of a stack. */
+/** Identifies a process of a stack. */
 export interface StackMember {
   readonly kind: 'api' | 'worker';
   readonly place: number;
@@ -41,11 +41,11 @@ export interface CatalogChoice {
   /** Routes of the chat model, in fallback order. */
   readonly routes: readonly string[];
   readonly concurrency: number;
-  /** Slots of the engine pool on each worker. */
+  /** Engine pool slots of each worker. */
   readonly slots: number;
-  /** Ms between two questions after a run on the engine; it is done at the third. */
+  /** Poll interval of a run on the engine, in ms; the run is done at the third poll. */
   readonly pollIntervalMs: number;
-  /** Where the engine of the pool is, when it is not that of the services. */
+  /** URL of the pool's engine; the simulated engine by default. */
   readonly engineUrl: string;
 }
 
@@ -55,28 +55,28 @@ export interface ChaosAccount {
   readonly key: string;
 }
 
-/** API and worker processes on a database of their own. */
+/** API and worker processes on their own database. */
 export interface ChaosStack {
   readonly database: ChaosDatabase;
   readonly urls: readonly string[];
-  /** Paths of the sockets that the API processes listen on beside their ports. */
+  /** Paths of the sockets that the API processes listen on in addition to their ports. */
   readonly sockets: readonly string[];
   readonly apis: ProductProcess[];
   readonly workers: ProductProcess[];
-  /** kill -9 and a new process in its place. */
+  /** Kills a process with SIGKILL and starts a new one in its place. */
   replaceApi(place: number): Promise<void>;
-  /** Its arguments are the new ones from then on, where some are given. */
+  /** Replaces a worker likewise. New arguments, when given, apply from then on. */
   replaceWorker(place: number, args?: readonly string[]): Promise<void>;
-  /** SIGTERM, wait for the end, start a new one on the same port. Returns the exit code. */
+  /** Sends SIGTERM, waits for the end, and starts a new process on the same port. Returns the exit code. */
   restartApi(place: number): Promise<number | null>;
   openAccount(credits: string): Promise<ChaosAccount>;
-  /** A call of the operator; the parsed body. */
+  /** Makes an operator call and returns the parsed body. */
   admin<T>(path: string, body?: unknown): Promise<T>;
-  /** Ends every process; exit codes by SIGTERM. */
+  /** Ends every process with SIGTERM. Returns the exit codes. */
   stop(): Promise<(number | null)[]>;
 }
 
-/** Starts processes of the product. The caller stops them. */
+/** Starts processes of the product. The caller must stop them. */
 export async function startStack(services: ChaosServices, options: StackOptions): Promise<ChaosStack> {
   const database = await services.createDatabase();
   await options.prepareDatabase?.(database);
@@ -145,7 +145,7 @@ export async function startStack(services: ChaosServices, options: StackOptions)
   };
 }
 
-/** The same database behind another port of this machine. */
+/** Returns a function that changes a database URL to another port of this machine. */
 export function throughPort(port: number): (url: string) => string {
   return (url) => {
     const changed = new URL(url);
@@ -183,7 +183,7 @@ function environmentOf(
     TOLLGATE_SECRET: 'a secret of the chaos runs, 32 characters',
     ADMIN_TOKEN,
     LOG_LEVEL: 'warn',
-    // each is killed and replaced by itself
+    // each process is killed and replaced individually
     API_PROCESSES: '1',
     DRAIN_SECONDS: '20',
     ...settings,
@@ -191,7 +191,7 @@ function environmentOf(
   };
 }
 
-/** Prices are per token in USD: the same as {@link TOKEN_PRICE}. JSON is YAML. */
+/** Returns the catalog as JSON, which is valid YAML. Prices are per token in USD, equal to {@link TOKEN_PRICE}. */
 function catalogOf(
   { upstream, otherUpstream, engine }: ChaosServices,
   choice: Partial<CatalogChoice>,

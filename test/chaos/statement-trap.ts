@@ -1,20 +1,20 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { MessageSplitter, statementOf } from './postgres-messages.ts';
 
-/** The statement at which a process is to die, and on which side of it. */
+/** The statement at which a process dies, and on which side of it. */
 export interface Trap {
-  /** Name of a prepared statement, or the beginning of the text of one without a name. */
+  /** Matches the name of a prepared statement, or the beginning of the text of an unnamed one. */
   readonly statement: RegExp;
-  /** What its parameters must hold too, as they go over the wire. */
+  /** Matches its parameters as sent over the wire. */
   readonly holding?: RegExp;
-  /** `unsent`: Postgres never hears of it; `unheard`: it has committed, and the process never hears of that. */
+  /** `unsent`: Postgres never receives it; `unheard`: it has committed, and the process never receives the reply. */
   readonly side: 'unsent' | 'unheard';
 }
 
-/** A door to Postgres for one process. */
+/** A proxy to Postgres for one process. */
 export interface StatementTrap {
   readonly port: number;
-  /** Strikes once: at the next statement like that it calls `strike`, and nothing goes through that connection any more. */
+  /** Triggers once: at the next matching statement it calls `strike` and blocks that connection. */
   arm(trap: Trap, strike: () => void): void;
   disarm(): void;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ interface ArmedTrap extends Trap {
 
 const READY_FOR_QUERY = 'Z';
 
-/** Lets everything through to Postgres on this port of the loopback address, and reads along. */
+/** Forwards everything to Postgres on this port of the loopback address, and reads the statements. */
 export async function openStatementTrap(postgresPort: () => number): Promise<StatementTrap> {
   let armed: ArmedTrap | undefined;
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-// Loaded into a process of the product before anything else: what it would say to Stripe goes to the contract server instead.
+// Loaded into a process of the product before its code: redirects requests to Stripe to the contract server.
 import http from 'node:http';
 import https from 'node:https';
 

@@ -7,18 +7,18 @@ import { type ChaosDatabase, createDatabase } from './services.ts';
 
 const LOOK_EVERY_MS = 500;
 
-/** A Postgres in a folder of its own, started again whenever it ends, as a supervisor of services does it. */
+/** A Postgres in its own folder that is restarted whenever it ends, as a service supervisor does. */
 export interface SupervisedPostgres {
   createDatabase(): Promise<ChaosDatabase>;
-  /** How often the server said a word since it began, e.g. `PANIC`. */
+  /** Counts a word in the server's log since the start, e.g. `PANIC`. */
   said(word: string): number;
-  /** How often it had to be started again. */
+  /** Number of restarts. */
   readonly revivals: () => number;
   /** Stops it and removes the folder. */
   close(): Promise<void>;
 }
 
-/** `logFolder` is on another disk: the log must be readable when the folder's disk is full. */
+/** Starts Postgres in `folder`. `logFolder` is on another disk: the log must remain readable when the folder's disk is full. */
 export async function startSupervisedPostgres(
   folder: string,
   logFolder: string,
@@ -33,7 +33,7 @@ export async function startSupervisedPostgres(
     while (!isClosed) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
       if (!isClosed && !isAlive(postgres.pid)) {
-        // where the disk is still full it does not start, and is tried again
+        // it cannot start while the disk is still full, and is tried again
         const revived = await startEmbeddedPostgres(options).catch(() => undefined);
         revivals += revived ? 1 : 0;
         postgres = revived ?? postgres;

@@ -6,11 +6,11 @@ import { queryOwner } from './audit.ts';
 import { FAILING_PROMPT } from './simulated-engine.ts';
 import { type ChaosAccount, IMAGE_MODEL, IMAGE_PRICE } from './stack.ts';
 
-/** What the client was told of its orders. */
+/** The outcomes of a client's orders. */
 export interface ToldTasks {
   /** Ids (UUID) of the tasks that were accepted. */
   readonly accepted: string[];
-  /** Orders that were not. */
+  /** Number of orders that were not accepted. */
   refused: number;
 }
 
@@ -18,16 +18,16 @@ export interface TaskLoadOptions {
   readonly urls: () => readonly string[];
   readonly accounts: readonly ChaosAccount[];
   readonly perSecond: number;
-  /** Orders altogether. */
+  /** Total number of orders. */
   readonly count: number;
   readonly told: ToldTasks;
-  /** What the order of that number asks for; every tenth fails unless given. */
+  /** Returns the prompt of an order by its number; every tenth fails by default. */
   readonly prompt?: (number: number) => string;
-  /** Hears of every accepted task. */
+  /** Called for every accepted task. */
   readonly onAccepted?: (taskId: string, number: number) => void;
 }
 
-/** Orders pictures at a fixed rate and writes down which ones were accepted. Never repeats an order. */
+/** Orders pictures at a fixed rate and records which orders were accepted. Never repeats an order. */
 export async function orderTasks(options: TaskLoadOptions): Promise<void> {
   const startedAt = performance.now();
   const running: Promise<void>[] = [];
@@ -65,7 +65,7 @@ async function order(
       return;
     }
   } catch {
-    // counted below: the order may have been taken, but the client was not told
+    // counted below: the order may have been accepted, but the client got no answer
   }
   told.refused += 1;
 }
@@ -73,7 +73,7 @@ async function order(
 export interface TaskAudit {
   readonly succeeded: number;
   readonly failed: number;
-  /** Ms until all accepted tasks had ended, or the time given. */
+  /** Time until all accepted tasks had ended, or the time limit, in ms. */
   readonly endedAfterMs: number;
   readonly wrong: readonly string[];
 }
@@ -82,12 +82,12 @@ interface AuditedTask {
   readonly id: string;
   readonly state: string;
   readonly charges: number;
-  /** nano-USD. */
+  /** Charged amount in nano-USD. */
   readonly amount: string;
   readonly results: number;
 }
 
-/** Waits for the end of every accepted task, then holds their charges and results against what the client was told. */
+/** Waits until every accepted task has ended, then compares charges and results with what the client was told. */
 export async function auditTasks(
   ownerUrl: string,
   told: ToldTasks,
@@ -129,7 +129,7 @@ export async function auditTasks(
   return { succeeded: of('succeeded'), failed: of('failed'), endedAfterMs, wrong };
 }
 
-/** Puts jobs into the queues a second time, as a broken producer would. */
+/** Adds jobs to the queues again, as a broken producer would. */
 export interface JobDoubler {
   double(taskId: string): void;
   readonly doubled: () => number;
@@ -158,7 +158,7 @@ export function createJobDoubler(redisUrl: string): JobDoubler {
   return {
     double: (taskId) => {
       add('tasks.generate', taskId, 0);
-      // while the first run is at work, and once more for its files
+      // during the first run, and once more for its files
       add('tasks.generate', taskId, 200);
       add('tasks.postprocess', taskId, 400);
     },

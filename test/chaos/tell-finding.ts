@@ -1,12 +1,12 @@
 import { pause } from './pause.ts';
 import type { ChaosFinding } from './scenario.types.ts';
 
-/** Ms for the services of a row to end by themselves. */
+/** Time for the services of a row to close, in ms. */
 const CLOSE_MS = 20_000;
 
 /**
- * Runs a row, tells its finding, and only then ends its services. A row that throws is one that fails: it leaves processes
- * and connections behind, and to end what they still use may take for ever. The caller exits, which ends the rest.
+ * Runs a row, reports its finding, and only then closes its services. A row that throws has failed: it leaves processes and connections
+ * behind, and closing what they still use may never finish. The caller exits, which ends the rest.
  */
 export async function tellFinding(
   run: () => Promise<ChaosFinding>,
@@ -15,7 +15,7 @@ export async function tellFinding(
   closeMs = CLOSE_MS,
 ): Promise<void> {
   const finding = await run().catch((error: unknown) => ({
-    measured: 'it did not come to its end',
+    measured: 'it did not finish',
     failures: [reasonOf(error)],
   }));
   await tell(finding);

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { tellFinding } from './tell-finding.ts';
 
-/** A row for the tests: it throws while something that it started runs, and its services never end. */
+/** A row for tests: it throws while something it started is still running, and its services never close. */
 createServer().listen(0, '127.0.0.1');
 await tellFinding(
   () => Promise.reject(new Error('the load broke off', { cause: new Error('the socket was reset') })),

@@ -1,38 +1,38 @@
 import { percentile } from '../../bench/measure/clients.ts';
 
 /**
- * What a client was told of one call. `answered`: the whole answer, with the charge its usage makes; `refused`: an error, so
- * nothing may be charged; `broken`: it was told nothing certain, or only a part.
+ * The outcome of a call as the client saw it. `answered`: the complete answer, with the charge that follows from its usage; `refused`: an
+ * error, so nothing may be charged; `broken`: nothing certain, or only part of an answer.
  */
 export interface Told {
   readonly requestId: string;
-  /** Its account's place among those that call. */
+  /** Index of its account among the calling accounts. */
   readonly account: number;
   readonly outcome: 'answered' | 'refused' | 'broken';
-  /** nano-USD, worked out from the usage in the answer; the most it may be where nothing certain is known. */
+  /** Charge in nano-USD, computed from the usage in the answer; the maximum when nothing certain is known. */
   readonly charge: bigint;
   /** HTTP status; 0 without one. */
   readonly status: number;
   /** Error code of the answer, or of the connection. */
   readonly code: string;
-  /** The error's message, where the API gave one. */
+  /** The error's message, if the API sent one. */
   readonly message?: string;
   readonly hasRetryAfter: boolean;
-  /** The stored answer of an earlier call under the same Idempotency-Key: that call was charged, not this one. */
+  /** Whether this is the stored answer of an earlier call with the same Idempotency-Key: that call was charged, not this one. */
   readonly isReplay: boolean;
   readonly streamed: boolean;
-  /** From when the call was due, in ms. */
+  /** Duration since the call was due, in ms. */
   readonly durationMs: number;
-  /** When it ended, in Unix ms. */
+  /** End time, in Unix ms. */
   readonly endedAt: number;
 }
 
-/** Whether the API had more work than the machine can do, and said so. */
+/** Whether the API rejected the call because it was overloaded. */
 export function isShed({ outcome, message = '' }: Told): boolean {
   return outcome === 'refused' && message.includes('overloaded');
 }
 
-/** The load client's own record: the auditor holds the books against it. */
+/** The load client's own record, which the auditor compares with the books. */
 export class ToldLog {
   readonly calls: Told[] = [];
 
@@ -53,12 +53,12 @@ export class ToldLog {
     return this.calls.length === 0 ? 1 : this.answered / this.calls.length;
   }
 
-  /** How often each way of not being answered came up, e.g. `503 service_unavailable: …`. */
+  /** Counts the calls that were not answered, by reason, e.g. `503 service_unavailable: …`. */
   get troubles(): Record<string, number> {
     return this.troublesFrom(0);
   }
 
-  /** {@link troubles} of the calls that ended after so many others. */
+  /** {@link troubles} of the calls after the first `place` ones. */
   troublesFrom(place: number): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { outcome, status, code, message } of this.calls.slice(place)) {
@@ -70,7 +70,7 @@ export class ToldLog {
     return counts;
   }
 
-  /** Ms below which `share` (0–1) of the answered calls stayed. */
+  /** Returns the latency in ms that `share` (0–1) of the answered calls stayed below. */
   latencyMs(share: number, isWanted: (told: Told) => boolean = () => true): number {
     const sorted = this.calls
       .filter((told) => told.outcome === 'answered' && isWanted(told))

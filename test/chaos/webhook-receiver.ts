@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A customer's endpoint on the loopback address. It takes everything. */
+/** A customer's endpoint on the loopback address that accepts everything. */
 export interface WebhookReceiver {
   readonly url: string;
-  /** Events that came, by their ids: one that comes again counts again. */
+  /** Number of times each event arrived, by its id. */
   readonly seen: ReadonlyMap<string, number>;
   close(): Promise<void>;
 }

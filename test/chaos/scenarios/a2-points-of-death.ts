@@ -20,15 +20,17 @@ const TTL_AND_MARGIN_MS = 70_000;
 const REPEATED_WITHIN_MS = 90_000;
 const ENDED_WITHIN_MS = 90_000;
 
-/** Who dies: an API process beside one that lives, the worker that generates, the one that does all the rest. */
+/**
+ * The process that is killed: an API process next to a surviving one, the worker that generates, or the worker that does everything else.
+ */
 type Victim = 'api' | 'generate' | 'finish';
 
-/** Apart from each other, so that tasks pass every point: one worker with all queues may finish what it has generated. */
+/** Separate workers, so that tasks pass every point: one worker with all queues may finish what it has generated. */
 const WORKERS = [['--queues=generate'], ['--queues=postprocess,webhooks,maintenance']];
-/** In the end the first one finishes pictures where it has generated them. */
+/** Finally, the first worker finishes pictures where it generated them. */
 const BOTH_QUEUES = ['--queues=generate,postprocess'];
 
-/** What the strikes are made with. */
+/** What the kills work with. */
 interface Field {
   readonly services: ChaosServices;
   readonly stack: ChaosStack;
@@ -98,7 +100,7 @@ function victimOf(work: DeathPoint['work']): Victim {
   }
 }
 
-/** Undefined: one that lives. */
+/** Returns undefined for a process that survives. */
 function victimAt({ kind, place }: StackMember): Victim | undefined {
   if (kind === 'worker') {
     return place === 0 ? 'generate' : 'finish';
@@ -112,14 +114,14 @@ async function strikeWorkers(field: Field): Promise<string[]> {
   return [...apart, ...(await strikeAll(field, ({ work }) => work === 'in place'))];
 }
 
-/** Kills the process at every point so often, and starts it again. Returns the points that were not reached. */
+/** Kills the process `KILLS_EACH` times at every point, and starts it again. Returns the points that were not reached. */
 async function strikeAll(field: Field, isWanted: (point: DeathPoint) => boolean): Promise<string[]> {
   const missed: string[] = [];
   for (const point of DEATH_POINTS.filter(isWanted)) {
     for (let kill = 0; kill < KILLS_EACH; kill += 1) {
       const told = field.log.calls.length;
       if (!(await strike(field, point))) {
-        missed.push(`not struck: ${point.name} ${JSON.stringify(field.log.troublesFrom(told))}`);
+        missed.push(`not reached: ${point.name} ${JSON.stringify(field.log.troublesFrom(told))}`);
       }
     }
   }
@@ -150,7 +152,7 @@ async function strike(field: Field, point: DeathPoint): Promise<boolean> {
   await Promise.race([struck, pause(STRIKE_WITHIN_MS)]);
   traps[victim].disarm();
   if (point.at === 'upstream') {
-    // the strikes at the workers, which go on beside those at the API, leave its gate alone
+    // kills of workers, which run concurrently with those of the API, do not use this gate
     services.upstream.script.gate = async () => undefined;
   }
   await (victim === 'api' ? stack.replaceApi(place) : stack.replaceWorker(place));
@@ -173,7 +175,7 @@ async function send(field: Field, { work, at }: DeathPoint, kill: () => void): P
   );
 }
 
-/** Lets the clients ask again, and holds the books against everything they were told. */
+/** Lets the clients repeat their calls, and compares the books with everything they were told. */
 async function audit(field: Field, receiver: WebhookReceiver): Promise<ChaosFinding> {
   const { stack, account, log, calls, orders } = field;
   const { ownerUrl } = stack.database;
@@ -202,8 +204,8 @@ async function audit(field: Field, receiver: WebhookReceiver): Promise<ChaosFind
       ...(calls.replayed === 0 ? ['no answer came from the store'] : []),
       ...(orders.untold > 0 ? [`${orders.untold} orders never got an answer`] : []),
       ...(ended === orders.count ? [] : [`${orders.count} orders became ${ended} tasks`]),
-      ...(undelivered > 0 ? [`${undelivered} webhooks are not delivered`] : []),
-      ...(receiver.seen.size === ended ? [] : [`${receiver.seen.size} webhooks of ${ended} tasks came`]),
+      ...(undelivered > 0 ? [`${undelivered} webhooks were not delivered`] : []),
+      ...(receiver.seen.size === ended ? [] : [`${receiver.seen.size} webhooks of ${ended} tasks arrived`]),
       ...wrong,
       ...tasks.wrong,
       ...books,
@@ -211,7 +213,7 @@ async function audit(field: Field, receiver: WebhookReceiver): Promise<ChaosFind
   };
 }
 
-/** Webhooks not delivered once all are, or after so long. */
+/** Waits until all webhooks are delivered, for at most `milliseconds`. Returns the number still undelivered. */
 async function untilDelivered(ownerUrl: string, milliseconds: number): Promise<number> {
   const deadline = Date.now() + milliseconds;
   for (;;) {

@@ -40,7 +40,7 @@ export const lostReplies: ChaosScenario = {
   },
 };
 
-/** An operator tries again too: what failed may have been done, but that account is then nobody's. */
+/** Retries as an operator would. A failed attempt may still have created an account, which then remains unused. */
 async function patiently<T>(act: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

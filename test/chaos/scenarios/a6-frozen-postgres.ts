@@ -39,7 +39,7 @@ export const frozenPostgres: ChaosScenario = {
     await proxy.close();
     const begunAt = ({ endedAt, durationMs }: { endedAt: number; durationMs: number }) =>
       endedAt - durationMs;
-    // what came in the last moments may have been served after the thaw
+    // calls of the last moments may have been served after the thaw
     const caught = log.calls.filter(
       (call) => begunAt(call) > frozenAt + 100 && begunAt(call) < thawedAt - REFUSED_WITHIN_MS,
     );
@@ -55,7 +55,7 @@ export const frozenPostgres: ChaosScenario = {
       failures: [
         ...(late.length > 0
           ? [
-              `${late.length} of ${caught.length} new calls were not refused in time: ${JSON.stringify(late[0], text)}`,
+              `${late.length} of ${caught.length} new calls were not rejected in time: ${JSON.stringify(late[0], text)}`,
             ]
           : []),
         ...(cut.length > 0 ? [`${cut.length} running streams broke`] : []),

@@ -12,7 +12,7 @@ import { words } from '../upstream-words.ts';
 const CALLS_PER_SECOND = 20;
 const TASKS = 30;
 const SWITCHOVERS = 2;
-/** The former primary is back as a standby, and the address still leads to it, for so long. */
+/** How long the address still leads to the former primary, now a standby, in ms. */
 const ADDRESS_BEHIND_MS = 4_000;
 const NORMAL_WITHIN_MS = 15_000;
 const BETWEEN_MS = 20_000;
@@ -50,7 +50,7 @@ export const movedPostgres: ChaosScenario = {
         const movedAt = Date.now();
         await pause(BETWEEN_MS);
         const last = (failed: readonly number[]) => Math.max(movedAt, ...failed.filter((at) => at > movedAt));
-        // on a machine too busy for its own load the API says so: another row's matter
+        // shed calls do not count: on a busy machine the API may be overloaded, which another row covers
         const refused = log.calls
           .filter((call) => call.outcome !== 'answered' && !isShed(call))
           .map(({ endedAt }) => endedAt);
@@ -69,7 +69,7 @@ export const movedPostgres: ChaosScenario = {
           ...(slowest > NORMAL_WITHIN_MS
             ? [`normal only after ${slowest} ms: ${JSON.stringify(log.troubles)}`]
             : []),
-          ...(books.written < 20 || books.read < 100 ? ['too few writes and reads: no proof'] : []),
+          ...(books.written < 20 || books.read < 100 ? ['inconclusive: too few writes and reads'] : []),
           ...books.stale,
           ...tasks.wrong,
           ...wrong,
@@ -84,7 +84,7 @@ export const movedPostgres: ChaosScenario = {
 };
 
 interface FollowedBalance {
-  /** Unix ms of what was refused. */
+  /** Times of failed writes and reads, in Unix ms. */
   readonly failedAt: readonly number[];
   readonly stale: readonly string[];
   readonly written: number;
@@ -92,7 +92,7 @@ interface FollowedBalance {
   stop(): Promise<void>;
 }
 
-/** Adds to a balance and reads it on every process, over and over: what was acknowledged before a read began must be in it. */
+/** Repeatedly adds to a balance and reads it on every process. A read must include everything that was acknowledged before it began. */
 function followBalance(stack: ChaosStack, account: ChaosAccount): FollowedBalance {
   const failedAt: number[] = [];
   const stale: string[] = [];
@@ -114,7 +114,7 @@ function followBalance(stack: ChaosStack, account: ChaosAccount): FollowedBalanc
     const steps = BigInt(Math.round((Number(total) - 1) * 1e9)) / STEP_NANO_USD;
     if (steps < BigInt(acknowledged)) {
       stale.push(
-        `${acknowledged} steps were acknowledged, a read at ${new Date().toISOString()} knew ${steps}`,
+        `${acknowledged} steps were acknowledged, but a read at ${new Date().toISOString()} saw only ${steps}`,
       );
     }
   };

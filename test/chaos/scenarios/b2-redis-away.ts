@@ -10,10 +10,10 @@ import { words } from '../upstream-words.ts';
 const CALLS_SHARE_MIN = 0.99;
 const ORDERS_SHARE_MIN = 0.95;
 const ADDED_P99_MS_MAX = 10;
-/** p99 is that of so many ms, the median of all such: one hiccup of the machine decides the p99 of a minute. */
+/** The p99 is the median over slices of this length, in ms: in a whole minute, one hiccup of the machine would determine it. */
 const SLICE_MS = 10_000;
 const TASKS_PER_SECOND = 3;
-/** As many calls without the fault as with it, half of them before and half after it: the machine's own pace changes by the minute. */
+/** As many calls without the fault as with it, half of them before and half after: the machine's own speed changes by the minute. */
 const CALLS_PER_SECOND = 60;
 
 export const redisAway: ChaosScenario = {
@@ -58,7 +58,7 @@ export const redisAway: ChaosScenario = {
         ...(during.successShare < CALLS_SHARE_MIN
           ? [`${percent(during.successShare)} answered: ${JSON.stringify(during.troubles)}`]
           : []),
-        // in the short form a p99 is a handful of calls
+        // in the short form a p99 depends on a handful of calls
         ...(!isShort && addedMs > ADDED_P99_MS_MAX ? [`p99 rose by ${addedMs.toFixed(1)} ms`] : []),
         ...(orders < ORDERS_SHARE_MIN ? [`${percent(orders)} of the orders taken`] : []),
         ...audit.wrong,

@@ -4,7 +4,7 @@ import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
 
-/** The lease of a claim on a task. */
+/** The lease of a claimed task, in ms. */
 const LEASE_MS = 15_000;
 const TASKS = 40;
 
@@ -42,7 +42,7 @@ export const frozenWorker: ChaosScenario = {
     return {
       measured: `${held} tasks in its hands; ${again.succeeded} of ${told.accepted.length} succeeded and charged once, ${again.failed} failed and free; ${changed} rows changed after it woke up`,
       failures: [
-        ...(held === 0 ? ['the worker held no task when it stopped: no proof'] : []),
+        ...(held === 0 ? ['inconclusive: the worker held no task when it stopped'] : []),
         ...(changed > 0 ? [`${changed} rows changed by the worker that woke up`] : []),
         ...audit.wrong,
         ...again.wrong,
@@ -52,7 +52,7 @@ export const frozenWorker: ChaosScenario = {
   },
 };
 
-/** Every task and generation with the version of its row. */
+/** Returns every task and generation with the version of its row. */
 async function rows(ownerUrl: string): Promise<Map<string, string>> {
   const found = await queryOwner<{ id: string; version: string }>(
     ownerUrl,

@@ -19,7 +19,7 @@ const TASKS = 10;
 const TASKS_PER_SECOND = 5;
 const NORMAL_WITHIN_MS = 15_000;
 const CALLS_SHARE_MIN = 0.99;
-/** A machine too busy for its own load turns some away. */
+/** Maximum share of orders that a busy machine may shed. */
 const ORDERS_SHED_MAX = 0.2;
 
 export const movedRedis: ChaosScenario = {
@@ -77,7 +77,7 @@ export const movedRedis: ChaosScenario = {
       const tasks = await auditTasks(stack.database.ownerUrl, told, 60_000);
       const books = await auditBooks(stack.database.ownerUrl, 5_000);
       const { wrong } = await auditCalls(stack.database.ownerUrl, log.calls);
-      // on a machine too busy for its own load the API says so: another row's matter
+      // shed calls do not count: on a busy machine the API may be overloaded, which another row covers
       const share = log.answered / (log.calls.length - log.count(isShed));
       return {
         measured: `${seen.join('; ')}; ${tasks.succeeded} tasks charged once, ${tasks.failed} failed and free; ${(share * 100).toFixed(2)} % of ${log.calls.length} calls answered`,
@@ -100,7 +100,10 @@ export const movedRedis: ChaosScenario = {
   },
 };
 
-/** In their order: what was the master is at the second server after the first one, and back at the first after the second. */
+/**
+ * Returns the faults in their order: the master is at the second server after the first fault, and back at the first server after the
+ * second.
+ */
 function faults(
   address: MovingAddress,
   first: string,
@@ -114,7 +117,7 @@ function faults(
       'moved',
       async () => {
         address.move(secondPort);
-        // whoever moves a service ends it where it was
+        // moving a service also ends its connections to the old place
         await administer(first, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal'));
       },
     ],
@@ -142,7 +145,7 @@ async function administer(url: string, act: (redis: Redis) => Promise<unknown>):
   }
 }
 
-/** `performance.now()` when the first of these tasks had ended, or a minute had passed. */
+/** Returns `performance.now()` when the first of these tasks has ended, or after a minute. */
 async function untilOneEnded(stack: ChaosStack, ids: readonly string[]): Promise<number> {
   const deadline = performance.now() + 60_000;
   const text = 'SELECT count(*)::integer AS ended FROM tasks WHERE completed_at IS NOT NULL AND id = ANY($1)';

@@ -10,7 +10,7 @@ import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
 const TASKS = 10;
 const TASKS_PER_SECOND = 5;
 const AWAY_MS = 25_000;
-/** Requests that hang are given up, and tried again, within it. */
+/** Hanging requests must time out and be retried within this time, in ms. */
 const ENDED_WITHIN_MS = 60_000;
 
 export const storageAway: ChaosScenario = {
@@ -44,7 +44,7 @@ export const storageAway: ChaosScenario = {
       const order = () =>
         orderTasks({ urls: () => stack.urls, accounts, perSecond: TASKS_PER_SECOND, count: TASKS, told });
       address.move(await choosePort());
-      // those that the product keeps open would still lead there
+      // connections that the product keeps open would still lead there
       address.vanish();
       await order();
       await pause(AWAY_MS);
@@ -60,7 +60,7 @@ export const storageAway: ChaosScenario = {
         `SELECT id, generation_runs AS runs FROM tasks WHERE state = 'succeeded' AND generation_runs > 1`,
       );
       const books = await auditBooks(stack.database.ownerUrl, 5_000);
-      // every tenth order is one that its engine refuses
+      // the engine rejects every tenth order
       const failedMax = Math.ceil(told.accepted.length / 10);
       return {
         measured: `all ended ${(back.endedAfterMs / 1_000).toFixed(1)} s after it was back, and ${(silent.endedAfterMs / 1_000).toFixed(1)} s after it fell silent; ${silent.succeeded} succeeded, ${silent.failed} failed as ordered; ${repeated.length} pictures made twice`,

@@ -14,7 +14,7 @@ export const exactBalance: ChaosScenario = {
   asked: `exactly ${ADMITTED} admitted, available never below 0`,
   inShortForm: false,
   async run(services) {
-    // long enough that nobody has settled before everybody was decided about
+    // long enough that no call settles before all of them are admitted or rejected
     services.upstream.reset({ words: words(20), tokenDelayMs: 250 });
     const stack = await startStack(services, { apis: 3 });
     const log = new ToldLog();
@@ -42,7 +42,7 @@ export const exactBalance: ChaosScenario = {
   },
 };
 
-/** What the product holds for one call of the load client, nano-USD; the call is in the log. */
+/** Returns the hold for one call of the load client, in nano-USD. The call is recorded in the log. */
 export async function holdOfOneCall(stack: ChaosStack, log: ToldLog): Promise<bigint> {
   const account = await stack.openAccount('100');
   await sendBurst({ urls: () => stack.urls, accounts: [account], log, streamShare: 0 }, 1);
@@ -56,7 +56,7 @@ export async function holdOfOneCall(stack: ChaosStack, log: ToldLog): Promise<bi
   return BigInt(row.hold_amount);
 }
 
-/** nano-USD as the decimal of USD that the API takes. */
+/** Formats nano-USD as the decimal USD that the API takes. */
 export function usd(nano: bigint): string {
   return `${nano / 1_000_000_000n}.${String(nano % 1_000_000_000n).padStart(9, '0')}`;
 }

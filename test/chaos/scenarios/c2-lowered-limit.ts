@@ -45,7 +45,7 @@ export const loweredLimit: ChaosScenario = {
   },
 };
 
-/** A key of the account with a spending limit in USD. */
+/** Creates a key of the account with a spending limit in USD. */
 export async function createKey(
   stack: ChaosStack,
   ownerKey: string,

@@ -12,10 +12,10 @@ const ABORTED_WITHIN_MS = 1_000;
 
 interface Departure {
   readonly name: string;
-  /** Tokens that had come when the client left. */
+  /** Tokens received when the client disconnected. */
   readonly delivered: number;
   readonly leftAt: number;
-  /** Whether the stream had come to its end before. */
+  /** Whether the stream was already complete. */
   readonly isComplete: boolean;
 }
 
@@ -55,14 +55,14 @@ export const leavingClients: ChaosScenario = {
     );
     const delays = early.flatMap(({ name, leftAt }) => {
       const at = abortedAt.get(name);
-      // one who left before the upstream was asked has nothing to abort
+      // a client that left before the upstream was called has nothing to abort
       return abortedAt.has(name) ? [(at ?? Number.POSITIVE_INFINITY) - leftAt] : [];
     });
     const slowest = Math.max(0, ...delays);
     return {
       measured: `${early.length} left early; ${wrong.length} charged for other than what they got ± 1; upstream aborted after at most ${slowest} ms`,
       failures: [
-        ...(early.length < streams / 2 ? [`only ${early.length} left early: no proof`] : []),
+        ...(early.length < streams / 2 ? [`inconclusive: only ${early.length} left early`] : []),
         ...wrong
           .slice(0, 3)
           .map(
@@ -106,7 +106,7 @@ async function leaveEarly(stack: ChaosStack, { key }: ChaosAccount, name: string
   return { name, delivered, leftAt: Date.now(), isComplete: text.includes('data: [DONE]') };
 }
 
-/** About what a token's frame weighs. */
+/** Approximate size of a token's frame. */
 const FRAME_BYTES = 200;
 
 function toRequestId(name: string): string {

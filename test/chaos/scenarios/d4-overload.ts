@@ -13,21 +13,24 @@ import { words } from '../upstream-words.ts';
 const PRODUCT_PROCESSOR = '0';
 const CLIENT_PROCESSOR = '1';
 const FACTOR = 3;
-/** What must be offered of what the machine carries on both sides of the overload, whose speed may have changed since it was planned. */
+/**
+ * Minimum offered load, as a multiple of the capacity before and after the overload: the machine's speed may have changed since the load
+ * was planned.
+ */
 const FACTOR_MIN = 2.5;
 const GOODPUT_SHARE_MIN = 0.95;
-/** How much less the account that got least may get than the one that got most. */
+/** Maximum share by which the account with the fewest answers may fall short of the one with the most. */
 const UNFAIRNESS_MAX = 0.1;
 const RECOVERY_MS_MAX = 5_000;
 const ACCOUNTS = 20;
 const CLIENTS = 128;
 /** Connections of all clients together. */
 const CONNECTIONS = 4_000;
-/** About 10,000 tokens: a call that costs the product far more work than the one who sends it, who must not be the one that is overloaded. */
+/** About 10,000 tokens: such a call costs the product far more work than the sender, which must not be overloaded itself. */
 const PROMPT = 'The quick brown fox jumps over the lazy dog, again and again. '.repeat(700);
-/** A client that is this late itself, in ms, measures nothing. */
+/** A client that sends later than this, in ms, makes the measurement invalid. */
 const CLIENT_LATE_MS_MAX = 500;
-/** A client that waits longer than this has gone. */
+/** Client timeout, in ms. */
 const PATIENCE_MS = 10_000;
 
 export const overload: ChaosScenario = {
@@ -44,7 +47,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
   services.upstream.reset({ words: words(10), tokenDelayMs: 1 });
   const stack = await startStack(services, { apis: 1 });
   const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => stack.openAccount('1000')));
-  // what is loaded and what loads must not take the processor from each other: they would be two machines
+  // pin the product and the load client to different processors, as if they were two machines
   const product = [services.postgresPid(), ...stack.apis.map(({ pid }) => pid)];
   const isPinned =
     (await pinProcesses(product, PRODUCT_PROCESSOR)) && (await pinProcesses([process.pid], CLIENT_PROCESSOR));
@@ -77,7 +80,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
     await pause(overloadMs);
     overAt = Date.now();
     lateness.disable();
-    // those who come after it, while the ones who came during it are still being answered
+    // calls that arrive after the overload, while those that arrived during it are still being answered
     const next = { ...target, log: recovering, perSecond: peaks.at(-1)! / 3 };
     await Promise.all([load.stop(), round === rounds ? runLoad(next, RECOVERY_MS_MAX + 3_000) : undefined]);
     const calls = during.calls.slice(before);
@@ -92,7 +95,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
     [calm, during, recovering].flatMap(({ calls }) => calls),
   );
   await stack.stop();
-  // a machine's own speed comes and goes: what was carried in each overload is held against what was on both sides of it
+  // the machine's own speed varies: compare each overload with the capacity measured before and after it
   const around = answered.map((_, round) => (peaks[round]! + peaks[round + 1]!) / 2);
   const goodput = answered.map((rate, round) => rate / around[round]!);
   const share = median(goodput);
@@ -114,13 +117,13 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
     failures: [
       ...(share < GOODPUT_SHARE_MIN ? [`goodput ${(share * 100).toFixed(0)} % of the peak`] : []),
       ...(during.count(({ outcome }) => outcome === 'refused') < during.calls.length / 10
-        ? ['hardly anything was refused: there was no overload']
+        ? ['hardly anything was rejected: there was no overload']
         : []),
       ...(unfairness > UNFAIRNESS_MAX
         ? [`an account got ${(unfairness * 100).toFixed(0)} % less than another`]
         : []),
-      ...(factor < FACTOR_MIN ? [`only ${factor.toFixed(1)} times the peak was offered: no proof`] : []),
-      ...(clientLateMs > CLIENT_LATE_MS_MAX ? ['the client itself could not keep up: no proof'] : []),
+      ...(factor < FACTOR_MIN ? [`inconclusive: only ${factor.toFixed(1)} times the peak was offered`] : []),
+      ...(clientLateMs > CLIENT_LATE_MS_MAX ? ['inconclusive: the client itself could not keep up'] : []),
       ...(improper > 0 ? [`${improper} calls without 429/503 and Retry-After`] : []),
       ...(recoveryMs > RECOVERY_MS_MAX ? [`recovery took ${recoveryMs} ms`] : []),
       ...wrong,

@@ -12,36 +12,36 @@ import { words } from '../upstream-words.ts';
 
 const TRICKLERS = 500;
 const SLOW_READERS = 200;
-/** With and without slow clients in turn, so that a minute in which the machine is slow weighs on both; an odd number has a middle one. */
+/** Waves with and without slow clients alternate, so that a slow minute of the machine affects both. An odd number has a middle one. */
 const WAVES = 5;
 const DROPPED_WITHIN_MS = 15_000;
-/** Their coming is a burst of work like any other; what they do by being there is what counts. */
+/** The arrival of the clients is an ordinary burst of work and is not measured; only their presence is. */
 const ARRIVAL_MS = 4_000;
-/** Clients that come or send a byte in the same instant are the business of the row about overload. */
+/** Spreads arrivals and bytes over time: clients that act in the same instant are covered by the row about overload. */
 const BETWEEN_READERS_MS = 15;
 const BETWEEN_TRICKLERS_MS = 6;
-/** As long as what is measured of a wave. */
+/** As long as the measured part of a wave. */
 const CALM_MS = DROPPED_WITHIN_MS - ARRIVAL_MS;
-/** More than 500 in a wave and as many in a calm: their p99 is the sixth worst. */
+/** Gives more than 500 calls in each wave and each calm, so that their p99 is the sixth worst. */
 const CALLS_PER_SECOND = 50;
 const GROWN_MAX_BYTES = 300 * 2 ** 20;
 const P99_FACTOR_MAX = 1.5;
 
-/** What a wave of slow clients came to, and the calm before it. */
+/** The result of a wave of slow clients, and of the calm before it. */
 interface Wave {
   readonly calm: ToldLog;
   readonly arriving: ToldLog;
   readonly during: ToldLog;
   readonly dropped: number;
-  /** Ms that the last of those who trickle was borne. */
+  /** How long the last trickling client stayed connected, in ms. */
   readonly lastDroppedMs: number;
-  /** Memory of the process while they are there, in bytes. */
+  /** Memory of the process while the clients are connected, in bytes. */
   readonly memory: number;
 }
 
 interface Trickler {
   readonly socket: Socket;
-  /** Ms from its coming to its being dropped; undefined while it is there. */
+  /** Time from connecting to being dropped, in ms; undefined while connected. */
   readonly livedMs: () => number | undefined;
 }
 
@@ -75,7 +75,7 @@ export const slowClients: ChaosScenario = {
     await stack.stop();
     const with99 = waves.map(({ during }) => during.latencyMs(0.99));
     const without99 = waves.map(({ calm }) => calm.latencyMs(0.99));
-    // what slow clients do they do in every wave; a machine that stands still for half a second does it in one
+    // an effect of slow clients shows in every wave; a half-second stall of the machine shows in one
     const factor = middle(with99) / Math.max(1, middle(without99));
     const came = WAVES * TRICKLERS;
     const dropped = waves.reduce((sum, wave) => sum + wave.dropped, 0);
@@ -108,7 +108,7 @@ function whole(values: readonly number[]): string {
   return values.map((value) => value.toFixed(0)).join(', ');
 }
 
-/** Slow clients that come and stay as long as they may, beside the load of the others. */
+/** Connects slow clients that stay as long as they can, beside the load of the others. */
 async function sendWave(
   stack: ChaosStack,
   accounts: readonly ChaosAccount[],
@@ -132,7 +132,7 @@ async function sendWave(
   return { arriving, during, memory, dropped: lives.length, lastDroppedMs: Math.max(0, ...lives) };
 }
 
-/** Begins `count` clients, one after the other. */
+/** Starts `count` clients, one after the other. */
 async function come<Client>(
   count: number,
   betweenMs: number,
@@ -190,7 +190,7 @@ function askAndNeverRead(port: number, key: string): Socket {
   return socket;
 }
 
-/** Memory of a process that is in RAM, in bytes. */
+/** Returns the resident memory of a process, in bytes. */
 function residentBytes(pid: number): number {
   const [, pages = '0'] = readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ');
   return Number(pages) * 4_096;

@@ -18,18 +18,18 @@ import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const SERVED_MIN = 0.99;
-/** How many times as long a call may take at p99 as without neighbours. */
+/** Maximum factor by which neighbors may lengthen the p99 of a call. */
 const SLOWER_MAX = 2;
-/** Ms: shorter than any hosted model takes for an answer, and longer than what the machine itself differs by. */
+/** Shorter than the answer of any hosted model, but longer than the machine's own variations. */
 const ANSWER = { words: 5, tokenDelayMs: 100 };
-/** Calls at once that keep the process busy while each waits so long for the provider. */
+/** Concurrent calls that keep the process busy while each waits this long for the provider. */
 const SATURATING = 1_024;
-/** The same for calls that take more of the process, fewer of which it carries. */
+/** The same for expensive calls, of which the process can carry fewer. */
 const SATURATING_DEAR = 256;
 const FACTOR = 5;
-/** What must be offered of what was carried: the one who sends shares its processor with the customer's client. */
+/** Minimum offered load, as a multiple of the capacity: the sender shares its processor with the customer's client. */
 const FACTOR_MIN = 4.5;
-/** More words than the counter of tokens remembers: they cost the product far more than the one who sends them. */
+/** More words than the token counter caches: such prompts cost the product far more than the sender. */
 const DEAR_PROMPTS = 64;
 const DEAR_WORDS = 2_000;
 const STRANGERS = 150;
@@ -37,7 +37,7 @@ const POISON = 'poison';
 
 interface Attack {
   readonly name: string;
-  /** What it sends, where that must be a multiple of the capacity. */
+  /** Log of what it sends, when that must be a multiple of the capacity. */
   readonly sent?: ToldLog;
   start(): RunningLoad | Promise<RunningLoad>;
 }
@@ -154,7 +154,7 @@ export const neighbours: ChaosScenario = {
         ...failures,
         ...(fresh.successShare < 1 ? [`1,000 at once: ${JSON.stringify(fresh.troubles)}`] : []),
         ...(flooded < FACTOR_MIN * dearPeak
-          ? [`only ${(flooded / dearPeak).toFixed(1)} times the capacity was sent: no proof`]
+          ? [`inconclusive: only ${(flooded / dearPeak).toFixed(1)} times the capacity was sent`]
           : []),
         ...(after.successShare < 0.95 ? [`300 after a burst: ${JSON.stringify(after.troubles)}`] : []),
         ...wrong,
@@ -180,7 +180,7 @@ function burst(options: Parameters<typeof sendBurst>[0]): RunningLoad {
   return { stop: () => sent };
 }
 
-/** Calls per second that were answered or refused between two times. */
+/** Returns the calls per second that were answered or rejected between two times. */
 function rateIn({ calls }: ToldLog, from: number, until: number): number {
   const ended = calls.filter(({ endedAt }) => endedAt >= from && endedAt < until);
   return ended.length / ((until - from) / 1_000);

@@ -12,7 +12,7 @@ const KILLS_EACH = 4;
 const AMOUNT_USD = '3.00';
 const AMOUNT_NANO = 3_000_000_000n;
 const STRIKE_WITHIN_MS = 20_000;
-/** An Idempotency-Key of a process that died is free after a minute. */
+/** Time for repetitions, in ms: the Idempotency-Key of a process that died is free again after a minute. */
 const REPEATED_WITHIN_MS = 75_000;
 const CREDITED_WITHIN_MS = 15_000;
 const EVENTS_EACH = 3;
@@ -20,7 +20,7 @@ const EVENTS_EACH = 3;
 interface Point {
   readonly name: string;
   readonly at: Trap | 'asked' | 'done';
-  /** Whether the customer pays before the shop asks again: the provider has told them the way. */
+  /** Whether the customer pays before the shop repeats the request: the provider has already given them the link. */
   readonly isPaidAtOnce?: boolean;
 }
 
@@ -89,7 +89,7 @@ export const killedCheckout: ChaosScenario = {
       ...waited.flatMap((answer, place) =>
         answer.status === 201 && answer.word === sessions.get(keys[place]!)
           ? []
-          : [`asked again at once: ${JSON.stringify(answer)}`],
+          : [`repeated at once: ${JSON.stringify(answer)}`],
       ),
       ...(await payAll(shop, told)),
     );
@@ -105,7 +105,7 @@ export const killedCheckout: ChaosScenario = {
 
 interface Struck {
   readonly failures: readonly string[];
-  /** What the shop is told that asked again at once, from another process: it waits until the key is free. */
+  /** The answer to an immediate repetition at another process, which waits until the key is free. */
   readonly again: Promise<Answer>;
 }
 
@@ -136,10 +136,10 @@ async function strike({ stack, stripe, trap, account }: Shop, point: Point, key:
     await pay(stripe, survivor, opened);
   }
   const wasStruck = isStruck && first?.status === 0;
-  return { failures: wasStruck ? [] : [`not struck: ${point.name} ${JSON.stringify(first)}`], again };
+  return { failures: wasStruck ? [] : [`not reached: ${point.name} ${JSON.stringify(first)}`], again };
 }
 
-/** Asks again under every key until it is told a session. Returns the public ids by key. */
+/** Repeats the request with every key until it is answered with a session. Returns the public ids by key. */
 async function repeat({ stack, account }: Shop, keys: readonly string[]): Promise<Map<string, string>> {
   const told = new Map<string, string>();
   const deadline = Date.now() + REPEATED_WITHIN_MS;
@@ -155,7 +155,7 @@ async function repeat({ stack, account }: Shop, keys: readonly string[]): Promis
   return told;
 }
 
-/** Pays every session that the provider has, tells of each several times, and holds the books against that. */
+/** Pays every session at the provider, sends several events for each, and compares the books with that. */
 async function payAll({ stack, stripe }: Shop, told: readonly string[]): Promise<string[]> {
   const { ownerUrl } = stack.database;
   await Promise.all([...stripe.sessions.keys()].map((id) => pay(stripe, stack.urls[1]!, id)));

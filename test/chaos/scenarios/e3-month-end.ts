@@ -9,7 +9,7 @@ import { startStack } from '../stack.ts';
 import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
-/** Ms of the ledger's clock that are left of the month when the calls begin. */
+/** Time left in the month by the ledger's clock when the calls begin, in ms. */
 const BEFORE_MIDNIGHT_MS = 12_000;
 const PER_SECOND = 150;
 
@@ -22,7 +22,7 @@ export const monthEnd: ChaosScenario = {
     services.upstream.reset({ words: words(10), tokenDelayMs: 20 });
     const now = new Date();
     const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-    // the processes need a while to start
+    // the processes need some time to start
     const startMs = 8_000;
     const offsetMs = nextMonth - BEFORE_MIDNIGHT_MS - startMs - now.getTime();
     const atMonthEnd = (url: string) => {
@@ -73,8 +73,8 @@ export const monthEnd: ChaosScenario = {
     return {
       measured: `${statements} statements made, ${sums?.paid} final; usage before midnight ${sums?.before}, stated ${sums?.stated}, after it ${sums?.after} nano-USD; ${told} calls told and booked alike`,
       failures: [
-        ...(isStraddled ? [] : ['the calls did not straddle midnight: no proof']),
-        ...(sums?.before === sums?.stated ? [] : ['the statements are not what the ledger has']),
+        ...(isStraddled ? [] : ['inconclusive: the calls did not straddle midnight']),
+        ...(sums?.before === sums?.stated ? [] : ['the statements differ from the ledger']),
         ...(statements >= accounts.length ? [] : [`only ${statements} statements`]),
         ...wrong,
         ...books,

@@ -45,7 +45,7 @@ export const wrongClock: ChaosScenario = {
     stack.apis[0]!.signal('SIGCONT');
     await burst;
     const books = await auditBooks(ownerUrl, 10_000);
-    // the reaper settled these at what they had used when they were last heard of: less than the clients saw in the end
+    // the reaper settled these at their last recorded usage: less than the clients finally received
     const late = frozen.calls.map((told): Told => ({ ...told, outcome: 'broken' }));
     const { told, wrong } = await auditCalls(ownerUrl, [...log.calls, ...late]);
     await stack.stop();

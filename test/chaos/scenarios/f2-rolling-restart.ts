@@ -9,10 +9,10 @@ import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const PROCESSES = 3;
-/** Clients wait for their answers, so that a slow machine gets fewer calls and not more at once: overload is another row's matter. */
+/** Clients wait for their answers, so a slow machine gets fewer calls rather than more at once: overload is covered by another row. */
 const CLIENTS = 200;
 const UNDISTURBED_MS = 10_000;
-/** Words of an answer, and ms between two of them. */
+/** Number of words in an answer, and the pause between two of them in ms. */
 const ANSWER = { words: 20, tokenDelayMs: 100 };
 
 export const rollingRestart: ChaosScenario = {
@@ -49,7 +49,7 @@ export const rollingRestart: ChaosScenario = {
     await load.stop();
     const books = await auditBooks(stack.database.ownerUrl, 5_000);
     const { told, wrong } = await auditCalls(stack.database.ownerUrl, log.calls);
-    // that it asked the next process is what it should do
+    // nginx logs when it tries the next process, as it should
     const complaints = (await nginx.errors())
       .split('\n')
       .filter((line) => !/connect\(\) .*failed/.test(line));
@@ -65,7 +65,7 @@ export const rollingRestart: ChaosScenario = {
               `${failed} calls failed, ${callsBefore - answeredBefore} of them before the first restart: ${JSON.stringify(log.troubles)}; nginx: ${complaints.slice(0, 5).join(' ')}`,
             ]
           : []),
-        ...(unclean > 0 ? [`${unclean} processes did not end with 0`] : []),
+        ...(unclean > 0 ? [`${unclean} processes did not exit with code 0`] : []),
         ...wrong,
         ...books,
       ],

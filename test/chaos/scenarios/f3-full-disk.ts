@@ -16,15 +16,15 @@ const PANIC_WITHIN_MS = 30_000;
 const UP_WITHIN_MS = 30_000;
 const RECOVERED_WITHIN_MS = 5_000;
 const HOLDS_MS = 70_000;
-/** Takes a piece of the log's space, as hours of work would, by a change that needs no space in any table. */
+/** Uses up log space, as hours of work would, by a change that needs no space in any table. */
 const USE_UP_LOG = `SELECT pg_switch_wal(); SELECT pg_logical_emit_message(true, 'chaos', 'a change')`;
 
-/** A stretch of time in which Postgres could not write, in Unix ms. */
+/** A period in which Postgres could not write, in Unix ms. */
 interface Fault {
   readonly name: string;
   readonly from: number;
   readonly until: number;
-  /** What writes that are no calls were answered. */
+  /** Statuses of writes that are not calls. */
   readonly writes: readonly number[];
 }
 
@@ -90,7 +90,7 @@ async function breakWrites(
   };
 }
 
-/** Of the server, so that it also reaches sessions that are open. */
+/** Makes the whole server read-only, so that open sessions are affected too. */
 async function makeReadOnly({ database: { ownerUrl }, urls }: ChaosStack): Promise<Fault> {
   const set = async (statement: string) => {
     await queryOwner(ownerUrl, statement);
@@ -105,13 +105,15 @@ async function makeReadOnly({ database: { ownerUrl }, urls }: ChaosStack): Promi
   return { name: 'read-only', from, until: Date.now(), writes };
 }
 
-/** First tables cannot grow, then Postgres cannot write its log and panics. It is over when Postgres is up with space again. */
+/**
+ * Fills the disk: first tables cannot grow, then Postgres cannot write its log and panics. Ends when Postgres is up again with free space.
+ */
 async function fillUp(
   { database: { ownerUrl }, urls }: ChaosStack,
   disk: SmallDisk,
   postgres: SupervisedPostgres,
 ): Promise<Fault> {
-  // a connection from before: once the disk is full, new ones may be refused
+  // a connection opened in advance: once the disk is full, new ones may be rejected
   const { from, writes } = await withOwner(ownerUrl, async (client) => {
     await client.query(USE_UP_LOG);
     disk.fill();
@@ -144,7 +146,7 @@ async function fillUp(
   }
 }
 
-/** The status of a write outside of the path of calls. */
+/** Returns the status of a write that is not a call. */
 async function writeSomething([url]: readonly string[]): Promise<number> {
   return await fetch(`${url}/admin/v1/accounts`, {
     method: 'POST',
@@ -164,9 +166,9 @@ function describe(
   return {
     text: `${name} for ${((until - from) / 1_000).toFixed(0)} s: ${refused} calls 503, first success ${seconds} s after`,
     failures: [
-      ...(refused === 0 ? [`nothing was refused while Postgres was ${name}: there was no fault`] : []),
+      ...(refused === 0 ? [`nothing was rejected while Postgres was ${name}: there was no fault`] : []),
       ...(recoveredMs > RECOVERED_WITHIN_MS ? [`${name}: it did not recover within 5 s`] : []),
-      // what still fits into the space that a table has is written as ever
+      // writes that fit into the space a table already has still succeed
       ...writes
         .filter((status) => status !== 503 && !(name === 'full' && status === 201))
         .map((status) => `${name}: a new account was answered with ${status}`),

@@ -25,33 +25,33 @@ const PROCESSES = 3;
 const FIRST_WORD_WITHIN_MS = 2_000;
 const LEAVES_AFTER_MS = 1_000;
 const ABORTED_WITHIN_MS = 2_000;
-/** Calls under way while a process is killed. */
+/** Calls in progress when a process is killed. */
 const CAUGHT = 12;
-/** Another address of this machine, so that the client's is not the proxy's; Envoy tells none of loopback. */
+/** Another address of this machine, so that the client's address differs from the proxy's. Envoy passes on no loopback address. */
 const CLIENT_ADDRESS =
   Object.values(networkInterfaces())
     .flat()
     .find((one) => one?.family === 'IPv4' && !one.internal)?.address ?? '127.0.0.2';
-/** An answer that nobody waits for to its end takes so long: words, and ms between two of them. */
+/** A long answer that no client waits for: number of words, and the pause between two in ms. */
 const LONG_ANSWER = { words: 80, tokenDelayMs: 100 };
 const ANSWER = { words: 20, tokenDelayMs: 50 };
-/** Clients that call while the processes are restarted, each waiting for its answer. */
+/** Clients that call during the restarts, each waiting for its answer. */
 const CLIENTS = 12;
 
-/** What stands behind the proxy, and who calls through it. */
+/** What is behind the proxy, and who calls through it. */
 interface Bench {
   readonly services: ChaosServices;
   readonly stack: ChaosStack;
   readonly proxy: RunningProxy;
   readonly account: ChaosAccount;
-  /** Every call that the books are held against. */
+  /** Every call that is compared with the books. */
   readonly log: ToldLog;
 }
 
-/** What one check saw, and why it is not enough. */
+/** Returns what a check saw, and its failures. */
 type Check = (bench: Bench) => Promise<{ readonly saw: string; readonly failures: readonly string[] }>;
 
-/** A stream's first word is here while the rest has not been written. */
+/** The first word of a stream arrives before the rest has been written. */
 const streams: Check = async ({ services, proxy, account }) => {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
@@ -78,11 +78,11 @@ const streams: Check = async ({ services, proxy, account }) => {
   clearTimeout(late);
   return {
     saw: `first word after ${firstWordMs.toFixed(0)} ms`,
-    failures: firstWordMs < FIRST_WORD_WITHIN_MS ? [] : ['a stream is held back until its end'],
+    failures: firstWordMs < FIRST_WORD_WITHIN_MS ? [] : ['the proxy holds a stream back until its end'],
   };
 };
 
-/** A client that leaves ends its call at the provider, and pays for less than the whole. */
+/** A disconnecting client ends its call at the provider, and pays for less than the whole answer. */
 const leaves: Check = async ({ services, stack, proxy, account }) => {
   services.upstream.reset({ words: words(LONG_ANSWER.words), tokenDelayMs: LONG_ANSWER.tokenDelayMs });
   const ids = [];
@@ -108,12 +108,12 @@ const leaves: Check = async ({ services, stack, proxy, account }) => {
       aborted === 2 && cancelled.length === 2
         ? []
         : [
-            `leaving does not end the call: ${aborted} of ${requests.length} aborted, ${JSON.stringify(rows)}`,
+            `a disconnect does not end the call: ${aborted} of ${requests.length} aborted, ${JSON.stringify(rows)}`,
           ],
   };
 };
 
-/** The API knows the client's own address, whatever the client says it is. */
+/** The API sees the client's real address, whatever address the client claims. */
 const knowsAddress: Check = async ({ stack, proxy, account }) => {
   const dispatcher = new Agent({ localAddress: CLIENT_ADDRESS });
   const { statusCode, body } = await request(`${proxy.url}/api/v1/sessions`, {
@@ -135,7 +135,7 @@ const knowsAddress: Check = async ({ stack, proxy, account }) => {
   };
 };
 
-/** Metrics stay inside, a caller's id stays its own, and a body is refused by the API itself. */
+/** Metrics are not exposed, a caller's request id is kept, and the API itself rejects an oversized body. */
 const passesAsItIs: Check = async ({ proxy, account }) => {
   const metrics = await request(`${proxy.url}/metrics`);
   await metrics.body.dump();
@@ -154,7 +154,7 @@ const passesAsItIs: Check = async ({ proxy, account }) => {
   };
 };
 
-/** kill -9 under calls: what was sent is not sent again, what comes later goes elsewhere. */
+/** After kill -9 under calls, no call is sent twice, and later calls go to other processes. */
 const isNeverSentTwice: Check = async ({ services, stack, proxy, account, log }) => {
   services.upstream.reset({ words: words(ANSWER.words), tokenDelayMs: 100 });
   const target = { urls: () => [proxy.url], accounts: [account], log, streamShare: 0.5 };
@@ -172,10 +172,10 @@ const isNeverSentTwice: Check = async ({ services, stack, proxy, account, log })
   };
 };
 
-/** Restarted one after the other, the processes lose no call. */
+/** A rolling restart of the processes loses no call. */
 const drains: Check = async ({ services, stack, proxy, account, log }) => {
   services.upstream.reset({ words: words(ANSWER.words), tokenDelayMs: ANSWER.tokenDelayMs });
-  // the health checks have found the new process
+  // gives the health checks time to find the new process
   await pause(3_000);
   const target = { urls: () => [proxy.url], accounts: [account], log, streamShare: 0.5 };
   const before = log.calls.length;
@@ -188,7 +188,7 @@ const drains: Check = async ({ services, stack, proxy, account, log }) => {
   }
   await load.stop();
   const calls = log.calls.slice(before);
-  // on a machine too busy for its own load the API says so: another row's matter
+  // shed calls do not count: on a busy machine the API may be overloaded, which another row covers
   const shed = calls.filter(isShed).length;
   const failed = calls.filter(({ outcome }) => outcome !== 'answered').length - shed;
   return {
@@ -237,7 +237,7 @@ async function runChecks(
     seen.push(result.saw);
     failures.push(...result.failures);
   }
-  // what is asked from here on is asked by load clients, which the books are held against
+  // from here on, calls come from load clients, and the books are compared with their records
   const others = await queryOwner<{ request_id: string }>(
     stack.database.ownerUrl,
     'SELECT request_id FROM generations',

@@ -4,7 +4,7 @@ import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
 
-/** Some are made before the engine goes; at least {@link WAITING_MIN} are left. */
+/** Some finish before the engine goes away; at least {@link WAITING_MIN} remain. */
 const TASKS = 130;
 const WAITING_MIN = 100;
 const AWAY_MS = 60_000;
@@ -39,7 +39,7 @@ export const engineAway: ChaosScenario = {
       measured: `${open} waited for it; ${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed; all ended ${(audit.endedAfterMs / 1_000).toFixed(1)} s after it was back`,
       failures: [
         ...(open < WAITING_MIN
-          ? [`only ${open} tasks waited, ${told.refused} orders were refused: no proof`]
+          ? [`inconclusive: only ${open} tasks waited, ${told.refused} orders were refused`]
           : []),
         ...(audit.failed > 0 ? [`${audit.failed} tasks failed`] : []),
         ...audit.wrong,

@@ -8,7 +8,7 @@ import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
 const HOSTS = 4;
 const TASKS = 200;
 const AWAY_MS = 60_000;
-/** Share of the time of three hosts that the same work may take beside a fourth one without an engine. */
+/** Maximum time for the same work beside a fourth host without an engine, relative to three hosts alone. */
 const SLOWER_MAX = 1.3;
 
 export const hostWithoutEngine: ChaosScenario = {
@@ -53,7 +53,7 @@ export const hostWithoutEngine: ChaosScenario = {
       measured: `${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed; ${TASKS} tasks in ${(withoutMs / 1_000).toFixed(1)} s by three hosts, in ${(besideMs / 1_000).toFixed(1)} s beside the fourth without an engine; ${afterwards} made there afterwards`,
       failures: [
         ...(share > SLOWER_MAX ? [`the others were ${share.toFixed(2)} times as slow`] : []),
-        ...(afterwards === 0 ? ['the fourth host made nothing after its engine was back'] : []),
+        ...(afterwards === 0 ? ['the fourth host completed nothing after its engine was back'] : []),
         ...(audit.failed > 0 ? [`${audit.failed} tasks failed`] : []),
         ...audit.wrong,
         ...books,
@@ -62,7 +62,7 @@ export const hostWithoutEngine: ChaosScenario = {
   },
 };
 
-/** Ms in which the hosts make a set of tasks. */
+/** Returns the ms in which the hosts complete a set of tasks. */
 async function doAll(stack: ChaosStack, told: ToldTasks): Promise<number> {
   const accounts = [await stack.openAccount('1000')];
   const startedAt = Date.now();

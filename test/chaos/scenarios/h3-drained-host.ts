@@ -8,7 +8,7 @@ import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
 const HOST = 'host-1';
 const PLACE = 1;
 const TASKS = 60;
-/** Ms in which what was claimed just before a drain reaches its engine, and workers hear that they may work again. */
+/** Time in ms for tasks claimed just before a drain to reach their engine, and for workers to learn that they may work again. */
 const SETTLED_MS = 6_000;
 
 export const drainedHost: ChaosScenario = {
@@ -61,7 +61,7 @@ export const drainedHost: ChaosScenario = {
       measured: `${begun} begun there before, ${meanwhile} while it was drained, ${afterwards} afterwards; ${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed`,
       failures: [
         ...(meanwhile > 0 ? [`${meanwhile} tasks began on the drained host`] : []),
-        ...(afterwards === 0 ? ['the host made nothing after it was resumed'] : []),
+        ...(afterwards === 0 ? ['the host completed nothing after it was resumed'] : []),
         ...(audit.failed > 0 ? [`${audit.failed} tasks failed`] : []),
         ...audit.wrong,
         ...books,

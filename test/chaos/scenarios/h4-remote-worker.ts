@@ -8,7 +8,7 @@ import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
 const KILLS = 20;
 const TASKS = 300;
 const AWAY_MS = 60_000;
-/** Ms: the leases of the last worker that was killed, and all that waited for them. */
+/** Enough for the leases of the last killed worker and for the tasks that waited for them, in ms. */
 const AUDIT_MS = 180_000;
 
 export const remoteWorker: ChaosScenario = {
