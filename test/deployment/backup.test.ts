@@ -14,7 +14,7 @@ import { findPostgres, type InstalledPostgres, startInstalledPostgres } from './
 
 const run = promisify(execFile);
 
-// The embedded server brings no pg_dump: this drill takes Debian's.
+// The embedded server has no pg_dump, so this drill uses Debian's.
 describe('backup, wipe, restore', () => {
   let postgres: InstalledPostgres;
   let folder: string;
@@ -60,7 +60,7 @@ describe('backup, wipe, restore', () => {
     query('SELECT account_id, posted, held, used, debt, seq FROM balances ORDER BY account_id');
   const entries = () => query('SELECT count(*), sum(amount) FROM ledger_entries');
 
-  /** Charges `calls` calls on two accounts and leaves one call of each open, as the application role. */
+  /** Charges `calls` calls to each of two new accounts and leaves one call of each open, as the application role. */
   async function trade(calls: number): Promise<void> {
     await connected(async (database) => {
       const ledger = testLedger(database);
@@ -84,7 +84,7 @@ describe('backup, wipe, restore', () => {
     }
   }
 
-  test('every balance, every entry and the rights are back; what came after the backup is not', async () => {
+  test('restores every balance, every entry and the rights, and nothing from after the backup', async () => {
     await trade(200);
     const before = [await balances(), await entries()];
     expect((await script('backup.sh', folder)).stdout).toContain('2 accounts');
@@ -113,7 +113,7 @@ describe('backup, wipe, restore', () => {
     expect(await balances()).toHaveLength(4);
   }, 60_000);
 
-  test('a schedule deletes what is too old, and never the newest', async () => {
+  test('the nightly job deletes backups that are too old, but never the newest', async () => {
     const nightly = join(folder, 'nightly');
     await script('nightly.sh', nightly, '30');
     const [first] = (await readdir(nightly)).filter((name) => name.endsWith('.dump'));
@@ -129,7 +129,7 @@ describe('backup, wipe, restore', () => {
     expect(kept.join()).not.toContain('20200101');
   }, 60_000);
 
-  test('a drill restores the newest backup elsewhere, and nowhere else', async () => {
+  test('a drill restores the newest backup into the drill database only', async () => {
     await postgres.createDatabase('tollgate_drill');
     const before = await balances();
     const dumps = join(folder, 'nightly');
@@ -137,7 +137,7 @@ describe('backup, wipe, restore', () => {
       scriptWith({ DATABASE_DRILL_URL: postgres.ownerUrl.replace(/tollgate$/, database) }, 'drill.sh', dumps);
     const { stdout } = await drill('tollgate_drill');
     expect(stdout).toContain(`${before.length} accounts, every balance as in the backup`);
-    // it is empty again, so that the next one can begin
+    // the drill database is empty again, so that the next drill can begin
     expect((await drill('tollgate_drill')).stdout).toBe(stdout);
 
     await expect(drill('tollgate')).rejects.toThrow('the name of tollgate does not end in _drill');

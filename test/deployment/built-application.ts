@@ -13,7 +13,7 @@ export interface BuiltApplication {
   remove(): Promise<void>;
 }
 
-/** Compiles what the image holds; types are what `npm run build` checks. */
+/** Compiles what the image contains. `npm run build` checks the types. */
 export async function buildApplication(): Promise<BuiltApplication> {
   const folder = ownTemporaryFolder('built');
   const compiler = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');

@@ -43,7 +43,7 @@ afterAll(async () => {
   await database?.close();
 });
 
-/** An entry of the product as a process of its own. */
+/** Starts an entry point of the product in its own process. */
 function start(variables: Readonly<Record<string, string>>, ...command: readonly string[]) {
   const redis = new URL(process.env.TEST_REDIS_URL ?? '');
   redis.pathname = '/10';
@@ -77,12 +77,12 @@ function start(variables: Readonly<Record<string, string>>, ...command: readonly
 test.each([
   ['an engine that cannot be built', BAD, 'engines[1].kind: nosuch is not one of builtin, '],
   [
-    'an alias that leads nowhere',
+    'an alias to an unknown route',
     `${GOOD}aliases: { paths: { /v2/keys: /api/v1/kays } }`,
     'aliases.paths: /v2/keys: there is no route /api/v1/kays',
   ],
 ])(
-  '%s ends every start with one line and code 2',
+  '%s: every program exits with code 2 and one line',
   async (_, text, mistake) => {
     await writeFile(catalog, text);
     const ends = await Promise.all(
@@ -105,7 +105,7 @@ test.each([
   60_000,
 );
 
-test('a worker serves by a catalog that has changed, and keeps the old one where the new one has a mistake', async () => {
+test('a worker adopts a changed catalog, and keeps the old one when the new one has a mistake', async () => {
   await writeFile(catalog, GOOD);
   const worker = start({}, 'workers/main.ts', '--queues=generate');
   const says = (text: string) => eventually(async () => worker.said.stdout.includes(text), 30_000, text);
@@ -124,7 +124,7 @@ test('a worker serves by a catalog that has changed, and keeps the old one where
   const starts = () => worker.said.stdout.split('worker ready').length;
   const before = starts();
   await writeFile(workflow, graphOf('b'));
-  await eventually(async () => starts() > before, 30_000, 'a changed workflow serves');
+  await eventually(async () => starts() > before, 30_000, 'a worker with the changed workflow');
   await writeFile(workflow, '{}');
   await says('is not a workflow in API format');
   worker.child.kill('SIGUSR2');
@@ -133,7 +133,7 @@ test('a worker serves by a catalog that has changed, and keeps the old one where
   expect(await worker.code).toBe(0);
 }, 60_000);
 
-test('a hang-up ends no worker, also none that is still starting', async () => {
+test('SIGHUP ends no worker, even one that is still starting', async () => {
   await writeFile(catalog, GOOD);
   const worker = start({ REDIS_URL: 'redis://127.0.0.1:1' }, 'workers/main.ts', '--queues=generate');
   await eventually(async () => worker.said.stdout.includes('redis'), 30_000, 'waiting for Redis');
@@ -143,7 +143,7 @@ test('a hang-up ends no worker, also none that is still starting', async () => {
   expect(await ended).toBe('SIGTERM');
 }, 60_000);
 
-test('tollgate catalog check says what a good file holds', async () => {
+test('tollgate catalog check summarizes a valid file', async () => {
   await writeFile(catalog, GOOD);
   const { code, said } = start({}, 'src/operators/cli/main.ts', 'catalog', 'check', catalog);
   expect(await code).toBe(0);

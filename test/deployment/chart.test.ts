@@ -13,7 +13,7 @@ import { VERSION } from '../../src/lib/version.ts';
 import { CHART, defaults, readChart, VALUE_FILES, valuesOf } from './chart.ts';
 import { ROOT } from './compose-file.ts';
 
-/** What of the chart can be checked without helm; `npm run test:helm` renders it. */
+/** Checks of the chart that need no helm; `npm run test:helm` renders it. */
 
 const schema = z.fromJSONSchema(JSON.parse(readChart('values.schema.json')));
 const templates = readdirSync(join(CHART, 'templates'), { recursive: true, encoding: 'utf8' })
@@ -21,35 +21,38 @@ const templates = readdirSync(join(CHART, 'templates'), { recursive: true, encod
   .map((name) => ({ name, text: readChart(join('templates', name)) }));
 const everything = templates.map(({ text }) => text).join('\n');
 
-test('chart and image have the version of package.json', () => {
+test('uses the version of package.json for chart and image', () => {
   const chart = parse(readChart('Chart.yaml')) as { version: string; appVersion: string };
   expect([chart.version, chart.appVersion]).toEqual([VERSION, VERSION]);
   expect(everything).toContain('"tag" .Chart.AppVersion');
 });
 
-test('the schema of the values has the settings of this build (npm run generate writes it)', () => {
+test('lists the settings of this build in the values schema (written by npm run generate)', () => {
   expect(readChart('values.schema.json')).toBe(chartSchema());
   expect(Object.keys(defaults().settings).filter((name) => !chartSettings().includes(name))).toEqual([]);
 });
 
-test.each(['values.yaml', ...VALUE_FILES])('%s is taken by the schema', (file) => {
+test.each(['values.yaml', ...VALUE_FILES])('accepts %s by the schema', (file) => {
   const values = file === 'values.yaml' ? defaults() : valuesOf(file);
   expect(schema.safeParse(values).error?.issues).toBeUndefined();
 });
 
 test.each([
-  ['a misspelt setting', { settings: { PUBLC_URL: 'https://models.example.com' } }],
+  ['a misspelled setting', { settings: { PUBLC_URL: 'https://models.example.com' } }],
   ...SECRETS.map((name) => [`${name} in the values`, { settings: { [name]: 'x'.repeat(40) } }] as const),
   ['a number where the environment has text', { settings: { DRAIN_SECONDS: 120 } }],
   ['a member that no template reads', { replicas: 3 }],
-  ['a queue that there is not', { workers: { more: { queues: ['chat'] } } }],
-  ['a pool that would end the statement of KEDA', { workers: { more: { queues: ["generate:x' OR 'a"] } } }],
-  ['a digest that is a tag', { image: { digest: 'latest' } }],
-])('%s is refused', (_, values) => {
+  ['an unknown queue', { workers: { more: { queues: ['chat'] } } }],
+  [
+    "a pool name that would end KEDA's SQL statement",
+    { workers: { more: { queues: ["generate:x' OR 'a"] } } },
+  ],
+  ['a tag as digest', { image: { digest: 'latest' } }],
+])('rejects %s', (_, values) => {
   expect(schema.safeParse(values).success).toBe(false);
 });
 
-test('every name that a template gives to a process is one that it reads', () => {
+test('passes a process only variables that it reads', () => {
   const known = new Set([...Object.keys(SETTINGS.shape), ...OTHER_SETTINGS.map(([name]) => name)]);
   const scripts = readdirSync(join(ROOT, 'ops/backup'))
     .map((name) => readFileSync(join(ROOT, 'ops/backup', name), 'utf8'))
@@ -64,27 +67,27 @@ test('every name that a template gives to a process is one that it reads', () =>
   expect(named.filter((name) => !known.has(name) && !scripts.includes(`"$${name}"`))).toEqual([]);
 });
 
-test('no template makes a Secret, and none of what is secret stands in a ConfigMap', () => {
+test('creates no Secret and puts no secret into a ConfigMap', () => {
   expect(everything).not.toMatch(/kind: Secret\b/);
   const maps = templates.flatMap(({ text }) =>
     text.split(/^---$/m).filter((part) => part.includes('kind: ConfigMap')),
   );
   expect(maps.length).toBeGreaterThan(3);
   const written = maps.flatMap((text) => SECRETS.filter((name) => text.includes(`${name}:`)));
-  // a word that opens nothing
+  // a placeholder that grants nothing
   expect(written).toEqual(['ADMIN_TOKEN']);
   expect(everything).toContain('ADMIN_TOKEN: nobody-operates-through-a-worker');
 });
 
-test('the ingress leads to every path that is for customers, and to no other', () => {
+test('routes exactly the paths for customers through the ingress', () => {
   const tops = new Set(Object.keys(documentOf().paths as object).map((path) => `/${path.split('/')[1]}`));
   const inside = ['/admin', '/worker', '/metrics', '/readyz'];
   const open = [...tops].filter((path) => !inside.includes(path));
-  // /v1 is an alias of many, /console is no operation
+  // /v1 is an alias of many operations, /console is not an operation
   expect([...defaults().ingress.paths].sort()).toEqual([...open, '/v1', '/console'].sort());
 });
 
-test('one pool serves each queue where nothing is said, the chores with all rights', () => {
+test('serves each queue by one pool by default, maintenance with full access', () => {
   const { workers } = defaults();
   expect(Object.values(workers).flatMap(({ queues }) => queues)).toEqual([
     ...['postprocess', 'webhooks', 'maintenance'],
@@ -93,7 +96,7 @@ test('one pool serves each queue where nothing is said, the chores with all righ
   expect([workers.chores?.access, workers.generate?.access]).toEqual(['full', 'generate']);
 });
 
-test.each(VALUE_FILES)('the catalogs of %s are catalogs', (file) => {
+test.each(VALUE_FILES)('contains only valid catalogs in %s', (file) => {
   const { catalog, workers } = valuesOf(file);
   const texts = [catalog.text, ...Object.values(workers).map((pool) => pool.catalog ?? '')].filter(Boolean);
   for (const text of texts) {
@@ -101,7 +104,7 @@ test.each(VALUE_FILES)('the catalogs of %s are catalogs', (file) => {
   }
 });
 
-test('what a template takes from the repository is there', () => {
+test('finds every repository file that a template uses', () => {
   const taken = [
     ...everything.matchAll(/Files\.Get "([^"]+)"/g),
     ...['backup', 'nightly', 'restore', 'drill'].map((name) => ['', `files/backup/${name}.sh`]),
@@ -109,7 +112,7 @@ test('what a template takes from the repository is there', () => {
   expect(taken.map(([, name = '']) => readChart(name).length > 100)).toEqual(taken.map(() => true));
 });
 
-test('backup.md restores on Kubernetes by names that the chart gives', () => {
+test('creates the names that backup.md uses to restore on Kubernetes', () => {
   const page = readFileSync(join(ROOT, 'docs/backup.md'), 'utf8');
   const commands = page.slice(page.indexOf('## Restore on Kubernetes'));
   const given = new Set([
@@ -123,7 +126,7 @@ test('backup.md restores on Kubernetes by names that the chart gives', () => {
   ].map(([, name]) => name);
   expect(new Set(named)).toEqual(new Set(['backup', 'drill', 'api', 'backups']));
   expect(named.filter((name) => !given.has(name))).toEqual([]);
-  // the path and the folder of the command that takes the place of the nightly one
+  // the path and folder in the command that replaces the nightly one
   const [, scripts, dumps] = /"(\/[a-z]+)\/restore\.sh", "--wipe", "(\/[a-z]+)\//.exec(commands) ?? [];
   expect(everything).toContain(`{ name: scripts, mountPath: ${scripts}, readOnly: true }`);
   expect(everything).toContain(`{ name: backups, mountPath: ${dumps}, readOnly: {{ $job.readOnly }} }`);

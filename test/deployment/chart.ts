@@ -24,10 +24,10 @@ export const readChart = (name: string) => readFileSync(join(CHART, name), 'utf8
 
 export const defaults = (): Values => parse(readChart('values.yaml')) as Values;
 
-/** Files of values that stand for kinds of installations. */
+/** Values files, each for a kind of installation. */
 export const VALUE_FILES = readdirSync(join(CHART, 'ci')).map((name) => join('ci', name));
 
-/** The defaults with what a file says, as Helm puts them together: objects member by member, everything else whole. */
+/** Returns the defaults merged with a values file, as Helm does: objects member by member, everything else as a whole. */
 export function valuesOf(file: string): Values {
   return merged(defaults(), parse(readChart(file))) as Values;
 }

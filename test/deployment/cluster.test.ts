@@ -15,7 +15,7 @@ describe('three API processes and four workers behind nginx', () => {
   let upstream: TwoPartUpstream;
   let url: string;
   let key: string;
-  /** Place of the worker that was killed. */
+  /** Index of the killed worker. */
   let killed: number;
 
   beforeAll(async () => {
@@ -52,11 +52,11 @@ describe('three API processes and four workers behind nginx', () => {
     expect(nginx.check).toContain('test is successful');
   });
 
-  // One of the four workers is killed on the way; the one that shares its queue works on.
+  // One of the four workers is killed meanwhile; the one that shares its queue continues.
   describeMainJob(async () => ({
     url,
     key,
-    // asked for when needed: without an installation the error that tells why stands alone
+    // read only when needed: if the installation failed, its own error must not be hidden by another one
     get ownerUrl() {
       return installation.ownerUrl;
     },
@@ -74,7 +74,7 @@ describe('three API processes and four workers behind nginx', () => {
     stop: async () => undefined,
   }));
 
-  test('a stream goes through as it comes: its beginning is here while the rest is not yet written', async () => {
+  test('delivers the beginning of a stream before the rest is written', async () => {
     const response = await fetch(`${url}/api/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: authorization(), 'content-type': 'application/json' },
@@ -103,7 +103,7 @@ describe('three API processes and four workers behind nginx', () => {
     expect(await huge.json()).toMatchObject({ error: { code: 'payload_too_large' } });
   });
 
-  test('a dead API process is not noticed by the next calls', async () => {
+  test('answers all further calls after an API process died', async () => {
     installation.processes[0]!.kill();
     await installation.processes[0]!.exited;
     const answers = await Promise.all(
@@ -114,7 +114,7 @@ describe('three API processes and four workers behind nginx', () => {
     expect(new Set(answers.map(({ id }) => id)).size).toBe(12);
   });
 
-  test('all others end cleanly on SIGTERM', async () => {
+  test('all other processes end cleanly on SIGTERM', async () => {
     const codes = Array.from({ length: 7 }, (_, place) => (place === 0 || place === killed ? null : 0));
     expect(await installation.stop()).toEqual(codes);
   }, 60_000);

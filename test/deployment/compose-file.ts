@@ -17,7 +17,7 @@ export interface ComposeFile {
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Values for every variable that docker-compose.yml demands. */
+/** Values for every variable that docker-compose.yml requires. */
 export const COMPOSE_VARIABLES: Readonly<Record<string, string>> = {
   PUBLIC_URL: 'http://127.0.0.1:8080',
   POSTGRES_PASSWORD: 'superuser-password',
@@ -30,13 +30,13 @@ export const COMPOSE_VARIABLES: Readonly<Record<string, string>> = {
 
 const VARIABLE = /\$(?:\$|\{(\w+)(?:(:-|:\?)([^}]*))?\})/g;
 
-/** docker-compose.yml as Docker reads it with these variables. Throws with the file's own message when one is missing. */
+/** Reads docker-compose.yml with these variables as Docker does. Throws with the file's own message when one is missing. */
 export function readComposeFile(variables: Readonly<Record<string, string>>): ComposeFile {
   const text = readFileSync(`${ROOT}/docker-compose.yml`, 'utf8');
   return withValues(parse(text, { merge: true }), variables) as ComposeFile;
 }
 
-/** Docker substitutes after it has parsed the YAML: a number that comes out of a variable stays text. */
+/** Substitutes variables after the YAML was parsed, as Docker does, so a number from a variable stays text. */
 function withValues(node: unknown, variables: Readonly<Record<string, string>>): unknown {
   if (typeof node === 'string') {
     return interpolate(node, variables);
@@ -52,7 +52,7 @@ function withValues(node: unknown, variables: Readonly<Record<string, string>>):
   return node;
 }
 
-/** The Compose file's substitutions: ${NAME}, ${NAME:-default}, ${NAME:?message}, $$. */
+/** Applies the Compose file's substitutions: ${NAME}, ${NAME:-default}, ${NAME:?message}, $$. */
 function interpolate(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replaceAll(VARIABLE, (_match, name?: string, operator?: string, rest = '') => {
     if (name === undefined) {

@@ -6,30 +6,30 @@ import { type Installation, install, post, taskEnd } from './installation.ts';
 
 const compose = readComposeFile(COMPOSE_VARIABLES);
 
-test.each(Object.keys(COMPOSE_VARIABLES))('docker-compose.yml starts nothing without %s', (name) => {
+test.each(Object.keys(COMPOSE_VARIABLES))('docker-compose.yml does not start without %s', (name) => {
   expect(() => readComposeFile({ ...COMPOSE_VARIABLES, [name]: '' })).toThrow(name);
 });
 
-test.each(['api', 'worker'])('the environment of %s is a complete production configuration', (name) => {
+test.each(['api', 'worker'])('gives %s a complete production configuration', (name) => {
   const service = compose.services[name]!;
   const config = loadConfig({ ...service.environment });
   expect(config).toMatchObject({ production: true, dataFolder: '/data', stripe: null });
   expect(new URL(config.databaseUrl).username).toBe('tollgate_app');
-  // both kinds of process give up 15 s after their drain
+  // both kinds of process exit at the latest 15 s after their drain
   const graceMs = Number.parseInt(service.stop_grace_period!, 10) * 1_000;
   expect(graceMs).toBeGreaterThan(config.drainMs + 15_000);
 });
 
-/** Of one process or host, or with one value only. */
+/** Settings of a single process or host, or with only one possible value. */
 const NOT_PASSED_ON = /^(WORKER_NAME|PREEMPTION_|OTEL_SERVICE_NAME|TOLLGATE_CELLS|TEST_PAYMENTS|STORAGE_URL)/;
 
-test('every other setting of .env reaches the processes', () => {
+test('passes every other setting of .env to the processes', () => {
   const { environment = {} } = compose.services.api!;
   const absent = chartSettings().filter((name) => !(name in environment) && !NOT_PASSED_ON.test(name));
   expect(absent).toEqual([]);
 });
 
-test('only the proxy can be reached from outside, and the owner of the schema serves nothing', () => {
+test('exposes only the proxy, and uses the schema owner for migrations only', () => {
   const always = Object.entries(compose.services).filter(([, service]) => !service.profiles);
   const named = (found: typeof always) => found.map(([name]) => name);
   expect(named(always.filter(([, service]) => service.ports))).toEqual(['proxy']);
@@ -51,7 +51,7 @@ describe('the start commands, without containers', () => {
     await built?.remove();
   });
 
-  test('migrate, api and worker become ready and sell an image', async () => {
+  test('start migrate, api and worker, which then sell an image', async () => {
     const url = installation.urls[0]!;
     const key = await installation.openAccount(url, '1.00');
     const order = { prompt: 'a lighthouse at dusk', size: '256*256' };
@@ -66,7 +66,7 @@ describe('the start commands, without containers', () => {
     });
   }, 60_000);
 
-  test('both end with 0 on SIGTERM', async () => {
+  test('exit with code 0 on SIGTERM', async () => {
     expect(await installation.stop()).toEqual([0, 0]);
   }, 60_000);
 });

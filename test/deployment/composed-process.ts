@@ -7,17 +7,14 @@ export interface ComposedProcess {
   readonly pid: number;
   /** Standard output and error so far. */
   output(): string;
-  /** Resolves with the exit code. */
+  /** Resolves to the exit code. */
   readonly exited: Promise<number | null>;
-  /** SIGTERM, as `docker stop`; resolves with the exit code. */
+  /** Sends SIGTERM like `docker stop`; resolves to the exit code. */
   stop(): Promise<number | null>;
   kill(): void;
 }
 
-/**
- * Starts a service's own command with its own environment. `outside` replaces what only a container has: host names, ports,
- * folders.
- */
+/** Starts a service's command with its environment. `outside` replaces what only exists in a container: host names, ports, folders. */
 export function startService(
   compose: ComposeFile,
   name: string,
@@ -28,7 +25,7 @@ export function startService(
   const service = compose.services[name];
   const [program, ...rest] = service?.command ?? [];
   if (program !== 'node') {
-    throw new Error(`the command of ${name} is not node but ${program}`);
+    throw new Error(`the command of ${name} is ${program} instead of node`);
   }
   const child = spawn(process.execPath, [...rest, ...args], {
     cwd: folder,
@@ -72,7 +69,7 @@ export async function untilReady(
   });
 }
 
-/** Waits until the process has said it. Throws like {@link untilReady}. */
+/** Waits until the process has printed the words. Throws like {@link untilReady}. */
 export async function untilSaid(
   started: ComposedProcess,
   words: string,

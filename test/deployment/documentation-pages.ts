@@ -5,7 +5,7 @@ import { ROOT } from './compose-file.ts';
 
 export const DOCS = join(ROOT, 'docs');
 
-/** Paths of the files below a folder whose names end so. */
+/** Returns the paths of the files below a folder whose names have this ending. */
 export function files(folder: string, ending: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith(ending) && !name.includes('node_modules'))
@@ -16,13 +16,13 @@ export const read = (path: string) => readFileSync(path, 'utf8');
 
 const FRONT = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].map((name) => join(ROOT, name));
 
-/** Paths of every page that people read. */
+/** Paths of all pages of the documentation. */
 export const pages = [...FRONT, ...files(DOCS, '.md')];
 
-/** Pages that speak of the product as it is; the changelog speaks of what it was, too. */
+/** Pages about the current product; the changelog also describes earlier states. */
 export const presentPages = pages.filter((page) => !page.endsWith('CHANGELOG.md'));
 
-/** The names of all alerts that Prometheus is given. */
+/** Returns the names of all Prometheus alerts. */
 export function alertNames(): string[] {
   const rules = parse(read(join(ROOT, 'ops/prometheus/alerts.yaml'))) as {
     groups: { rules: { alert: string }[] }[];

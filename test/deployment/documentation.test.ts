@@ -18,7 +18,7 @@ const tests = ['src', 'queues', 'workers', 'ops', 'test'].flatMap((folder) =>
   files(join(ROOT, folder), '.test.ts'),
 );
 
-/** The anchor that a heading gets: lower case, words joined by hyphens. */
+/** Returns the anchor of a heading: lower case, words joined by hyphens. */
 function anchor(heading: string): string {
   return heading
     .toLowerCase()
@@ -27,7 +27,7 @@ function anchor(heading: string): string {
     .replaceAll(/\s/g, '-');
 }
 
-test.each(pages.map((page) => relative(ROOT, page)))('every link of %s leads somewhere', (page) => {
+test.each(pages.map((page) => relative(ROOT, page)))('every link of %s has a target', (page) => {
   const path = join(ROOT, page);
   const broken: string[] = [];
   for (const [, target = ''] of read(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
@@ -42,7 +42,7 @@ test.each(pages.map((page) => relative(ROOT, page)))('every link of %s leads som
   expect(broken).toEqual([]);
 });
 
-test('every test that security.md names is there, under that name', () => {
+test('every test named in security.md exists under that name', () => {
   const text = read(join(DOCS, 'security.md')).replaceAll(/\s+/g, ' ');
   const missing = [...text.matchAll(/`([\w/.-]+\.test\.ts)`/g)]
     .map(([, name = '']) => name)
@@ -55,7 +55,7 @@ test('every test that security.md names is there, under that name', () => {
   expect({ missing, titles }).toEqual({ missing: [], titles: [] });
 });
 
-test('each release says whether it migrates and to which one may go back', () => {
+test('each release says whether it migrates and to which release one may go back', () => {
   const releases = read(join(ROOT, 'CHANGELOG.md')).split(/^## /m).slice(1);
   expect(releases.length).toBeGreaterThan(0);
   for (const release of releases) {
@@ -63,12 +63,12 @@ test('each release says whether it migrates and to which one may go back', () =>
   }
 });
 
-test('the runbook has a row for every alert, and no other', () => {
+test('the runbook has exactly one row for every alert', () => {
   const rows = [...read(join(DOCS, 'runbook.md')).matchAll(/^\| (Tollgate\w+) \|/gm)].map(([, name]) => name);
   expect(rows.toSorted()).toEqual(alertNames().toSorted());
 });
 
-test('the oldest services are the same wherever they are named', () => {
+test('the oldest supported service versions are the same everywhere', () => {
   const named = (pattern: RegExp, ...files: string[]) => [
     ...new Set(files.flatMap((file) => [...read(join(ROOT, file)).matchAll(pattern)].map(([, it]) => it))),
   ];
@@ -80,14 +80,14 @@ test('the oldest services are the same wherever they are named', () => {
   expect(named(/OLDEST_VERSION = \[(\d, \d)\]/g, 'ops/embedded/redis-binary.ts')).toEqual(['6, 2']);
 });
 
-test.each(REFERENCES)('reference/%s is what the code says (npm run generate writes it)', (file, text) => {
+test.each(REFERENCES)('reference/%s matches the code (written by npm run generate)', (file, text) => {
   expect(read(join(DOCS, 'reference', file))).toBe(text());
 });
 
-/** Forms of names, not names. */
+/** Name patterns rather than names. */
 const PATTERNS = ['x.sql.ts', 'x.store.ts', 'migrations/NNNN-what.ts'];
 
-test('every file of the repository that a page names is there', () => {
+test('every repository file named in a page exists', () => {
   const folders = ['src', 'queues', 'workers', 'migrations', 'ops', 'test', 'bench', 'docs'];
   const there = folders.flatMap((folder) => files(join(ROOT, folder), ''));
   const isThere = (name: string) => there.some((path) => path.endsWith(`/${name}`));
@@ -100,10 +100,10 @@ test('every file of the repository that a page names is there', () => {
   expect(unknown).toEqual([]);
 });
 
-/** A page for people, and a path of ComfyUI's. */
+/** A web page rather than an operation, and a path of ComfyUI. */
 const ELSEWHERE = ['/admin/queues', '/api/jobs'];
 
-test('every path of the API that a page names is there', () => {
+test('every API path named in a page exists', () => {
   const aliases = new Aliases(BUILTIN_ALIASES);
   const routes = Object.keys(documentOf().paths as object).map(
     (path) => new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+(?:/[^/]+)?')}$`),
@@ -118,11 +118,11 @@ test('every path of the API that a page names is there', () => {
   expect(unknown).toEqual([]);
 });
 
-/** Names that concepts.md has decided against, wherever a reader meets them. */
+/** Names that concepts.md rules out, wherever a reader meets them. */
 const OTHER_NAMES =
   /admin token|\bmovements? of (?:the|an account)|signed (?:url|link)s?\b|\btenants?\b|maintenance jobs?\b/gi;
 
-test('a thing has the name that concepts.md gives it, in pages, in commands and in the API', () => {
+test('pages, commands and the API use the names of concepts.md', () => {
   const surfaces = [
     ...pages
       .filter((page) => !/CHANGELOG\.md$|concepts\.md$/.test(page))
@@ -136,12 +136,12 @@ test('a thing has the name that concepts.md gives it, in pages, in commands and 
   expect(found).toEqual([]);
 });
 
-test('every event has its part in the pages', () => {
+test('webhooks.md describes every event', () => {
   const told = read(join(DOCS, 'webhooks.md'));
   expect(Object.keys(API_DESCRIPTION.events).filter((type) => !told.includes(type))).toEqual([]);
 });
 
-test('the invariants are as many wherever a page counts them', () => {
+test('every page counts the same number of invariants', () => {
   const told = presentPages
     .flatMap((page) => [...read(page).matchAll(/(\d+) (?:checked )?invariants|"checked":(\d+)/g)])
     .map(([, words, json]) => Number(words ?? json));
@@ -149,7 +149,7 @@ test('the invariants are as many wherever a page counts them', () => {
   expect([...new Set(told)]).toEqual([INVARIANTS.length]);
 });
 
-/** The sentences that pages quote from the benches, by their names. */
+/** Returns the sentences that pages quote from the benches, with their names. */
 function quotedSentences(): [name: string, sentence: string][] {
   const quotes = presentPages.flatMap((page) => [
     ...read(page).matchAll(/^(?:- )?(.+) <!-- bench: ([\w-]+) -->$/gm),
@@ -157,14 +157,14 @@ function quotedSentences(): [name: string, sentence: string][] {
   return quotes.map(([, sentence = '', name = '']) => [name, sentence]);
 }
 
-test('a sentence of the benches says the same wherever it is quoted', () => {
+test('a sentence of the benches reads the same wherever it is quoted', () => {
   const quoted = quotedSentences();
   const first = new Map([...quoted].reverse());
   expect(quoted.length).toBeGreaterThan(5);
   expect(quoted.filter(([name, sentence]) => first.get(name) !== sentence)).toEqual([]);
 });
 
-test('the figures that pages quote from the benches are in benchmarks.md', () => {
+test('the bench figures quoted in pages are in benchmarks.md', () => {
   const benchmarks = read(join(DOCS, 'benchmarks.md')).replaceAll(',', '');
   const figures = quotedSentences().flatMap(([, sentence]) =>
     [...sentence.matchAll(/\*\*([^*]+)\*\*/g)].flatMap(([, bold = '']) => bold.match(/\d[\d.,]*/g) ?? []),
@@ -173,18 +173,18 @@ test('the figures that pages quote from the benches are in benchmarks.md', () =>
   expect(figures.filter((figure) => !benchmarks.includes(figure.replaceAll(',', '')))).toEqual([]);
 });
 
-test('async.md tells the pauses that are made before a failed task is tried again', () => {
+test('async.md lists the actual pauses before retries of a failed task', () => {
   const pauses = Array.from({ length: FAILURES_MAX - 1 }, (_, failures) =>
     [0, 1].map((random) => backoffMs(failures, undefined, () => random) / 1_000).join('–'),
   );
   expect(read(join(DOCS, 'architecture/async.md'))).toContain(`${pauses.join(', ')} s`);
 });
 
-test('nobody is told to fetch our command from a registry', () => {
+test('no page tells readers to fetch the tollgate command from a registry', () => {
   expect(pages.filter((page) => /npx (?:--yes )?tollgate/.test(read(page)))).toEqual([]);
 });
 
-test('webhooks.md checks a signature as it is made, and gives the tries that are made', async () => {
+test("webhooks.md verifies the product's signatures and lists the actual retries", async () => {
   const page = read(join(DOCS, 'webhooks.md'));
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(page) ?? [];
   const file = join(temporaryFolder('docs'), 'check.mjs');

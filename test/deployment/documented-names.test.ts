@@ -11,7 +11,7 @@ import { errorCodes } from '../../src/lib/errors.ts';
 import { ROOT } from './compose-file.ts';
 import { alertNames, presentPages, read } from './documentation-pages.ts';
 
-/** Every name that the code gives to something a reader uses is in the docs, and the docs use no other. */
+/** Every name in the code that readers use is documented, and the docs use no other names. */
 
 const settings = [...Object.keys(SETTINGS.shape), ...OTHER_SETTINGS.map(([name]) => name)];
 const commands = [...cliReference().matchAll(/^\| `([a-z -]+[a-z])/gm)].map(([, words = '']) => words);
@@ -19,13 +19,13 @@ const headers = [...headersReference().matchAll(/^\| `([\w-]+)`/gm)].map(([, nam
 
 interface Surface {
   readonly surface: string;
-  /** The code's own list. */
+  /** The names in the code. */
   readonly inCode: readonly string[];
-  /** What a page would write for one of them. */
+  /** Returns how a page writes a name. */
   readonly written: (name: string) => string;
-  /** Finds what pages write of this kind. */
+  /** Finds names of this kind in pages. */
   readonly pattern: RegExp;
-  /** Names of the same form that are something else. */
+  /** Names of the same form that mean something else. */
   readonly others?: RegExp;
 }
 
@@ -36,7 +36,7 @@ const SURFACES: readonly Surface[] = [
     inCode: settings,
     written: quoted,
     pattern: /`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g,
-    // what tests, benches, other programs and the files of deployments read, states, constants
+    // variables of tests, benches, other programs and deployment files; states; constants
     others:
       /^(TASK_|TXT_TO_|ASYNC_|READONLY$|NODE_(EXTRA|OPTIONS)|MALLOC_|CUDA_|HIP_|AWS_|FUZZ_|LEDGER_|STRIPE_SEQ|TEST_|BENCH_|POSTGRES_(?!URL)|REDIS_PASSWORD|GRAFANA_|TOLLGATE_(QUEUES|IMAGE|KEY)|S3_LISTEN|DATABASE_(APPLICATION|WORKER|SCALER|OWNER)_PASSWORD|DATABASE_DRILL_URL$|[A-Z]+_(API_)?KEY$|ANTHROPIC_|OPENAI_|OLLAMA_|SUBMIT_UNCONFIRMED$|[A-Z0-9_]+_FILE$)/,
   },
@@ -99,7 +99,7 @@ const SURFACES: readonly Surface[] = [
 
 const TEXTS = presentPages.map((page) => ({ page, text: read(page) }));
 
-/** What the code has and no page names, and the other way round; the figures are for the title of the test. */
+/** Returns the names that are in the code but in no page, and vice versa. The figures are for the title of the test. */
 function compared(row: Surface) {
   const { inCode, written, pattern, others } = row;
   const all = TEXTS.map(({ text }) => text).join('\n');
@@ -118,7 +118,7 @@ function compared(row: Surface) {
 }
 
 test.each(SURFACES.map(compared))(
-  '$surface: $code in the code, $docs in the docs, $gap missing; and no other name in the docs',
+  '$surface: $code in the code, $docs in the docs, $gap missing; no unknown name in the docs',
   ({ code, missing, unknown }) => {
     expect(code).toBeGreaterThan(2);
     expect({ missing, unknown }).toEqual({ missing: [], unknown: [] });

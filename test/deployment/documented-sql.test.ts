@@ -21,11 +21,11 @@ afterAll(async () => {
   await database?.close();
 });
 
-test('the data model shows some questions to start with', () => {
+test('the data model page has some example queries', () => {
   expect(questions.length).toBeGreaterThanOrEqual(3);
 });
 
-test.each(questions)('this question of the data model runs, and changes nothing: %s', async (text) => {
+test.each(questions)('this example query of the data model runs and is read-only: %s', async (text) => {
   await client.query('BEGIN READ ONLY');
   const { fields } = await client.query(text);
   await client.query('ROLLBACK');

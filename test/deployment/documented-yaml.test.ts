@@ -5,7 +5,7 @@ import { engineMistake } from '../../src/catalog/engine-kinds.ts';
 import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import { ROOT } from './compose-file.ts';
 
-/** Every block of YAML that a page shows, and every entry that tollgate.yaml shows in a comment, is taken by the schema of the catalog. */
+/** The catalog schema accepts every YAML block in the docs and every entry that tollgate.yaml shows in a comment. */
 
 type Entry = { readonly id: string; readonly routes?: readonly Record<string, string>[] };
 type Part = Record<string, unknown> & {
@@ -22,7 +22,7 @@ const SURROUNDINGS = {
   ffmpegPath: 'ffmpeg',
   ffprobePath: 'ffprobe',
 };
-/** Whatever a block refers to is set. */
+/** Environment in which every variable that a block refers to is set. */
 const VARIABLES = new Proxy(
   {},
   { get: (_, name) => (String(name).endsWith('_FILE') ? undefined : 'a-value') },
@@ -41,7 +41,7 @@ function blocksOf(page: string): string[] {
   );
 }
 
-/** The shipped catalog with what a part says, and with stand-ins for the providers and engines that its models name. */
+/** Returns the shipped catalog merged with a part, with stand-ins for the providers and engines that its models name. */
 function completed(part: Part): string {
   const lists = Object.fromEntries(
     LISTS.map((name) => {
@@ -71,7 +71,7 @@ function mistakeOf(part: Part): string | undefined {
 
 const isOfCatalog = (part: Part) => Object.keys(part).some((key) => CATALOG_KEYS.includes(key));
 
-test.each(pages.map((page) => relative('.', page)))('the catalog takes every block of %s', (page) => {
+test.each(pages.map((page) => relative('.', page)))('the catalog accepts every block of %s', (page) => {
   for (const block of blocksOf(page)) {
     const part = parse(block) as Part;
     const mistake = isOfCatalog(part) ? mistakeOf(part) : undefined;
@@ -79,7 +79,7 @@ test.each(pages.map((page) => relative('.', page)))('the catalog takes every blo
   }
 });
 
-test('the catalog takes every entry that tollgate.yaml shows in a comment', () => {
+test('the catalog accepts every entry that tollgate.yaml shows in a comment', () => {
   const text = readFileSync(join(ROOT, 'tollgate.yaml'), 'utf8');
   const entries = [...text.matchAll(/^ *# - .*(?:\n *# {3,}\S.*)*/gm)].flatMap(
     ([lines]) => parse(lines.replaceAll(/^ *# /gm, '')) as Record<string, unknown>[],
@@ -91,7 +91,7 @@ test('the catalog takes every entry that tollgate.yaml shows in a comment', () =
   }
 });
 
-test('blocks of the catalog were found', () => {
+test('the pages contain catalog blocks', () => {
   const parts = pages.flatMap(blocksOf).map((block) => parse(block) as Part);
   expect(parts.filter(isOfCatalog).length).toBeGreaterThan(12);
 });

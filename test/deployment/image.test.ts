@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { ROOT } from './compose-file.ts';
 
-test('the builder of the image is given every file that its steps copy', () => {
+test('the build context contains every file that the Dockerfile copies', () => {
   const dockerfile = readFileSync(join(ROOT, 'ops/docker/Dockerfile'), 'utf8');
   const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8')
     .split('\n')

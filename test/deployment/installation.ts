@@ -8,36 +8,36 @@ import { type ComposedProcess, startService, untilReady, untilSaid } from './com
 
 const READY_LINE = 'worker ready';
 
-/** API and worker processes of docker-compose.yml on a database of their own. */
+/** API and worker processes of docker-compose.yml on their own database. */
 export interface Installation {
   /** Addresses of the API processes. */
   readonly urls: readonly string[];
   readonly processes: readonly ComposedProcess[];
-  /** The database, as the owner of the schema. */
+  /** Database URL of the schema owner. */
   readonly ownerUrl: string;
   readonly redisUrl: string;
-  /** Process id of the worker that has a task, by the task's stored id. */
+  /** Returns the process id of the worker that runs a task, by the task's stored id. */
   workerOf(taskId: string): Promise<number>;
-  /** The operator's answer to a new account with credits: its owner key. */
+  /** Opens an account with credits as an operator and returns its owner key. */
   openAccount(url: string, credits: string): Promise<string>;
-  /** SIGTERM to all; the exit codes. */
+  /** Sends SIGTERM to all processes and returns their exit codes. */
   stop(): Promise<(number | null)[]>;
-  /** Ends what still runs and drops the database. */
+  /** Ends the remaining processes and drops the database. */
   remove(): Promise<void>;
 }
 
 export interface InstallationOptions {
   /** The compiled application. */
   readonly folder: string;
-  /** Number of Redis's database: files that run at the same time need different ones. */
+  /** Redis database number; test files that run at the same time need different ones. */
   readonly redisDatabase: number;
   readonly apis: number;
-  /** One worker for each, with its arguments. */
+  /** The arguments of each worker. */
   readonly workers: readonly (readonly string[])[];
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** Migrates an empty database and starts everything. Throws with a process's output when it does not become ready. */
+/** Migrates an empty database and starts all processes. Throws with the output of a process that does not become ready. */
 export async function install(options: InstallationOptions): Promise<Installation> {
   const compose = readComposeFile(COMPOSE_VARIABLES);
   const database = `deployment_${randomBytes(6).toString('hex')}`;
@@ -88,7 +88,7 @@ export async function install(options: InstallationOptions): Promise<Installatio
   }
 }
 
-/** What replaces the container's surroundings: host names, folders, programs. */
+/** Returns replacements for what only exists in a container: host names, folders, programs. */
 function outsideSettings(database: string, { folder, redisDatabase, settings }: InstallationOptions) {
   const redis = new URL(process.env.TEST_REDIS_URL!);
   redis.pathname = `/${redisDatabase}`;
@@ -113,7 +113,7 @@ async function openAccount(url: string, credits: string): Promise<string> {
   return key;
 }
 
-/** A call that must succeed; its body. */
+/** Makes a call that must succeed and returns its body. */
 export async function post<Answer>(url: string, authorization: string, body: unknown): Promise<Answer> {
   const headers = { authorization, 'content-type': 'application/json' };
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -123,7 +123,7 @@ export async function post<Answer>(url: string, authorization: string, body: unk
   return (await response.json()) as Answer;
 }
 
-/** A task's result, once it has ended. */
+/** Resolves to a task's result once it has ended. */
 export async function taskEnd(url: string, key: string, taskId: string): Promise<TaskEnd> {
   for (;;) {
     const response = await fetch(`${url}/v3/async/task-result?task_id=${taskId}`, {

@@ -14,13 +14,13 @@ const run = promisify(execFile);
 const DEBIAN = '/usr/lib/postgresql';
 const PROGRAMS = ['initdb', 'pg_ctl', 'pg_dump', 'pg_restore', 'psql', 'createdb'];
 
-/** A Postgres of this machine's packages, with the client programs of the same version. */
+/** A Postgres from this machine's packages, with client programs of the same version. */
 export interface InstalledPostgres {
   readonly ownerUrl: string;
   readonly applicationUrl: string;
   /** Folder of pg_dump and the other programs. */
   readonly programs: PostgresPrograms;
-  /** Another database of the owner's on the same server. */
+  /** Creates another database of the owner on the same server. */
   createDatabase(name: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -28,16 +28,16 @@ export interface InstalledPostgres {
 /** Postgres's programs and what they need to run. */
 export interface PostgresPrograms {
   readonly folder: string;
-  /** LD_LIBRARY_PATH, where the libraries are not the system's. */
+  /** LD_LIBRARY_PATH, when the libraries are not the system's. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What `postgresql` brings besides: the compiler of its queries, and Perl for Debian's own wrappers, which are not used here. */
+/** Other dependencies of `postgresql`: the compiler of its queries, and Perl for Debian's own wrappers. Neither is used here. */
 const NOT_NEEDED = /^(libllvm|libz3|perl|libperl|lib.+-perl$|locales|ssl-cert|adduser)/;
 
 /**
- * The newest server with its client programs: what Debian's packages brought to this system, or the packages unpacked into the
- * per-user cache. Throws an Error when there is neither.
+ * Finds the newest server with its client programs: installed from Debian's packages, or unpacked into the per-user cache. Throws an Error
+ * when there is neither.
  */
 export async function findPostgres(environment: NodeJS.ProcessEnv): Promise<PostgresPrograms> {
   const installed = programsBelow(DEBIAN);
@@ -51,7 +51,7 @@ export async function findPostgres(environment: NodeJS.ProcessEnv): Promise<Post
   const whyNot = async (root: string) => {
     const found = programsIn(root);
     if (found === undefined) {
-      return `its packages hold no ${PROGRAMS.join(', ')}`;
+      return `its packages do not contain ${PROGRAMS.join(', ')}`;
     }
     const options = { env: { PATH: '/usr/bin:/bin', ...found.environment }, timeoutMs: 10_000 };
     const answers = ['postgres', ...PROGRAMS].map((name) =>
@@ -72,7 +72,7 @@ function programsBelow(root: string): string | undefined {
     .find((folder) => PROGRAMS.every((name) => existsSync(join(folder, name))));
 }
 
-/** A new cluster with the database and the roles that ops/postgres/create-roles.sh makes. */
+/** Starts a new cluster with the database and the roles that ops/postgres/create-roles.sh creates. */
 export async function startInstalledPostgres({
   folder: programs,
   environment,

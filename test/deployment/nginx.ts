@@ -14,9 +14,9 @@ const PATHS = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
 
 /** nginx with the configuration of ops/nginx, in front of the given API processes. */
 export interface Nginx {
-  /** What `nginx -t` says. */
+  /** Output of `nginx -t`. */
   readonly check: string;
-  /** What it has complained about so far. */
+  /** Returns the errors it has logged so far. */
   errors(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ interface NginxProgram {
   readonly environment: Record<string, string>;
 }
 
-/** The one on this system, or Debian's package unpacked into the per-user cache. Throws an Error when there is neither. */
+/** Finds the nginx of this system, or Debian's package unpacked into the per-user cache. Throws an Error when there is neither. */
 export async function findNginx(environment: NodeJS.ProcessEnv): Promise<NginxProgram> {
   const installed = { command: 'nginx', environment: { PATH: PATHS } };
   if ((await whyNot(installed)) === undefined) {
@@ -50,8 +50,8 @@ function whyNot({ command, environment }: NginxProgram): Promise<string | undefi
 }
 
 /**
- * Only the addresses and where its own files lie are not those of ops/nginx. `targets` are three addresses of API processes: `http://…`,
- * or paths of sockets. Throws what `nginx -t` objects to.
+ * Starts nginx with ops/nginx, changing only the addresses and the folders of its own files. `targets` are three addresses of API
+ * processes: `http://…` or socket paths. Throws the errors of `nginx -t`.
  */
 export async function startNginx(port: number, targets: readonly string[]): Promise<Nginx> {
   const { command, environment: env } = await findNginx(process.env);
@@ -99,7 +99,7 @@ function addressOf(target: string): string {
 }
 
 async function untilListening(port: number, hasEnded: () => boolean): Promise<void> {
-  // free again = not listening yet
+  // while the port is free, nginx is not listening yet
   while ((await tryListen('127.0.0.1', port)) === undefined) {
     if (hasEnded()) {
       throw new Error('nginx ended');

@@ -10,7 +10,7 @@ import { type BuiltApplication, buildApplication } from './built-application.ts'
 import { ROOT } from './compose-file.ts';
 import { post, taskEnd } from './installation.ts';
 
-/** Every setting of the README's table with the product that `npm start` starts, in a folder where nothing has run before. */
+/** Tests every setting of the README's table with the product as `npm start` starts it, in a fresh folder. */
 
 const START_TIMEOUT_MS = 60_000;
 const ADMIN_TOKEN = 'an-admin-token-of-the-settings-tests';
@@ -40,7 +40,7 @@ async function asSuperuser(sql: string): Promise<void> {
   }
 }
 
-/** URLs of a new and empty database of somebody's own: as its owner, and as a role that may only use it. */
+/** Creates an empty database and returns its URLs: for its owner, and for a role that may only use it. */
 async function ownDatabase(): Promise<{ owner: string; application: string }> {
   const name = `own_${randomBytes(6).toString('hex')}`;
   databases.push(name);
@@ -62,11 +62,11 @@ function ownRedis(database: number): string {
 interface Started {
   readonly folder: string;
   output(): string;
-  /** Ctrl-C, and nothing is left; its exit code. */
+  /** Interrupts the product like Ctrl-C and returns its exit code. */
   stop(): Promise<number | null>;
 }
 
-/** `npm start` after its installation and build, in a new folder with these settings and no others. */
+/** Starts the product as `npm start` does after installation and build, in a new folder with only these settings. */
 async function start(settings: Readonly<Record<string, string>>): Promise<Started> {
   const folder = temporaryFolder('settings');
   await symlink(join(built.folder, 'dist'), join(folder, 'dist'), 'dir');
@@ -102,13 +102,13 @@ async function untilReady(child: ChildProcess, output: () => string): Promise<vo
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (!output().includes('Tollgate is ready at')) {
     if (child.exitCode !== null || Date.now() > deadline) {
-      throw new Error(`it did not become ready:\n${output()}`);
+      throw new Error(`the product did not become ready:\n${output()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-/** Sells something at this address: an operator opens an account, its key calls a model and gets a picture. */
+/** Checks that the product sells at this address: an operator opens an account, and its key calls a model and gets a picture. */
 async function sells(url: string, adminToken: string): Promise<{ picture: string; key: string }> {
   const account = { name: 'a customer', credits: '1.00' };
   const { key } = await post<{ key: string }>(`${url}/admin/v1/accounts`, `Bearer ${adminToken}`, account);
@@ -135,7 +135,7 @@ const exists = (path: string) =>
     () => false,
   );
 
-test('an own Postgres, its owner alone: the admin token is made, no account is', async () => {
+test('own Postgres with the owner role only: creates an admin token but no account', async () => {
   const port = await choosePort();
   const { owner } = await ownDatabase();
   const started = await start({ PORT: String(port), DATABASE_URL: owner });
@@ -151,7 +151,7 @@ test('an own Postgres, its owner alone: the admin token is made, no account is',
   expect(await started.stop()).toBe(0);
 }, 120_000);
 
-test('an own Redis', async () => {
+test('own Redis', async () => {
   const port = await choosePort();
   const started = await start({ PORT: String(port), REDIS_URL: ownRedis(1) });
   const data = join(started.folder, '.data');
@@ -160,7 +160,7 @@ test('an own Redis', async () => {
   expect(await started.stop()).toBe(0);
 }, 120_000);
 
-test('both of them, with a role that does not own the schema', async () => {
+test('own Postgres and Redis, with a role that does not own the schema', async () => {
   const port = await choosePort();
   const { owner, application } = await ownDatabase();
   const started = await start({
@@ -179,7 +179,7 @@ test.each([
   ['ADMIN_TOKEN', ADMIN_TOKEN],
   ['DATA_DIR', 'elsewhere'],
 ])(
-  '%s and nothing else',
+  'only %s',
   async (name, value) => {
     const port = await choosePort();
     const host = name === 'HOST' ? value : '127.0.0.1';
@@ -189,7 +189,7 @@ test.each([
     const { picture, key } = await sells(`http://${host}:${port}`, token);
     const base = name === 'PUBLIC_URL' ? 'https://models.example.com' : `http://${host}:${port}`;
     expect(picture.startsWith(`${base}/media/`)).toBe(true);
-    // a page that gives credits away is not for a service that others are told of
+    // test payments, which give credits away, must be off once the service has a public URL
     const checkout = await fetch(`http://${host}:${port}/api/v1/billing/checkout/sessions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -206,7 +206,7 @@ test.each([
   120_000,
 );
 
-test('every setting of the table at once', async () => {
+test('every setting of the table together', async () => {
   const port = await choosePort();
   const { owner, application } = await ownDatabase();
   const elsewhere = temporaryFolder('elsewhere');

@@ -9,7 +9,7 @@ import { VERSIONED_FILES } from '../../ops/release/versions.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { ROOT } from './compose-file.ts';
 
-/** Releases are made in a repository that has our own files with a version, and a changelog of its own. */
+/** Releases are made in a temporary repository with our own versioned files and its own changelog. */
 
 const execute = promisify(execFile);
 const FIRST = `# Changelog
@@ -41,7 +41,7 @@ async function commit(message: string): Promise<void> {
   await git('commit', '--quiet', '--message', message);
 }
 
-/** Adds a line under "Unreleased", and what its second line says. */
+/** Writes the second line of "Unreleased", and an entry below it. */
 async function change(line: string, what: string): Promise<void> {
   const changelog = await read('CHANGELOG.md');
   const changed = changelog.replace(
@@ -77,7 +77,7 @@ beforeEach(async () => {
 
 const present = async () => (JSON.parse(await read('package.json')) as { version: string }).version;
 
-test('the first release has what was unreleased under its version, and nothing to go back to', async () => {
+test('moves unreleased changes under the version of the first release, which has nothing to go back to', async () => {
   const version = await present();
   expect(await makeRelease(repository, version, '2026-12-01')).toBe(`v${version}`);
   expect(await read('CHANGELOG.md')).toBe(`# Changelog
@@ -102,7 +102,7 @@ Migrations: yes. May go back: no, it is the first release.
   expect(await git('status', '--porcelain')).toBe('');
 });
 
-test('the next one has its version in every file, and the notes are its section alone', async () => {
+test('writes the next version into every file, and limits the notes to its section', async () => {
   const first = await present();
   await makeRelease(repository, first, '2026-12-01');
   await change(`Migrations: yes. May go back: yes, to ${first}.`, 'Faster.');
@@ -118,7 +118,7 @@ test('the next one has its version in every file, and the notes are its section 
     Array(4).fill('1.10.0'),
   );
   expect(await read('ops/helm/tollgate/Chart.yaml')).toMatch(/^version: 1\.10\.0\nappVersion: "1\.10\.0"$/m);
-  // nothing else in those files is another
+  // nothing else in those files has changed
   expect(await git('diff', '--shortstat', 'HEAD^', 'HEAD', '--', ...VERSIONED_FILES)).toBe(
     '4 files changed, 6 insertions(+), 6 deletions(-)',
   );
@@ -131,7 +131,7 @@ test('the next one has its version in every file, and the notes are its section 
 
   await change('Migrations: no. May go back: no, the format of ids is another.', 'Other ids.');
   await commit('Other ids');
-  // 1.10 is newer than 1.9, as numbers are
+  // versions compare by number: 1.10 is newer than 1.9
   await expect(makeRelease(repository, '1.9.0', '2026-12-25')).rejects.toThrow(
     '1.9.0 is not newer than 1.10.0',
   );
@@ -139,16 +139,16 @@ test('the next one has its version in every file, and the notes are its section 
 });
 
 test.each([
-  ['no version', 'v1.2', async () => undefined, '"v1.2" is not a version like 1.2.3'],
+  ['an invalid version', 'v1.2', async () => undefined, '"v1.2" is not a version like 1.2.3'],
   ['an older version', '0.0.1', async () => undefined, '0.0.1 is not newer than'],
   [
-    'a file that is not committed',
+    'an uncommitted file',
     '9.0.0',
     () => write('new.ts', ''),
     'uncommitted files, commit or remove them first: new.ts',
   ],
   [
-    'files that do not agree',
+    'files with different versions',
     '9.0.0',
     async () => {
       await write('ops/helm/tollgate/Chart.yaml', 'version: 0.0.3\nappVersion: "0.0.3"\n');
@@ -157,7 +157,7 @@ test.each([
     'ops/helm/tollgate/Chart.yaml has 0.0.3',
   ],
   [
-    'nothing that changed',
+    'an empty changelog',
     '9.0.0',
     async () => {
       await write('CHANGELOG.md', '## Unreleased\n\nMigrations: no. May go back: yes, to 0.0.0.\n');
@@ -165,7 +165,7 @@ test.each([
     },
     'nothing under "Unreleased"',
   ],
-])('%s is refused, and nothing is changed', async (_, version, prepare, told) => {
+])('rejects %s and changes nothing', async (_, version, prepare, told) => {
   await prepare();
   const before = [await git('rev-parse', 'HEAD'), await git('status', '--porcelain')];
   await expect(makeRelease(repository, version, '2026-12-01')).rejects.toThrow(told);
@@ -177,7 +177,7 @@ test.each([
   ['Migrations: no. May go back: yes, to FIRST.', 'says "Migrations: no", but migrations changed since'],
   ['Migrations: yes. May go back: yes, to 0.0.0.', 'say "May go back: yes, to'],
   ['Migrations: perhaps.', 'is not of the form'],
-])('after a first release, a second line "%s" is refused', async (line, told) => {
+])('rejects the second line "%s" after a first release', async (line, told) => {
   const first = await present();
   await makeRelease(repository, first, '2026-12-01');
   await change(line.replace('FIRST', first), 'A function.');

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { eventFrame } from '../../src/http/answers/sse.ts';
 
-/** A provider whose stream stops after its first word until the test lets it go on. */
+/** A provider whose stream pauses after its first word until the test continues it. */
 export interface TwoPartUpstream {
-  /** Lets the stream that waits end. */
+  /** Lets the paused stream finish. */
   finish(): void;
-  /** Writes a catalog into the folder that has this model besides the usual ones. Returns its path. */
+  /** Writes a catalog into the folder with this model in addition to the usual ones. Returns its path. */
   addModel(folder: string, id: string): Promise<string>;
   close(): void;
 }

@@ -5,16 +5,16 @@ const unit = (name: string) =>
   readFileSync(new URL(`../../ops/systemd/tollgate-${name}.service`, import.meta.url), 'utf8');
 const WORKERS = ['worker', 'gpu-worker', 'gpu-worker@'];
 
-test.each(WORKERS)('%s lets runs end before what makes them is ended', (name) => {
+test.each(WORKERS)('%s lets runs end before it stops their engines', (name) => {
   expect(unit(name)).toMatch(/^KillMode=mixed$/m);
 });
 
-test('a worker that runs engines has no bound of memory that they would hit, and outlives them', () => {
+test('a worker that runs engines has no memory limit for them to hit, and survives them', () => {
   expect(unit('gpu-worker@')).not.toMatch(/^MemoryMax/m);
   expect(unit('gpu-worker@')).toMatch(/^OOMPolicy=continue$/m);
 });
 
-test.each(['api@', ...WORKERS])('%s is started again for as long as its database is away', (name) => {
+test.each(['api@', ...WORKERS])('%s is restarted as long as its database is unavailable', (name) => {
   expect(unit(name)).toMatch(/^\[Unit\]$[^[]*^StartLimitIntervalSec=0$/m);
   expect(unit(name)).toMatch(/^Restart=on-failure$/m);
 });
@@ -22,7 +22,7 @@ test.each(['api@', ...WORKERS])('%s is started again for as long as its database
 const timerOf = (name: string) =>
   readFileSync(new URL(`../../ops/systemd/tollgate-${name}.timer`, import.meta.url), 'utf8');
 
-test('the backup runs every night, also after one that the host was off', () => {
+test('the backup runs every night, and catches up after the host was off', () => {
   const timer = timerOf('backup');
   expect(timer).toMatch(/^OnCalendar=\*-\*-\* \d\d:\d\d:\d\d$/m);
   expect(timer).toMatch(/^Persistent=true$/m);
@@ -31,7 +31,7 @@ test('the backup runs every night, also after one that the host was off', () => 
   );
 });
 
-test('months that are over are packed every month, after the backup of that night', () => {
+test('past months are packed every month, after the backup of that night', () => {
   const timer = timerOf('pack');
   expect(timer).toMatch(/^OnCalendar=\*-\*-02 05:/m);
   expect(timer).toMatch(/^Persistent=true$/m);
@@ -41,7 +41,7 @@ test('months that are over are packed every month, after the backup of that nigh
   );
 });
 
-test('the drill restores every week what the backup of that night has made, and knows no database that serves', () => {
+test('the weekly drill restores the backup of that night, without access to the production database', () => {
   const timer = timerOf('drill');
   const hour = (text: string) => /^OnCalendar=.* (\d\d:\d\d):\d\d$/m.exec(text)?.[1] ?? '';
   expect(timer).toMatch(/^OnCalendar=Sun \*-\*-\* /m);

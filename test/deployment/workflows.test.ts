@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { ROOT } from './compose-file.ts';
 
-/** What of the workflows can be checked without GitHub. */
+/** Checks of the workflows that do not need GitHub. */
 
 interface Step {
   readonly uses?: string;
@@ -34,7 +34,7 @@ const workflowOf = (name: string) => parse(textOf(name)) as Workflow;
 const stepsOf = (name: string) => Object.values(workflowOf(name).jobs).flatMap(({ steps = [] }) => steps);
 const release = workflowOf('release.yml');
 
-test.each(names)('%s uses actions by their commit, with the version beside it', (name) => {
+test.each(names)('%s pins actions to a commit, with the version in a comment', (name) => {
   const used = [...textOf(name).matchAll(/uses: (\S+)(.*)$/gm)];
   expect(used.length).toBeGreaterThan(0);
   for (const [, action = '', comment] of used) {
@@ -49,7 +49,7 @@ test.each(names)('%s uses actions by their commit, with the version beside it', 
   }
 });
 
-test.each(names)('%s may only read unless a job says more, and no job runs for ever', (name) => {
+test.each(names)('%s is read-only unless a job requests more, and every job has a timeout', (name) => {
   const { permissions, jobs } = workflowOf(name);
   expect(permissions).toEqual({ contents: 'read' });
   for (const job of Object.values(jobs)) {
@@ -57,7 +57,7 @@ test.each(names)('%s may only read unless a job says more, and no job runs for e
   }
 });
 
-test.each(names)('the commands of %s are whole, and nothing from outside is pasted into them', (name) => {
+test.each(names)('the commands of %s are valid, without interpolated values', (name) => {
   for (const { run } of stepsOf(name)) {
     if (run !== undefined) {
       expect(run).not.toMatch(/\$\{\{/);
@@ -67,7 +67,7 @@ test.each(names)('the commands of %s are whole, and nothing from outside is past
   }
 });
 
-test.each(names)('every file of the repository that a command of %s names is there', (name) => {
+test.each(names)('every repository file named in a command of %s exists', (name) => {
   const named = stepsOf(name)
     .flatMap(({ run = '' }) => [...run.matchAll(/(?<![\w/.])((?:ops|\.ci)\/[\w./-]+)/g)])
     .map(([path]) => path);
@@ -75,12 +75,12 @@ test.each(names)('every file of the repository that a command of %s names is the
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
-test('a release begins with a tag of the form that the release command makes', () => {
+test('a release starts with a tag in the format of the release command', () => {
   expect(Object.keys(release.on)).toEqual(['push']);
   expect(release.on.push).toEqual({ tags: ['v[0-9]+.[0-9]+.[0-9]+'] });
 });
 
-test('nothing is published before notes and suite are right, and only what publishes may write', () => {
+test('publishes only after notes and test suite succeed, and only publishing jobs may write', () => {
   const { notes, check, image, release: publish } = release.jobs;
   expect([notes?.needs, check?.needs, image?.needs, publish?.needs]).toEqual([
     undefined,
@@ -95,7 +95,7 @@ test('nothing is published before notes and suite are right, and only what publi
   expect(publish?.permissions).toEqual({ contents: 'write', packages: 'read' });
 });
 
-test('the image has a list of what is in it and says how it was built, and both are read back', () => {
+test('attaches an SBOM and a provenance to the image, and reads both back', () => {
   const commands = stepsOf('release.yml')
     .map(({ run = '' }) => run)
     .join('\n');
