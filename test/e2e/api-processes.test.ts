@@ -40,7 +40,7 @@ async function start(): Promise<LocalService> {
   return await startService({ catalog: CATALOG, environment: { ...settings, DRAIN_SECONDS: '30' } });
 }
 
-/** A request on a connection of its own, so that another process may get it. */
+/** Makes a request on a new connection, so that another process may receive it. */
 async function ask(path: string, body?: object, socketPath?: string): Promise<IncomingMessage> {
   const sent = request(service.url + path, {
     ...{ agent: false, method: body ? 'POST' : 'GET', socketPath },
@@ -58,7 +58,7 @@ async function call(socketPath?: string): Promise<number | undefined> {
   return response.statusCode;
 }
 
-/** The values of a metric by process; '' where its lines name none. */
+/** Returns the values of a metric by process; '' for lines without a process. */
 async function measured(name: string, label = ''): Promise<Record<string, number>> {
   const lines = (await text(await ask('/metrics'))).split('\n');
   const values: Record<string, number> = {};
@@ -69,7 +69,7 @@ async function measured(name: string, label = ''): Promise<Record<string, number
   return values;
 }
 
-/** Ids of the processes that were started as the one of that number, oldest first. */
+/** Returns the ids of the processes that were started in this slot, oldest first. */
 async function pidsOf(slot: number): Promise<number[]> {
   const lines = (await service.logs()).split('\n').filter((line) => line.includes(`"name":"api-${slot}"`));
   const listening = lines.filter((line) => line.includes('"msg":"listening"'));
@@ -87,7 +87,7 @@ async function openHolds(): Promise<number> {
   }
 }
 
-/** Streams that run; each resolves with its whole text. */
+/** Starts streams; each resolves to its whole text. */
 async function startStreams(count: number): Promise<Promise<string>[]> {
   const responses = await Promise.all(Array.from({ length: count }, () => ask(PATH, STREAM)));
   return responses.map((response) => text(response));
@@ -110,7 +110,7 @@ describe('two API processes behind one port and socket', () => {
     await rm(KEY_FILE, { force: true });
   });
 
-  test('share the calls, and one scrape adds them up', async () => {
+  test('share the calls, and one scrape reports the calls of both', async () => {
     const statuses = await Promise.all(Array.from({ length: 20 }, () => call()));
     expect(new Set(statuses)).toEqual(new Set([200]));
     const counted = await measured('tollgate_http_requests_total', `route="${PATH}"`);
@@ -121,24 +121,28 @@ describe('two API processes behind one port and socket', () => {
     expect(Object.keys(await measured('process_resident_memory_bytes'))).toEqual(['1', '2']);
   });
 
-  test('answer on the socket, which everybody may use', async () => {
+  test('answer on the socket, which every user may access', async () => {
     expect((await stat(SOCKET)).mode & 0o777).toBe(0o666);
     expect(await Promise.all([call(SOCKET), call(SOCKET)])).toEqual([200, 200]);
   });
 
   test('read the catalog again on SIGHUP', async () => {
-    // nobody watches the files of variables
+    // files of variables are not watched
     await rm(KEY_FILE);
     process.kill(service.apiPid, 'SIGHUP');
     const complained = async (slot: number) =>
       (await service.logs())
         .split('\n')
         .some((line) => line.includes(`"name":"api-${slot}"`) && line.includes('catalog not reloaded'));
-    await eventually(async () => (await complained(1)) && (await complained(2)), 10_000, 'both to read it');
+    await eventually(
+      async () => (await complained(1)) && (await complained(2)),
+      10_000,
+      'both processes to read it',
+    );
     await writeFile(KEY_FILE, 'a key');
   });
 
-  test('kill -9 of one under load: the other goes on, and it comes back', async () => {
+  test('survive kill -9 of one under load, which is then restarted', async () => {
     const [before] = await pidsOf(2);
     let stopped = false;
     const statuses: (number | undefined)[] = [];
@@ -149,31 +153,31 @@ describe('two API processes behind one port and socket', () => {
     });
     await eventually(async () => statuses.length > 20);
     process.kill(before!, 'SIGKILL');
-    await eventually(async () => (await pidsOf(2)).length === 2, 30_000, 'another second process');
+    await eventually(async () => (await pidsOf(2)).length === 2, 30_000, 'a new second process');
     const atReturn = statuses.length;
     await eventually(async () => statuses.length > atReturn + 20);
     stopped = true;
     await Promise.all(load);
-    // what the killed one had in hand: one call of each of four callers
+    // the calls in progress at the killed process: one of each of four callers
     expect(statuses.filter((status) => status !== 200).length).toBeLessThanOrEqual(4);
     const serving = async () => (await measured('tollgate_api_processes_serving'))[''] === 2;
-    await eventually(serving, 10_000, 'two that serve');
+    await eventually(serving, 10_000, 'two serving processes');
     expect(await measured('tollgate_api_process_crashes_total')).toEqual({ '': 1 });
     expect(await service.logs()).toContain('API process 2 was ended by SIGKILL; starting it again');
   }, 120_000);
 
-  test('SIGTERM while streams run: each is delivered to its end and charged', async () => {
+  test('deliver and charge every running stream completely after SIGTERM', async () => {
     const streams = await startStreams(8);
     process.kill(service.apiPid, 'SIGTERM');
     expectWhole(await Promise.all(streams));
     expect(await service.apiEnd).toBe(0);
-    // the holds of the killed process are released by a worker
+    // a worker releases the holds of the killed process
     await eventually(async () => (await openHolds()) === 0, 150_000, 'no open hold');
     await expect(stat(SOCKET)).rejects.toThrow(/ENOENT/);
   }, 180_000);
 });
 
-test('with their keeper killed, the processes finish what they have and end', async () => {
+test('API processes finish their calls and exit when their parent is killed', async () => {
   service = await start();
   const streams = await startStreams(4);
   const pids = (await Promise.all([1, 2].map(pidsOf))).flat();

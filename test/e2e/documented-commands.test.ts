@@ -12,8 +12,8 @@ import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import { ADMIN_TOKEN, type LocalService, startService } from './running-service.ts';
 
 /**
- * The shell blocks of the pages that a newcomer follows, run as they stand, page by page, in one shell each, against the running product. Only the
- * address and the place of the keys are ours. What is not run stands here, with the reason.
+ * Runs the shell blocks of the pages that a newcomer follows exactly as written, each page in one shell, against the running product. Only
+ * the address and the location of the keys differ. Blocks that are not run are listed here with the reason.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -21,21 +21,21 @@ const PAGE_TIMEOUT_MS = 90_000;
 
 interface Page {
   readonly page: string;
-  /** Blocks that are not run, by a word in them, and why. */
+  /** Blocks that are not run, by a text they contain, and why. */
   readonly left?: Readonly<Record<string, string>>;
 }
 
 const PAGES: readonly Page[] = [
   {
     page: 'README.md',
-    left: { 'npm run migrate': 'a production build of its own: test/deployment/ runs these commands' },
+    left: { 'npm run migrate': 'needs a separate production build: test/deployment/ runs these commands' },
   },
   { page: 'docs/api-guide.md' },
   { page: 'docs/first-provider.md' },
   { page: 'docs/adding-a-provider.md' },
   {
     page: 'docs/adding-an-engine.md',
-    left: { 'service-account.json': 'the key file of an account of Google' },
+    left: { 'service-account.json': 'needs the key file of a Google account' },
   },
   { page: 'docs/sell-your-gpu.md' },
 ];
@@ -46,7 +46,7 @@ type Part = { readonly models?: readonly (Entry & { readonly routes: readonly Re
 let upstream: UpstreamServer;
 let service: LocalService;
 let folder: string;
-/** With `curl`, which every page asks. */
+/** Environment with `curl`, which every page needs. */
 let commands: Readonly<Record<string, string | undefined>>;
 
 beforeAll(async () => {
@@ -72,7 +72,7 @@ async function blocksOf(page: string, language: RegExp): Promise<string[]> {
   return [...text.matchAll(pattern)].map(([, block = '']) => block);
 }
 
-/** What is shipped, and every model that the pages add: providers are our upstream, engines draw by themselves. */
+/** Returns the shipped catalog with every model that the pages add. Their providers are our upstream, their engines builtin. */
 async function catalogOfThePages(): Promise<string> {
   const catalog = parse(await readFile(join(ROOT, 'tollgate.yaml'), 'utf8')) as Record<string, Entry[]>;
   const { providers = [], models = [], engines = [] } = catalog;
@@ -142,7 +142,7 @@ test.each(PAGES)(
   PAGE_TIMEOUT_MS,
 );
 
-test('every page that a newcomer follows has commands', async () => {
+test('every page for newcomers has commands', async () => {
   for (const { page } of PAGES) {
     expect({ page, commands: (await blocksOf(page, /sh|bash/)).length > 0 }).toEqual({
       page,

@@ -7,14 +7,14 @@ import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { type RunningService, startService } from './running-service.ts';
 
-/** Stands at the head of every prompt: a heap snapshot shows the first kB of a string. */
+/** Starts every prompt, because a heap snapshot shows only the first kB of a string. */
 const MARKER = 'xqmarkedprompt';
-/** Calls of each kind that are measured; `npm run test:memory` makes 2,000. */
+/** Number of measured calls of each kind; `npm run test:memory` makes 2,000. */
 const ROUNDS = Number(process.env.TEST_MEMORY_ROUNDS ?? 5);
 const TIMEOUT_MS = 120_000 + ROUNDS * 1_000;
-/** What the rounds would leave behind if each kept its prompt of 100 kB. */
+/** Memory that would remain if each round kept its prompt of 100 kB. */
 const KEPT_BYTES = 9 * ROUNDS * 100_000;
-/** However many the rounds: what caches without text may take. */
+/** Limit for caches without text, regardless of the number of rounds. */
 const CACHED_BYTES_MAX = 20_000_000;
 const text = {
   ...{ endpoints: ['chat', 'messages'], input_modalities: ['text', 'image'], image_tokens: 1_000 },
@@ -56,13 +56,13 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** 100 kB with two long words that stand nowhere else: V8 keeps a match of one as a window onto all of it. */
+/** Returns 100 kB with two long words that occur nowhere else: V8 keeps a match of one as a slice that retains the whole string. */
 function prompt(): string {
   const word = randomUUID().replace(/[^a-f]/g, '');
   return `${MARKER}${word} ${'as I said before '.repeat(5_900)}${word}${MARKER}`;
 }
 
-/** An image of 100 kB whose letters stand nowhere else. */
+/** Returns an image of 100 kB whose letters occur nowhere else. */
 function image(): string {
   return `${MARKER}${randomUUID().replaceAll('-', '').repeat(3_100)}${MARKER}`;
 }
@@ -77,7 +77,7 @@ async function post(path: string, body: object, headers: Record<string, string> 
   return response.status;
 }
 
-/** One call of each kind; their statuses. */
+/** Makes one call of each kind and returns their statuses. */
 async function round(): Promise<number[]> {
   const chat = '/api/v1/chat/completions';
   const ask = () => ({
@@ -102,7 +102,7 @@ async function round(): Promise<number[]> {
   ];
 }
 
-/** An account's queue is bounded: in thousands of rounds the worker, not the client, sets the pace. */
+/** Orders a picture. An account's queue is bounded, so in thousands of rounds the worker sets the pace, not the client. */
 async function order(): Promise<number> {
   const place = () => post('/v3/async/image-turbo', { prompt: prompt(), size: '256*256' });
   const status = await place();
@@ -122,7 +122,7 @@ async function roundAsExpected(): Promise<void> {
   ]);
 }
 
-/** No order waits or runs: what a worker holds of one is not what it keeps. */
+/** Returns whether all orders have ended, because a worker holds the prompts of open ones legitimately. */
 async function ordersEnded(): Promise<boolean> {
   const { data } = await service.call<{ data: { completed_at: string | null }[] }>('/api/v1/tasks?limit=100');
   return data.every((task) => task.completed_at !== null);

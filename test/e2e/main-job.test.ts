@@ -13,7 +13,7 @@ const EXAMPLES = fileURLToPath(new URL('../../docs/examples/', import.meta.url))
 describeMainJob(
   () => startService(),
   (service) => {
-    describe('the examples run as they are written', () => {
+    describe('the examples run as written', () => {
       const environment = () => ({
         ...process.env,
         TOLLGATE_URL: service().url,

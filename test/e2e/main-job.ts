@@ -19,8 +19,8 @@ interface TaskResult {
 }
 
 /**
- * What a customer does from the first call to the last file, on a running service: declares the tests. `start` gives the service,
- * and its `stop` is called after them; `also` declares more of them on it.
+ * Declares the tests of what a customer does on a running service, from the first call to the last file. `start` starts the service, whose
+ * `stop` is called after the tests; `also` declares more tests on it.
  */
 export function describeMainJob(
   start: () => Promise<RunningService>,
@@ -85,7 +85,7 @@ function declareTests(
       },
     });
 
-  test('chat, messages, an image and a video are paid from the balance to the nano-dollar', async () => {
+  test('charges chat, messages, an image and a video exactly to the nano-dollar', async () => {
     const messages = [{ role: 'user', content: 'Say hello to a newcomer.' }];
     const chat = await service.call<{ id: string }>('/api/v1/chat/completions', {
       body: { model: 'tollgate/small', messages },
@@ -110,7 +110,7 @@ function declareTests(
     expect(await usage()).toBe(nanoUsd(charges.reduce((sum, charge) => sum + charge, 0n)));
 
     const picture = await download(imageResult.images[0]!.image_url, 'image.png');
-    // as bytes: other suites of this process may have closed sharp's file loaders, as the product does
+    // read as bytes: other suites of this process may have closed sharp's file loaders, as the product does
     expect(await sharp(await readFile(picture)).metadata()).toMatchObject({ width: 1024, height: 1024 });
     const film = await download(videoResult.videos[0]!.video_url, 'video.mp4');
     const probe = [
@@ -126,7 +126,7 @@ function declareTests(
     expect(JSON.parse(stdout).streams[0]).toMatchObject({ codec_name: 'h264', width: 1280, height: 720 });
   }, 120_000);
 
-  test('kill -9 of the worker in the middle of a task: the task finishes, with one charge', async () => {
+  test('finishes a task with a single charge after kill -9 of its worker', async () => {
     const before = await usage();
     const { task_id: id } = await submitVideo(30);
     for (;;) {
@@ -141,7 +141,7 @@ function declareTests(
     expect(await usage()).toBe(before + (await chargeOf(id)));
   }, 120_000);
 
-  test('what was asked and answered stands in no table, no key of Redis and no log', async () => {
+  test('stores no prompt and no answer in any table, Redis key or log', async () => {
     const canary = `canary${Math.random().toString(36).slice(2)}`;
     const messages = [{ role: 'user', content: `Say ${canary}` }];
     const chat = await service.call<{ choices: { message: { content: string } }[] }>(
@@ -151,7 +151,7 @@ function declareTests(
         headers: { 'idempotency-key': `once-${canary.slice(6)}` },
       },
     );
-    // the builtin model repeats it, so that it would be found in a stored answer too
+    // the builtin model repeats the prompt, so a stored answer would contain it too
     expect(chat.choices[0]!.message.content).toContain(canary);
     await service.call('/vendorx/v1/messages', {
       body: { model: 'tollgate/small', messages, max_tokens: 100 },

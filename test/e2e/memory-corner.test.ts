@@ -8,16 +8,16 @@ import { COMPOSE_VARIABLES, ROOT, readComposeFile } from '../deployment/compose-
 import { eventually } from '../factories/eventually.ts';
 import { type LocalService, startService } from './running-service.ts';
 
-/** The shipped limits, and an API that is driven to what they were stated for. */
+/** Checks the shipped memory limits with an API under the load that they are meant for. */
 
 const LIMIT_BYTES = 2 ** 30;
 const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
 const PATH = '/api/v1/chat/completions';
-/** Just below the largest body there is, and more of them at once than a process takes. */
+/** Just below the largest allowed body, and more of them at once than a process accepts. */
 const IMAGE_BYTES = 31 * 2 ** 20;
 const TEXT_BYTES = 31 * 2 ** 20;
 const BODIES = Number(process.env.TEST_MEMORY_BODIES ?? 5);
-/** `npm run test:memory` has 1,000 of them. */
+/** `npm run test:memory` uses 1,000. */
 const STREAMS = Number(process.env.TEST_MEMORY_STREAMS ?? 100);
 
 const composed = readComposeFile(COMPOSE_VARIABLES).services;
@@ -27,9 +27,9 @@ const heapFlags =
 let service: LocalService;
 let provider: SlowProvider;
 
-/** An OpenAI-compatible provider that leaves what it is sent in the network until it is told to read. */
+/** An OpenAI-compatible provider that leaves requests in the network buffers until `read` is called. */
 class SlowProvider {
-  /** Calls that wait. */
+  /** Number of waiting calls. */
   waiting = 0;
   readonly #server: Server;
   readonly #waiters: (() => void)[] = [];
@@ -121,7 +121,7 @@ interface Upload {
   readonly status: Promise<number>;
 }
 
-/** Sends a body but for its end. Resolves once all of it is on its way, or refused. */
+/** Sends a body without its last byte. Resolves once the rest is on its way, or the call was rejected. */
 async function beginUpload(key: string, body: Buffer): Promise<Upload> {
   const upload = request(service.url + PATH, {
     method: 'POST',
@@ -142,7 +142,9 @@ async function beginUpload(key: string, body: Buffer): Promise<Upload> {
   return { request: upload, status };
 }
 
-/** Sends a body with each key, so that all are in flight at once. The statuses, after the provider has read those that reach it. */
+/**
+ * Sends a body with each key, so that all are in flight at once. Returns the statuses after the provider has read the bodies that reach it.
+ */
 async function reachProvider(keys: readonly string[], body: Buffer): Promise<readonly number[]> {
   const before = provider.waiting;
   const uploads = await Promise.all(keys.map((key) => beginUpload(key, body)));
@@ -151,7 +153,7 @@ async function reachProvider(keys: readonly string[], body: Buffer): Promise<rea
   }
   let refused = 0;
   const answers = uploads.map(async ({ status }) => {
-    // a server that refuses a body may close while it is sent
+    // a server that rejects a body may close the connection while it is being sent
     const answer = await status.catch(() => 503);
     refused += answer === 200 ? 0 : 1;
     return answer;
@@ -159,7 +161,7 @@ async function reachProvider(keys: readonly string[], body: Buffer): Promise<rea
   await eventually(
     async () => provider.waiting - before + refused === keys.length,
     30_000,
-    'every body at the provider, or refused',
+    'every body to reach the provider or be rejected',
   );
   provider.read();
   return await Promise.all(answers);
@@ -181,7 +183,7 @@ function peakBytes(): number {
   return Number(kilobytes) * 1_024;
 }
 
-/** As a stranger with an account and no credits sends it: 3.3 million lists, of which the first 200,000 are looked at. */
+/** What a stranger with an account and no credits may send: 3.3 million lists, of which the first 200,000 are checked. */
 const LISTS = Buffer.from(
   `{"model":"sight","messages":[{"role":"user","content":"x"}],"x":[${'[],'.repeat(3_299_970)}[]]}`,
 );
@@ -193,11 +195,11 @@ async function sendLists(key: string): Promise<number> {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: LISTS,
   }).catch(() => undefined);
-  // a server that refuses a body may close while it is sent
+  // a server that rejects a body may close the connection while it is being sent
   return answer?.status ?? 402;
 }
 
-test('ten bodies of 9.9 MB, with credits and without, are refused in 600 MB', async () => {
+test('rejects ten bodies of 9.9 MB, with credits and without, within 600 MB', async () => {
   for (const [credits, status] of [
     ['0', 402],
     ['100', 400],
@@ -210,7 +212,7 @@ test('ten bodies of 9.9 MB, with credits and without, are refused in 600 MB', as
   expect(peakBytes()).toBeLessThan(LISTS_BYTES_MAX);
 }, 60_000);
 
-/** Unlike an image, a text is counted, and written anew for the provider. */
+/** Returns a long text. Unlike an image, it is tokenized, and serialized again for the provider. */
 function text(): string {
   const words: string[] = [];
   for (let bytes = 0; bytes < TEXT_BYTES; bytes += words.at(-1)!.length + 1) {
@@ -219,7 +221,7 @@ function text(): string {
   return words.join(' ');
 }
 
-test('texts at their limit at once fit into the shipped memory limit', async () => {
+test('handles texts at their size limit at once within the shipped memory limit', async () => {
   const keys = await Promise.all(Array.from({ length: BODIES }, () => newKey()));
   const body = Buffer.from(askOf('novel', text()));
   const answers = await reachProvider(keys, body);
@@ -227,7 +229,7 @@ test('texts at their limit at once fit into the shipped memory limit', async () 
   expect(peakBytes()).toBeLessThan(LIMIT_BYTES);
 }, 60_000);
 
-test('bodies and streams at their limits at once fit into the shipped memory limit', async () => {
+test('handles bodies and streams at their limits at once within the shipped memory limit', async () => {
   const keys = await Promise.all(Array.from({ length: BODIES }, () => newKey()));
   const image = `data:image/png;base64,${'iVBORw0K'.repeat(IMAGE_BYTES / 8 - 64)}`;
   const body = Buffer.from(askOf('sight', [{ type: 'image_url', image_url: { url: image } }]));
@@ -239,7 +241,7 @@ test('bodies and streams at their limits at once fit into the shipped memory lim
   expect(peakBytes()).toBeLessThan(LIMIT_BYTES);
 }, 60_000);
 
-test('what is shipped states the same limits, and the heap below them', () => {
+test('ships the same limits everywhere, with a heap below them', () => {
   const read = (file: string) => readFileSync(`${ROOT}/ops/${file}`, 'utf8');
   const chart = parse(read('helm/tollgate/values.yaml'));
   expect(composed.api?.mem_limit).toBe('1g');

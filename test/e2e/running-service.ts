@@ -10,45 +10,45 @@ import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** Several processes that share two busy cores take their time. */
+/** Generous, because several processes share two busy cores. */
 const READY_TIMEOUT_MS = 60_000;
 export const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
 
 export interface RunningService {
   readonly url: string;
-  /** Owner key of the account `default`, which starts with 10.00. */
+  /** Owner key of the account `default`, which starts with 10.00 USD. */
   readonly key: string;
-  /** Its database, as the owner. */
+  /** Database URL of the owner. */
   readonly ownerUrl: string;
   readonly redisUrl: string;
-  /** An authenticated call; the parsed body. Throws on anything but 2xx. */
+  /** Makes an authenticated call and returns the parsed body. Throws unless the status is 2xx. */
   call<T>(path: string, init?: { body?: unknown; headers?: Record<string, string> }): Promise<T>;
-  /** Everything the processes have logged so far, at level debug. */
+  /** Returns everything the processes have logged so far, at level debug. */
   logs(): Promise<string>;
-  /** Kills the worker that has the task, as a crash would; another one works on. */
+  /** Kills the worker that runs the task, like a crash; another worker continues. */
   killWorkerOf(taskId: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** One whose processes run on this machine. */
+/** A service whose processes run on this machine. */
 export interface LocalService extends RunningService {
   readonly apiPid: number;
-  /** The API's exit code, or the signal that ended it, once it has ended. */
+  /** Resolves to the API's exit code, or the signal that ended it. */
   readonly apiEnd: Promise<number | string>;
 }
 
 export interface ServiceOptions {
-  /** For the Node of the API. */
+  /** Node options of the API. */
   readonly apiOptions?: readonly string[];
-  /** For the Node of the worker. */
+  /** Node options of the worker. */
   readonly workerOptions?: readonly string[];
-  /** Text of its tollgate.yaml; the repository's own unless given. */
+  /** Text of its tollgate.yaml; the repository's own by default. */
   readonly catalog?: string;
   /** Further settings of its processes. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** The service as it runs in production: an API process and a worker process on a database of their own. */
+/** Starts the service as in production: an API process and a worker process on their own database. */
 export async function startService(options: ServiceOptions = {}): Promise<LocalService> {
   const db = await createTestDatabase();
   const folder = ownTemporaryFolder('e2e');
@@ -102,7 +102,7 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
     TOLLGATE_SECRET: 'a secret of the e2e tests, 32 characters',
     ADMIN_TOKEN,
     PORT: String(port),
-    // what is measured, traced or killed here is one process
+    // the process that is measured, traced or killed must be the only one
     API_PROCESSES: '1',
     LOG_LEVEL: 'debug',
     DRAIN_SECONDS: '5',
@@ -153,7 +153,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   }
 }
 
-/** An authenticated call; the parsed body. Throws on anything but 2xx. */
+/** Makes an authenticated call and returns the parsed body. Throws unless the status is 2xx. */
 export async function callService<T>(
   url: string,
   key: string,

@@ -3,11 +3,11 @@ import { Inspector } from '../../bench/measure/inspector.ts';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ADMIN_TOKEN, type RunningService, startService } from './running-service.ts';
 
-/** Calls of 100 kB, all refused for want of credits; `npm run test:memory` makes 2,500, and four times as many after them. */
+/** Number of calls of 100 kB, all rejected for lack of credits; `npm run test:memory` makes 2,500, and four times as many after them. */
 const CALLS = Number(process.env.TEST_MEMORY_UNPAID ?? 100);
 const AT_ONCE = 16;
 const TIMEOUT_MS = 60_000 + CALLS * 200;
-/** What caches without text may take, however many the calls. */
+/** Limit for caches without text, regardless of the number of calls. */
 const GROWN_BYTES_MAX = 16_000_000;
 
 const CATALOG = JSON.stringify({
@@ -44,7 +44,7 @@ afterAll(async () => {
   await service?.stop();
 });
 
-/** A hundred kB with a word that no other call has: V8 keeps a match of it as a window onto all of them. */
+/** Sends 100 kB with a word that no other call has: V8 keeps a match of it as a slice that retains the whole string. */
 async function call(): Promise<number> {
   const word = randomUUID().replace(/[^a-f]/g, '');
   const content = `${word} ${'as I said before '.repeat(5_900)}${word}`;
@@ -57,7 +57,7 @@ async function call(): Promise<number> {
   return response.status;
 }
 
-/** Makes so many calls; how many were answered with each status. */
+/** Makes `count` calls and returns how many were answered with each status. */
 async function callsOf(count: number): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {};
   let begun = 0;
@@ -73,7 +73,7 @@ async function callsOf(count: number): Promise<Record<number, number>> {
 }
 
 test(
-  'calls that nobody pays for leave nothing in a heap of 512 MB, however many come',
+  'unpaid calls leave nothing in a heap of 512 MB, however many there are',
   async () => {
     await callsOf(AT_ONCE);
     const heaps = [await inspector.collectedHeap()];
