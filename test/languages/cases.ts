@@ -4,7 +4,7 @@ import { OPENAI_INPUT_TOKENS } from '../factories/upstream-openai.ts';
 import { ORDINARY } from '../factories/upstream-server.ts';
 import { CACHED_TOKENS, type Family } from './simulated-models.ts';
 
-/** What a client's program says of one case. Members that its client does not tell are absent or null. */
+/** What a client's program reports about a case. Members that its client does not report are absent or null. */
 export interface CaseSeen {
   readonly case: string;
   readonly text?: string;
@@ -18,7 +18,7 @@ export interface CaseSeen {
   readonly chunks?: number;
   readonly dimensions?: number;
   readonly bytes?: number;
-  /** What the client itself takes a refusal for. */
+  /** The client's own name for a rejection. */
   readonly recognised?: string;
   readonly error?: {
     readonly status?: number | null;
@@ -27,14 +27,14 @@ export interface CaseSeen {
   };
 }
 
-/** Throws with what is wrong; returns what is worth showing. */
+/** Throws what is wrong; returns a text for the table. */
 type Check = (seen: CaseSeen, family: Family) => string;
 
 const WORDS = ORDINARY.words.join('');
-/** What both dialects call the end of a whole answer. */
+/** Names of the two dialects for the end of a complete answer. */
 const ENDS = ['stop', 'end_turn', 'STOP', 'Stop'];
 
-/** The one table of cases: what every client must tell of each. */
+/** The table of cases: what every client must report about each. */
 export const CASES: Readonly<Record<string, Check>> = {
   simple: whole,
   stream: whole,
@@ -71,10 +71,10 @@ export const CASES: Readonly<Record<string, Check>> = {
   'time-out': raised,
 };
 
-/** The client's own retries after its own time-out, with the tries that it makes by default. */
+/** The client's own retries after its own timeout, with its default number of tries. */
 export const ASKED_AGAIN = ['asked again', 'asked again with a key'];
 
-/** What only some clients have a way to do, or a word for. */
+/** Cases that only some clients support or have a name for. */
 export const MORE_CASES: Readonly<Record<string, Check>> = {
   embeddings: (seen) => {
     assert.ok((told(seen).dimensions ?? 0) > 0, String(seen.dimensions));
@@ -110,18 +110,18 @@ function whole(seen: CaseSeen): string {
   return 'every word and the end';
 }
 
-/** Half an answer must never look like a whole one. */
+/** Checks that an incomplete answer raises an error instead of looking complete. */
 function raised({ error }: CaseSeen): string {
   assert.ok(error, 'no error was raised');
   return error.message;
 }
 
 function recognised(seen: CaseSeen): string {
-  assert.ok(told(seen).recognised, 'it means nothing to the client');
+  assert.ok(told(seen).recognised, 'the client has no name for it');
   return String(seen.recognised);
 }
 
-/** A client may tell the status, our code, or both; one of them it must. */
+/** Returns a check for a rejection. A client must report the status, our code, or both. */
 function refused(status: number, code: string): Check {
   return ({ error }) => {
     assert.ok(error, 'no error was raised');

@@ -1,6 +1,6 @@
 import type { RowResults } from '../clients/client-rows.ts';
 
-/** The columns of the table in docs/clients.md, and the cases that stand in each. */
+/** The columns of the table in docs/clients.md, with the cases of each. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   'answer, stream': ['simple', 'stream'],
   tools: ['tools'],
@@ -19,7 +19,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   'images, videos': ['images', 'videos'],
 };
 
-/** Client × case, in few columns: ✓ every case of it, – none that the client has, ✗ the rest. */
+/** Returns the table of clients and cases, in few columns: ✓ when every case passed, – when the client has none of them, ✗ otherwise. */
 export function clientMatrix(rows: RowResults['rows']): string[][] {
   const clients = [...new Set(rows.filter(({ call }) => call === 'simple').map(({ client }) => client))];
   const cell = (client: string, cases: readonly string[]) => {

@@ -6,22 +6,22 @@ export interface Runnable {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** A program that puts one client through the cases. */
+/** A program that runs one client through the cases. */
 export interface InstalledClient extends Runnable {
   /** The client and its version. */
   readonly name: string;
-  /** Whose dialect the models behind it speak. */
+  /** The dialect of the models behind it. */
   readonly family: Family;
-  /** Cases that this client has no way to do. */
+  /** Cases that this client does not support. */
   readonly lacks?: readonly string[];
-  /** Cases that few clients have. */
+  /** Additional cases that few clients support. */
   readonly also?: readonly string[];
 }
 
-/** What only one client does, or a framework's own tests of a model: one line of JSON for each. */
+/** Tests of a single client, or a framework's own tests of a model: one line of JSON for each. */
 export interface OwnTests extends Runnable {
   readonly name: string;
-  /** What they try. */
+  /** What they test. */
   readonly call: string;
   readonly family: Family;
 }
@@ -29,7 +29,7 @@ export interface OwnTests extends Runnable {
 export interface InstalledLanguage {
   readonly clients: readonly InstalledClient[];
   readonly ownTests?: readonly OwnTests[];
-  /** Every snippet of the language's page, as one program; a framework has none. */
+  /** Every snippet of the language's page, as one program. Frameworks have none. */
   readonly guide?: Runnable;
 }
 
@@ -37,6 +37,6 @@ export interface Language {
   readonly name: string;
   /** Programs that must be on the PATH. */
   readonly needs: readonly string[];
-  /** Installs packages into the cache and compiles into the folder, which is empty. Throws NotInstalled when a package is not to be had. */
+  /** Installs packages into the cache and compiles into the empty folder. Throws NotInstalled when a package is not available. */
   install(cache: string, folder: string): Promise<InstalledLanguage>;
 }

@@ -24,7 +24,7 @@ const NPM_PACKAGES = [
 
 export const LANGUAGES: readonly Language[] = [
   { name: 'python', needs: ['python3'], install: installPython },
-  // in folders of their own: they want other versions of the SDKs
+  // in separate folders: they need other versions of the SDKs
   { name: 'pydantic-ai', needs: ['python3'], install: installPydanticAi },
   { name: 'litellm', needs: ['python3'], install: installLiteLlm },
   { name: 'novita', needs: ['python3'], install: installNovita },
@@ -34,7 +34,7 @@ export const LANGUAGES: readonly Language[] = [
   { name: 'rust', needs: ['cargo'], install: installRust },
 ];
 
-/** The frameworks; the official SDKs of JavaScript are in `npm test`. */
+/** Installs the frameworks; `npm test` covers the official JavaScript SDKs. */
 async function installJavaScript(cache: string, folder: string): Promise<InstalledLanguage> {
   await symlink(NODE_MODULES, join(folder, 'node_modules'));
   const guide = join(folder, 'guide.mjs');

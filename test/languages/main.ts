@@ -14,9 +14,9 @@ import { LANGUAGES } from './languages.ts';
 import { type Family, type SimulatedModels, startSimulatedModels } from './simulated-models.ts';
 
 /**
- * `npm run test:languages`: the clients of each language, as its registry ships them, put through one table of cases against the
- * compiled product and providers that play models. Arguments choose languages. Prints a table; exit code 1 when a row fails. A
- * language whose tools or packages are not to be had is named and left out.
+ * `npm run test:languages`: runs the clients of each language, as published in its registry, through one table of cases against the
+ * compiled product and simulated models. Arguments select languages. Prints a table; exit code 1 when a row fails. A language whose tools
+ * or packages are not available is reported and skipped.
  */
 async function main(names: readonly string[]): Promise<number> {
   const simulated = await startSimulatedModels();
@@ -68,7 +68,7 @@ function skipped({ name }: Language, reason: string): ClientRow[] {
   return [];
 }
 
-/** What is written in the guide runs to its end, against the models of a first start. */
+/** Runs the snippets of the guide to completion, against the models of a first start. */
 function guideRow({ name }: Language, guide: Runnable, stack: ClientStack): ClientRow {
   return {
     client: `docs/languages/${name}.md`,
@@ -85,7 +85,7 @@ function guideRow({ name }: Language, guide: Runnable, stack: ClientStack): Clie
   };
 }
 
-/** Of these none may fail. */
+/** Runs a client's own tests, none of which may fail. */
 function ownTestsRow(tests: OwnTests, stack: ClientStack): ClientRow {
   return {
     client: tests.name,
@@ -117,7 +117,7 @@ async function environmentOf(client: Runnable & { family: Family }, stack: Clien
   };
 }
 
-/** One run of a client's program goes through all cases; a row judges one of them. */
+/** Runs a client's program once through all cases. Each row judges one of them. */
 async function rowsOf(
   client: InstalledClient,
   stack: ClientStack,
@@ -147,16 +147,16 @@ async function rowsOf(
     call,
     run: async () => {
       const seen = lines.find((line) => line.case === call);
-      assert.ok(seen, 'the program said nothing of it');
-      assert.ok(call !== 'cancel' || aborted, 'the provider went on');
+      assert.ok(seen, 'the program did not report this case');
+      assert.ok(call !== 'cancel' || aborted, 'the provider did not stop');
       const said = check(seen, client.family);
       if (!ASKED_AGAIN.includes(call)) {
         return said;
       }
-      // each of them is one call, and one charge, however often the client asked
+      // each case is one provider call and one charge, however often the client retried
       const asked = known.filter(([name]) => ASKED_AGAIN.includes(name)).length;
       const charged = await stack.chargedCalls(environment.TOLLGATE_KEY, `${client.family}/late`);
-      assert.deepEqual([lateCalls, charged], [asked, asked], 'calls of the provider and charges');
+      assert.deepEqual([lateCalls, charged], [asked, asked], 'provider calls and charges');
       return `${said}; one provider call, one charge`;
     },
   }));

@@ -5,8 +5,8 @@ import type { Script, UpstreamRequest } from '../factories/upstream-server.ts';
 type Json = any;
 
 /**
- * A model that does as it is told, in either dialect: it calls the tool that it must, with the numbers and the quoted words of the
- * question, and answers with what a schema asks for. Suites that judge models can be run against it.
+ * A model that does what it is told, in either dialect: it calls the required tool with the numbers and quoted words of the question, and
+ * answers with what a schema requires. Suites that judge models can run against it.
  */
 export function obedient({ body }: UpstreamRequest): Partial<Script> {
   const question = JSON.stringify(body.messages.at(-1).content);

@@ -20,7 +20,9 @@ const PYTHON_PACKAGES = [
   'requests==2.34.2',
 ];
 
-/** A folder of the cache with these packages and what they need, and with others alone. Throws NotInstalled. */
+/**
+ * Returns a folder of the cache with these packages and their dependencies, and with `alone` packages without theirs. Throws NotInstalled.
+ */
 function pythonPackages(
   cache: string,
   packages: readonly string[],
@@ -99,7 +101,7 @@ export async function installPydanticAi(cache: string): Promise<InstalledLanguag
   return {
     clients: [
       { name: 'pydantic-ai 2.68.0', family: 'openai', lacks: ['models'], also: ['too long'], ...runs },
-      // of models whose name it does not know it asks no schema
+      // it requests no schema from models whose names it does not know
       {
         name: 'pydantic-ai 2.68.0, anthropic',
         family: 'anthropic',
@@ -111,10 +113,10 @@ export async function installPydanticAi(cache: string): Promise<InstalledLanguag
   };
 }
 
-/** litellm as it is now, and as aider pins it, with what aider makes of its errors. */
+/** Installs the current litellm, and the version that aider pins, together with aider's error handling. */
 export async function installLiteLlm(cache: string): Promise<InstalledLanguage> {
   const program = join(PROGRAMS, 'litellm_client.py');
-  // it needs mcp for a call with tools, and does not say so
+  // it needs mcp for calls with tools, without declaring it
   const runs = pythonRuns(await pythonPackages(cache, ['litellm==1.106.2', 'mcp==2.3.0']), program);
   const pinned = await pythonPackages(cache, ['litellm==1.81.10', 'openai==2.20.0'], ['aider-chat==0.86.2']);
   return {

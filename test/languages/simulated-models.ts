@@ -5,16 +5,19 @@ import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { Script, UpstreamRequest, UpstreamServer } from '../factories/upstream-server.ts';
 import { obedient } from './obedient-model.ts';
 
-/** The dialect of a provider, as the first part of its models' ids. */
+/** The dialect of a provider, which is the first part of its models' ids. */
 export type Family = 'openai' | 'anthropic';
 
 const CONTEXT_LENGTH = 100_000;
 export const CACHED_TOKENS = 5;
-/** What a first start sells: the pages of the guide call it. */
+/** The catalog of a first start, which the pages of the guide use. */
 const SHIPPED_CATALOG = new URL('../../tollgate.yaml', import.meta.url);
 const MANY_WORDS = Array.from({ length: 100 }, (_, index) => ` word${index}`);
 
-/** What a model does, by the second part of its id. Each has a provider of its own, so that one's failures say nothing of another's. */
+/**
+ * The behavior of a model, by the second part of its id. Each model has its own provider, so that the failures of one do not affect
+ * another.
+ */
 const BEHAVIOURS: Readonly<Record<string, Partial<Script>>> = {
   chat: {},
   structured: { words: ['{"city":', ' "Paris"}'] },
@@ -24,13 +27,13 @@ const BEHAVIOURS: Readonly<Record<string, Partial<Script>>> = {
   breaking: { fault: 'reset_mid_stream', tokenDelayMs: 20 },
   patient: { words: MANY_WORDS, tokenDelayMs: 50 },
   slow: { words: MANY_WORDS, tokenDelayMs: 50 },
-  // a client that waits a second asks again while the first call runs
+  // a client with a timeout of one second retries while the first call is still running
   late: { tokenDelayMs: 180 },
   obedient: { adapt: obedient },
   varied: { adapt: varied },
 };
 
-/** As many words, and cached tokens of the question, as it asks for. */
+/** Returns as many words and cached tokens as the question asks for. */
 function varied({ body }: UpstreamRequest): Partial<Script> {
   const [words = 1, cacheRead = 0] = JSON.stringify(body.messages.at(-1)).match(/\d+/g)?.map(Number) ?? [];
   return { words: MANY_WORDS.concat(MANY_WORDS).slice(0, words), cacheRead };
@@ -38,12 +41,12 @@ function varied({ body }: UpstreamRequest): Partial<Script> {
 
 export interface SimulatedModels {
   readonly catalog: object;
-  /** The provider behind a model. */
+  /** Returns the provider behind a model. */
   providerOf(family: Family, behaviour: string): UpstreamServer;
   close(): Promise<void>;
 }
 
-/** Providers of both dialects, one for each behaviour. The caller closes them. */
+/** Starts providers of both dialects, one for each behavior. The caller must close them. */
 export async function startSimulatedModels(): Promise<SimulatedModels> {
   const start = { openai: startOpenAiUpstream, anthropic: startAnthropicUpstream };
   const servers = new Map<string, UpstreamServer>();

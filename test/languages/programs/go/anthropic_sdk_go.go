@@ -44,7 +44,7 @@ func anthropicCases() []testCase {
 			return nil, err
 		}
 	}
-	// what the SDK does by itself when a time-out passes, with its own number of tries
+	// the SDK's own behavior after a timeout, with its default number of tries
 	askedAgain := func(more ...option.RequestOption) func() (seen, error) {
 		return func() (seen, error) {
 			impatient := anthropic.NewClient(option.WithBaseURL(address), option.WithAPIKey(key))

@@ -16,7 +16,7 @@ import (
 
 var errEnough = errors.New("enough")
 
-// langChainError finds the status in the text: langchaingo tells it nowhere else.
+// langChainError finds the status in the text: langchaingo reports it nowhere else.
 func langChainError(err error) seen {
 	found := regexp.MustCompile(`status code: (\d{3})`).FindStringSubmatch(err.Error())
 	if found == nil {

@@ -1,4 +1,4 @@
-// What every client is asked to do, and how it tells what it saw: one line of JSON for each case.
+// The requests of every client, and the report of their results: one line of JSON for each case.
 package main
 
 import (
@@ -21,10 +21,10 @@ var (
 	}
 )
 
-// seen is what a case tells, by the names of the table.
+// seen is the result of a case, by the names of the table.
 type seen map[string]any
 
-// testCase is one case of a client. What it fails with is what it may be about.
+// testCase is one case of a client. Its error may be what the case is about.
 type testCase struct {
 	name string
 	run  func() (seen, error)
@@ -34,7 +34,7 @@ func model(name string) string {
 	return os.Getenv("TOLLGATE_FAMILY") + "/" + name
 }
 
-// cityOf reads the city out of the arguments of a tool or a structured answer.
+// cityOf reads the city from the arguments of a tool or from a structured answer.
 func cityOf(text string) (string, error) {
 	var read struct {
 		City string `json:"city"`

@@ -37,7 +37,7 @@ func openAiCases() []testCase {
 			return nil, err
 		}
 	}
-	// the SDK gives up at its own time-out: its caller asks again, with the key of the first try
+	// the SDK gives up at its own timeout, so its caller retries with the key of the first try
 	askedAgain := func() (seen, error) {
 		once := option.WithHeader("Idempotency-Key", rand.Text())
 		for try := 1; ; try++ {

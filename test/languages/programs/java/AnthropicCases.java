@@ -90,7 +90,7 @@ class AnthropicCases {
     return cases;
   }
 
-  /** What the SDK does by itself when a time-out passes, with its own number of tries. */
+  /** The SDK's own behavior after a timeout, with its default number of tries. */
   private static Map<String, Object> askedAgain(MessageCreateParams.Builder question) {
     var impatient = AnthropicOkHttpClient.builder()
         .baseUrl(Cases.URL)

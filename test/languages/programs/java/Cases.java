@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 
-/** What every client is asked to do, and how it tells what it saw: one line of JSON for each case. */
+/** The requests of every client, and the report of their results: one line of JSON for each case. */
 public class Cases {
   static final String URL = System.getenv("TOLLGATE_URL");
   static final String KEY = System.getenv("TOLLGATE_KEY");
@@ -20,7 +20,7 @@ public class Cases {
     return System.getenv("TOLLGATE_FAMILY") + "/" + name;
   }
 
-  /** Reads the city out of the arguments of a tool or a structured answer. */
+  /** Reads the city from the arguments of a tool or from a structured answer. */
   static String cityOf(String text) throws Exception {
     return JSON.readTree(text).get("city").asText();
   }

@@ -45,7 +45,7 @@ class OpenAiCases {
     });
     cases.put("stream", () -> {
       var whole = ChatCompletionAccumulator.create();
-      // the accumulator wants the usage in a chunk of its own
+      // the accumulator needs the usage in a separate chunk
       var options = ChatCompletionStreamOptions.builder().includeUsage(true).build();
       var question = question("chat").streamOptions(options).build();
       try (var stream = client.chat().completions().createStreaming(question)) {
@@ -109,7 +109,7 @@ class OpenAiCases {
     return cases;
   }
 
-  /** What the SDK does by itself when a time-out passes, with its own number of tries. */
+  /** The SDK's own behavior after a timeout, with its default number of tries. */
   private static Map<String, Object> askedAgain(ChatCompletionCreateParams.Builder question) {
     var impatient = OpenAIOkHttpClient.builder()
         .baseUrl(Cases.URL + "/api/v1")

@@ -1,4 +1,4 @@
-// The Vercel AI SDK with its providers as they are by default: OpenAI's speaks Responses. The first argument chooses one.
+// The Vercel AI SDK with its default providers: OpenAI's speaks Responses. The first argument selects one.
 
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
@@ -22,7 +22,7 @@ function chat(name = 'chat', apiKey = KEY) {
     : createOpenAI({ baseURL: `${URL}/api/v1`, apiKey })(model(name));
 }
 
-// without it the SDK names earlier answers by their id instead of sending them
+// otherwise the SDK refers to earlier answers by id instead of sending them
 const providerOptions = { openai: { store: false } };
 const ask = (name, { apiKey, ...more } = {}) =>
   generateText({

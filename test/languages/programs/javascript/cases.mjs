@@ -1,4 +1,4 @@
-// What every client is asked to do, and how it tells what it saw: one line of JSON for each case.
+// The requests of every client, and the report of their results: one line of JSON for each case.
 
 const { TOLLGATE_URL, TOLLGATE_KEY, TOLLGATE_EMPTY_KEY, TOLLGATE_FAMILY } = process.env;
 
@@ -13,13 +13,13 @@ export const WEATHER = {
   additionalProperties: false,
 };
 
-/** Model ids of the simulated providers begin with the dialect that they speak. */
+/** Returns the id of a model. Ids of simulated models begin with the dialect that they speak. */
 export function model(name) {
   return `${TOLLGATE_FAMILY}/${name}`;
 }
 
 function told(error) {
-  // some clients wrap the one that knows
+  // some clients wrap the error that has the status
   const known = error.status || error.statusCode ? error : (error.lastError ?? error.cause ?? error);
   const body = known.responseBody ? JSON.parse(known.responseBody) : known.error;
   return {
@@ -35,7 +35,7 @@ export async function run(cases) {
     try {
       seen = await play();
     } catch (error) {
-      // what a client raises is what the case is about
+      // the raised error may be what the case is about
       seen = { error: told(error) };
     }
     console.log(JSON.stringify({ case: name, ...seen }));

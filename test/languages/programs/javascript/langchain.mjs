@@ -1,4 +1,4 @@
-// LangChain's chat models; the first argument chooses one.
+// LangChain's chat models; the first argument selects one.
 
 import { ChatAnthropic } from '@langchain/anthropic';
 import { HumanMessage, ToolMessage } from '@langchain/core/messages';
@@ -64,7 +64,7 @@ await run({
   'provider fails': () => chat('failing').invoke(ASK),
   async 'breaks off'() {
     for await (const _ of await chat('breaking').stream(ASK)) {
-      // read to its end, which does not come
+      // read to the end, which never comes
     }
   },
   async cancel() {

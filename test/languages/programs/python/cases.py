@@ -1,4 +1,4 @@
-"""What every client is asked to do, and how it tells what it saw: one line of JSON for each case."""
+"""The requests of every client, and the report of their results: one line of JSON for each case."""
 
 import json
 import os
@@ -6,10 +6,10 @@ import os
 URL = os.environ["TOLLGATE_URL"]
 KEY = os.environ["TOLLGATE_KEY"]
 EMPTY_KEY = os.environ["TOLLGATE_EMPTY_KEY"]
-#: Model ids of the simulated providers begin with it.
+#: Ids of simulated models begin with it.
 FAMILY = os.environ["TOLLGATE_FAMILY"]
 ASK = "What is the weather in Paris?"
-#: More than the context of any model here.
+#: Longer than the context of any model here.
 TOO_LONG = "word " * 120_000
 WEATHER = {
     "type": "object",
@@ -34,7 +34,7 @@ def told(error):
 
 
 def recognised(play, *classes):
-    """A refusal that the client has a class of its own for, so that programs can act on it."""
+    """A rejection with its own exception class in the client, so that programs can handle it."""
     def case():
         try:
             return play()
@@ -47,6 +47,6 @@ def run(cases):
     for name, case in cases.items():
         try:
             seen = case()
-        except Exception as error:  # what a client raises is what the case is about
+        except Exception as error:  # the raised error may be what the case is about
             seen = {"error": told(error)}
         print(json.dumps({"case": name, **seen}), flush=True)

@@ -1,4 +1,4 @@
-"""Both of LangChain's chat models; the first argument chooses one."""
+"""Both of LangChain's chat models; the first argument selects one."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""LangChain's own standard tests of a chat model; the first argument chooses one. One line of JSON for each test."""
+"""LangChain's own standard tests of a chat model; the first argument selects one. Prints one line of JSON for each test."""
 
 import json
 import sys
@@ -60,6 +60,6 @@ class Teller:
 
 if __name__ == "__main__":
     quiet = ["-s", "-p", "no:terminal", "-p", "no:cacheprovider", "--rootdir=.", "-o", "asyncio_mode=auto"]
-    # its clients are kept from one test to the next, and with them their event loop
+    # its clients live across tests, and with them their event loop
     quiet += ["-o", "asyncio_default_test_loop_scope=session", "-o", "asyncio_default_fixture_loop_scope=session"]
     pytest.main([*quiet, __file__], plugins=[Teller()])

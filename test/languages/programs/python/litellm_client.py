@@ -1,4 +1,4 @@
-"""litellm, which aider and many frameworks call with, over either dialect."""
+"""litellm, which aider and many frameworks use for their calls, over either dialect."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ BASE = URL if FAMILY == "anthropic" else f"{URL}/api/v1"
 
 def arguments(name="chat", key=KEY, messages=None, **more):
     return {
-        # the name of a protocol stands before the model's id: litellm takes it off
+        # litellm removes the protocol name before the model's id
         "model": f"{FAMILY}/{model(name)}",
         "messages": messages or [{"role": "user", "content": ASK}],
         "api_base": BASE,
@@ -90,7 +90,7 @@ def models():
 
 
 def gives_up():
-    """Whether aider ends, or asks again for a minute and more. Its table of errors is read, without the editor around it."""
+    """Whether aider gives up, or retries for a minute or more. Reads its table of errors without starting the editor."""
     from aider.exceptions import LiteLLMExceptions
 
     try:

@@ -1,4 +1,4 @@
-"""Novita's own SDK: it orders, polls in every state, downloads and asks for the balance. One line of JSON for each."""
+"""Novita's own SDK: it orders, polls in every state, downloads and reads the balance. Prints one line of JSON for each."""
 
 import json
 
@@ -12,7 +12,7 @@ ORDER = {"prompt": "a lighthouse", "size": "512*512"}
 
 
 def followed(path, body):
-    """Polls until the end; the SDK reads what it is told of every state into integers."""
+    """Polls until the end. The SDK parses the fields of every state into integers."""
     states = []
     order = client._post(path, body)
     result = client.wait_for_task_v3(order["task_id"], callback=lambda told: states.append(told.task.status.name))
@@ -27,7 +27,7 @@ def image():
 
 
 def wrapped_image():
-    """The form in which the SDK's own methods send a body."""
+    """Sends a body in the form that the SDK's own methods use."""
     wrapped = {"extra": {"response_image_type": "jpeg"}, "request": ORDER}
     assert followed("/v3/async/image-turbo", wrapped).get_image_urls()
 
@@ -48,13 +48,13 @@ def wrong_key():
     except NovitaResponseError as error:
         assert "401" in str(error), error
     else:
-        raise AssertionError("nothing was raised")
+        raise AssertionError("no error was raised")
 
 
 for case in (image, wrapped_image, first_state, balance, wrong_key):
     told = {"test": case.__name__, "outcome": "passed", "why": ""}
     try:
         case()
-    except Exception as error:  # what a client raises is what the case is about
+    except Exception as error:  # the raised error may be what the case is about
         told |= {"outcome": "failed", "why": f"{type(error).__name__}: {error}"[:600]}
     print(json.dumps(told), flush=True)

@@ -66,7 +66,7 @@ def cancel():
 
 
 def asked_again(**more):
-    """What the SDK does by itself when a time-out passes, with its own number of tries."""
+    """The SDK's own behavior after a timeout, with its default number of tries."""
     impatient = OpenAI(base_url=f"{URL}/api/v1", api_key=KEY, timeout=1)
     return {"text": ask("late", using=impatient, **more).choices[0].message.content}
 

@@ -74,7 +74,7 @@ def usage():
 
 
 def refused(play):
-    """The status and body of pydantic-ai's error, where `cases` looks for them."""
+    """Puts the status and body of pydantic-ai's error where `cases` looks for them."""
     def case():
         try:
             return play()

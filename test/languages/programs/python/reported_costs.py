@@ -1,4 +1,4 @@
-"""783 calls of every kind by both SDKs: what they report, at the published prices, is what the account was charged."""
+"""783 calls of every kind by both SDKs: the account is charged what they report, at the published prices."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from cases import KEY, URL
 
 CALLS = 783
 random.seed(CALLS)
-# calls beyond the limit per minute are asked again after Retry-After
+# calls beyond the limit per minute are retried after Retry-After
 chats = openai.OpenAI(base_url=f"{URL}/api/v1", api_key=KEY, max_retries=20)
 messages = anthropic.Anthropic(base_url=URL, api_key=KEY, max_retries=20)
 
@@ -95,7 +95,7 @@ def refused(model, ask):
         chats.chat.completions.create(model=model, messages=ask, temperature=9)
     except openai.BadRequestError:
         return Decimal(0)
-    raise AssertionError("a temperature of 9 was taken")
+    raise AssertionError("a temperature of 9 was accepted")
 
 
 def failing(model, ask):
@@ -131,6 +131,6 @@ def main():
 told = {"test": f"{CALLS} calls", "outcome": "passed", "why": ""}
 try:
     main()
-except Exception as error:  # what a client raises is what the case is about
+except Exception as error:  # the raised error may be what the case is about
     told |= {"outcome": "failed", "why": f"{type(error).__name__}: {error}"[:600]}
 print(json.dumps(told), flush=True)

@@ -1,4 +1,4 @@
-//! What every client is asked for, and how its program tells what it saw: one line of JSON for each case.
+//! The requests of every client, and the report of their results: one line of JSON for each case.
 
 use serde_json::{json, Value};
 use std::error::Error;
@@ -18,7 +18,7 @@ pub fn weather() -> Value {
     })
 }
 
-/// Says what came of a case; `facts` are the status and code of an error, where the client tells them.
+/// Prints the result of a case. `facts` returns the status and code of an error, if the client reports them.
 pub fn tell_line(case: &str, seen: Result<Value, Box<dyn Error>>, facts: impl Fn(&(dyn Error + 'static)) -> Value) {
     let mut line = seen.unwrap_or_else(|error| {
         let mut told = facts(error.as_ref());

@@ -22,7 +22,7 @@ fn usual() -> Client<OpenAIConfig> {
     client(&environment("TOLLGATE_KEY"))
 }
 
-/// A question to a model, with more members, in the types of the client.
+/// Returns a question to a model, with further members, in the client's types.
 fn question(name: &str, more: Value) -> Result<CreateChatCompletionRequest, serde_json::Error> {
     let mut body = json!({
         "model": model(name),
@@ -48,7 +48,7 @@ async fn simple() -> Seen {
     Ok(json!({"text": choice.message.content, "finish": choice.finish_reason}))
 }
 
-/// The text of at most so many chunks of a stream.
+/// Returns the text of at most `most` chunks of a stream.
 async fn streamed(name: &str, most: usize) -> Seen {
     let mut stream = usual().chat().create_stream(question(name, json!({}))?).await?;
     let (mut text, mut chunks) = (String::new(), 0);

@@ -1,4 +1,4 @@
-//! rig, through chat completions or through messages, as the argument says.
+//! rig, through chat completions or messages, depending on the argument.
 
 mod asked;
 
@@ -64,7 +64,7 @@ async fn simple() -> Seen {
     Ok(json!({"text": answer.text()}))
 }
 
-/// The text of at most so many pieces of a stream.
+/// Returns the text of at most `most` pieces of a stream.
 async fn streamed(name: &str, most: usize) -> Seen {
     let mut stream = usual(name).stream(question())?;
     let (mut text, mut chunks) = (String::new(), 0);
