@@ -5,8 +5,9 @@ import { presentBuild, previousBuild } from './previous-build.ts';
 import { runUpgrade, type UpgradeReport } from './run-upgrade.ts';
 
 /**
- * `npm run test:upgrade [-- <tag or commit>]`: upgrades an installation of the newest release, or of what is named, to this build under load,
- * and goes back. Prints a table; exit code 1 when a call failed or the books are wrong. What cannot be built is said and not tested.
+ * `npm run test:upgrade [-- <tag or commit>]`: upgrades an installation of the newest release, or of the given one, to this build under
+ * load, and rolls it back. Prints a table; exit code 1 when a call failed or the books are wrong. A release that cannot be built is
+ * reported and not tested.
  */
 async function main(): Promise<number> {
   const [reference, ...others] = process.argv.slice(2);
@@ -16,7 +17,7 @@ async function main(): Promise<number> {
   }
   const present = presentBuild();
   const tell = (line: string) => void process.stderr.write(`${line}\n`);
-  tell('building the release before …');
+  tell('building the previous release …');
   const before = await previousBuild(reference, process.env);
   const services = await startChaosServices(process.env, present.folder);
   try {
@@ -51,5 +52,5 @@ process.exitCode = await main().catch((error: unknown) => {
   }
   throw error;
 });
-// processes of a run that was thrown out of end with this one and would keep it
+// a run that threw leaves processes behind, which would keep this process alive but end with it
 process.exit();

@@ -9,16 +9,16 @@ import { ROOT } from '../deployment/compose-file.ts';
 
 /** A compiled product. */
 export interface Build {
-  /** How the report calls it. */
+  /** Its name in the report. */
   readonly name: string;
-  /** Its `dist/` and all that it needs lie here. */
+  /** Folder with its `dist/` and everything that it needs. */
   readonly folder: string;
 }
 
-/** Where to upgrade from while nothing is tagged: the state that the house was first counted at, 37 migrations ago. */
+/** The starting point of the upgrade while there are no tags: an early state, 37 migrations ago. */
 const BEFORE_THE_FIRST_TAG = '55e8af1';
 
-/** What `npm run build` has compiled here. Throws an Error where it has not. */
+/** Returns the result of `npm run build` in this repository. Throws an Error when there is none. */
 export function presentBuild(): Build {
   if (!existsSync(join(ROOT, 'dist/src/server.js'))) {
     throw new Error('run npm run build first');
@@ -27,8 +27,8 @@ export function presentBuild(): Build {
 }
 
 /**
- * The release to upgrade from, compiled in the user's cache: `reference` (a tag or commit), else the newest release. It is installed as
- * its own lock file says. Throws an Error where there is no such commit, and NotInstalled where it cannot be built.
+ * Compiles the release to upgrade from in the user's cache: `reference` (a tag or commit), or the newest release. Its dependencies are
+ * those of its own lock file. Throws an Error when there is no such commit, and NotInstalled when it cannot be built.
  */
 export async function previousBuild(
   reference: string | undefined,
@@ -44,7 +44,7 @@ export async function previousBuild(
     },
   );
   if (code !== 0) {
-    throw new Error(`${name} is no commit of this clone: fetch it, or name another`);
+    throw new Error(`${name} is not a commit of this clone: fetch it, or choose another`);
   }
   const commit = stdout.trim();
   const folder = await cachedFolder(join(clientCache(environment), 'releases', commit), (partial) =>

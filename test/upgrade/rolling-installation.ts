@@ -9,12 +9,12 @@ import type { ChaosServices } from '../chaos/services.ts';
 import { ADMIN_TOKEN, CHAT_MODEL, IMAGE_MODEL } from '../chaos/stack.ts';
 import type { Build } from './previous-build.ts';
 
-/** As many as ops/nginx has addresses for. */
+/** The number of addresses in ops/nginx. */
 const APIS = 3;
 const WORKERS = 2;
 const MIGRATION_TIMEOUT_MS = 120_000;
 
-/** API and worker processes on one database, each of which can be replaced by one of another build. */
+/** API and worker processes on one database. Each can be replaced by a process of another build. */
 export class RollingInstallation {
   readonly #services: ChaosServices;
   readonly #publicUrl: string;
@@ -29,7 +29,10 @@ export class RollingInstallation {
     this.#publicUrl = publicUrl;
   }
 
-  /** An empty database, migrated and served by one build. `publicUrl`: where clients reach it. The caller stops it. */
+  /**
+   * Starts an installation on an empty database that one build migrates and serves. `publicUrl`: the URL for clients. The caller must stop
+   * it.
+   */
   static async start(services: ChaosServices, build: Build, publicUrl: string): Promise<RollingInstallation> {
     const installation = new RollingInstallation(services, publicUrl);
     await installation.#begin(build);
@@ -45,7 +48,7 @@ export class RollingInstallation {
     return this.#ports.map((port) => join(this.#services.folder, `upgrade-${port}.sock`));
   }
 
-  /** Runs the build's migration as a deployment does, and returns what it says. Throws an Error when it fails. */
+  /** Runs the build's migration like a deployment and returns its output. Throws an Error when it fails. */
   async migrate(build: Build): Promise<string> {
     const { code, stdout, stderr } = await runCommand(process.execPath, ['dist/migrations/run.js'], {
       cwd: build.folder,
@@ -62,7 +65,7 @@ export class RollingInstallation {
     return stdout.trim();
   }
 
-  /** Replaces workers, then API processes, one at a time: SIGTERM, its end, a new one. Returns exit codes other than 0. */
+  /** Replaces workers, then API processes, one at a time: SIGTERM, end, new process. Returns exit codes other than 0. */
   async roll(build: Build): Promise<(number | null)[]> {
     const codes: (number | null)[] = [];
     for (const place of this.#workers.keys()) {
@@ -76,7 +79,7 @@ export class RollingInstallation {
     return codes.filter((code) => code !== 0);
   }
 
-  /** A call of the operator to one of the processes; the parsed body. Throws an Error unless it succeeds. */
+  /** Makes an operator call to one of the processes and returns the parsed body. Throws an Error unless it succeeds. */
   async admin<T>(path: string, body?: unknown): Promise<T> {
     const response = await fetch(`http://127.0.0.1:${this.#ports[0]}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
@@ -89,7 +92,7 @@ export class RollingInstallation {
     return (await response.json()) as T;
   }
 
-  /** The owner key of a new account. */
+  /** Opens an account and returns its owner key. */
   async openAccount(credits: string): Promise<string> {
     const body = { name: 'upgraded', credits };
     return (await this.admin<{ key: string }>('/admin/v1/accounts', body)).key;
@@ -100,7 +103,7 @@ export class RollingInstallation {
   }
 
   async #begin(build: Build): Promise<void> {
-    // on the server of the services, where it is the first to be migrated by that build
+    // on the server of the services, where this build must be the first to migrate the database
     const other = await this.#services.createDatabase();
     await withOwner(other.ownerUrl, (client) => client.query(`CREATE DATABASE ${this.#name}`));
     const inOwn = (url: string) => Object.assign(new URL(url), { pathname: `/${this.#name}` }).href;
@@ -160,7 +163,7 @@ export class RollingInstallation {
   }
 }
 
-/** Nothing in it is newer than the oldest build that the test starts from. Prices are those that the auditors of chaos expect. */
+/** Returns a catalog without anything newer than the oldest build to start from. Prices are those that the auditors of chaos expect. */
 function catalogOf({ upstream, engine }: ChaosServices): string {
   return JSON.stringify({
     providers: [{ id: 'main', protocol: 'openai', base_url: upstream.url, api_key: 'none' }],

@@ -12,18 +12,18 @@ import type { Build } from './previous-build.ts';
 import { RollingInstallation } from './rolling-installation.ts';
 import { askWitness, makeWitness, type Witness } from './witness.ts';
 
-/** Clients that wait for their answers, half of which are streams. */
+/** Number of clients, which wait for their answers. Half of the answers are streams. */
 const CLIENTS = 24;
-/** Words of an answer, and ms between two of them. */
+/** Number of words in an answer, and the pause between two of them in ms. */
 const ANSWER = { words: 20, tokenDelayMs: 100 };
 const ORDERS_PER_SECOND = 2;
 const ACCOUNTS = 6;
-/** How long each state is used before the next step. */
+/** Time spent in each state before the next step, in ms. */
 const STEADY_MS = 10_000;
 const TASKS_END_MS = 120_000;
 const HOLDS_END_MS = 5_000;
 
-/** One state of the installation, and what became of the calls from the step that led to it until the next. */
+/** One state of the installation, with the outcome of the calls from the step that led to it until the next step. */
 export interface PhaseRow {
   readonly phase: string;
   readonly seconds: number;
@@ -35,15 +35,15 @@ export interface PhaseRow {
 
 export interface UpgradeReport {
   readonly rows: readonly PhaseRow[];
-  /** What is known at the end: tasks, witnesses, books. */
+  /** Facts at the end: tasks, witnesses, books. */
   readonly facts: readonly string[];
-  /** Empty: the way there and back cost nobody anything. */
+  /** What went wrong; empty when upgrade and rollback had no visible effect. */
   readonly failures: readonly string[];
 }
 
 /**
- * From one build to the other under calls, streams and orders of pictures, back, and there again: migrated beside the old processes, then
- * one process replaced at a time. Every call is held against the books at the end.
+ * Upgrades from one build to the other under calls, streams and orders of pictures, rolls back, and upgrades again. Each time it migrates
+ * beside the old processes, then replaces one process at a time. Finally, every call is compared with the books.
  */
 export async function runUpgrade(
   services: ChaosServices,
@@ -61,7 +61,7 @@ export async function runUpgrade(
   await run.enter(`${before.name} on the new schema`, () => run.migrate(present));
   await run.enter(present.name, () => installation.roll(present));
   await run.enter(`back to ${before.name}`, async () => {
-    // Compose runs it at every start
+    // Compose runs the migration at every start
     await run.migrate(before);
     return await installation.roll(before);
   });
@@ -76,7 +76,7 @@ export async function runUpgrade(
   return report;
 }
 
-/** What is sent to an installation and what is known of it. */
+/** Sends load to an installation and records what happens. */
 class UpgradeRun {
   readonly #installation: RollingInstallation;
   readonly #url: string;
@@ -84,7 +84,7 @@ class UpgradeRun {
   readonly #log = new ToldLog();
   readonly #told: ToldTasks = { accepted: [], refused: 0 };
   readonly #witnesses: Witness[] = [];
-  /** Of the calls that witnesses make. */
+  /** Request ids of the calls that witnesses make. */
   readonly #requestIds: string[] = [];
   readonly #rows: PhaseRow[] = [];
   readonly #failures: string[] = [];
@@ -109,7 +109,7 @@ class UpgradeRun {
     ];
   }
 
-  /** Does what leads to a state, uses it for a while, and asks for everything that was given in those before it. */
+  /** Runs the step that leads to a state, uses the state for a while, and requests everything that was created in earlier states. */
   async enter(phase: string, step: () => Promise<readonly (number | null)[]>): Promise<void> {
     this.#onProgress(`${phase} …`);
     const [from, startedAt] = [this.#log.calls.length, performance.now()];
@@ -118,7 +118,7 @@ class UpgradeRun {
     await pause(STEADY_MS);
     for (const witness of this.#witnesses) {
       await askWitness(this.#url, witness, this.#requestIds).catch((error: Error) => {
-        this.#failures.push(`${phase}: what ${witness.of} gave is not known: ${error.message}`);
+        this.#failures.push(`${phase}: lost what ${witness.of} created: ${error.message}`);
       });
     }
     const made = makeWitness(this.#installation, this.#url, phase, this.#requestIds);
@@ -134,7 +134,7 @@ class UpgradeRun {
     return [];
   }
 
-  /** What the operator's proof of the books says, where that is not "ok". */
+  /** Runs the operator's proof of the books and records any result that is not "ok". */
   async verify({ name }: Build): Promise<void> {
     const { data } = await this.#installation.admin<{
       data: { ok: boolean; violations: readonly unknown[] };
@@ -144,7 +144,7 @@ class UpgradeRun {
     }
   }
 
-  /** Ends the load and holds the books against what every client was told. */
+  /** Ends the load and compares the books with what every client was told. */
   async audit(build: Build): Promise<UpgradeReport> {
     await Promise.all(this.#loads.map((load) => load.stop()));
     const { ownerUrl } = this.#installation;
@@ -168,7 +168,7 @@ class UpgradeRun {
   }
 }
 
-/** Orders pictures until it is stopped; every fifth is one that the engine fails. */
+/** Orders pictures until it is stopped; the engine fails every fifth one. */
 function startOrders(options: {
   readonly urls: () => readonly string[];
   readonly accounts: readonly ChaosAccount[];

@@ -2,9 +2,9 @@ import { CHAT_MODEL, IMAGE_MODEL } from '../chaos/stack.ts';
 import { eventually } from '../factories/eventually.ts';
 import type { RollingInstallation } from './rolling-installation.ts';
 
-/** What a customer was given while one build served: every build after it has to know what that means. */
+/** What a customer received from one build, and every later build must recognize. */
 export interface Witness {
-  /** What served. */
+  /** Name of the build that served it. */
   readonly of: string;
   readonly key: string;
   readonly generationId: string;
@@ -13,7 +13,10 @@ export interface Witness {
 
 const TASK_TIMEOUT_MS = 60_000;
 
-/** A new account with a key, a call and a picture. `requestIds` gets the ids of what it calls. Throws an Error where one fails. */
+/**
+ * Opens an account with a key, makes a call and orders a picture. Adds the ids of its requests to `requestIds`. Throws an Error when one
+ * fails.
+ */
 export async function makeWitness(
   installation: RollingInstallation,
   url: string,
@@ -28,13 +31,13 @@ export async function makeWitness(
   return { of, key, generationId, taskId };
 }
 
-/** Calls with the key, and asks for the call and the picture of then. Throws an Error that says which of them is not known. */
+/** Makes a call with the key and requests the earlier call and picture. Throws an Error that says which of them is lost. */
 export async function askWitness(url: string, witness: Witness, requestIds: string[]): Promise<void> {
   const { key, generationId, taskId } = witness;
   await callOnce(url, key, requestIds);
   const { data } = await ask<{ data: { id: string } }>(url, key, `/api/v1/generation?id=${generationId}`);
   if (data.id !== generationId) {
-    throw new Error(`${generationId} is answered as ${data.id}`);
+    throw new Error(`${generationId} was answered with ${data.id}`);
   }
   const picture = await fetch(await pictureOf(url, key, taskId));
   if (!picture.ok || (await picture.arrayBuffer()).byteLength === 0) {
@@ -42,7 +45,7 @@ export async function askWitness(url: string, witness: Witness, requestIds: stri
   }
 }
 
-/** The id of a chat call. */
+/** Makes a chat call and returns its id. */
 async function callOnce(url: string, key: string, requestIds: string[]): Promise<string> {
   const requestId = `witness-${requestIds.length}`;
   requestIds.push(requestId);
@@ -50,7 +53,7 @@ async function callOnce(url: string, key: string, requestIds: string[]): Promise
   return (await ask<{ id: string }>(url, key, '/api/v1/chat/completions', body, requestId)).id;
 }
 
-/** The address of a task's picture, once it is made. */
+/** Resolves to the address of a task's picture, once it is made. */
 function pictureOf(url: string, key: string, taskId: string): Promise<string> {
   return eventually(
     async () => {
