@@ -4,16 +4,16 @@ import { dirname, join } from 'node:path';
 import { hasProgram } from '../../ops/embedded/private-apt.ts';
 import { runCommand, whyNotRunning } from '../../ops/embedded/run-command.ts';
 
-/** A minimal Debian in a folder, with Node and an ordinary user, and nothing else that a test could find. */
+/** A minimal Debian in a folder, with Node, an ordinary user, and nothing else that a test could find. */
 export interface DebianRoot {
   readonly folder: string;
-  /** The user's home, as seen from inside. */
+  /** The user's home folder, as seen from inside. */
   readonly home: string;
-  /** The variables that are set inside. */
+  /** The environment inside. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Debian's name for each release that can be asked for. */
+/** Debian's code names of the supported releases. */
 export const RELEASES: Readonly<Record<string, string>> = { 12: 'bookworm', 13: 'trixie' };
 
 const MIRROR = 'http://deb.debian.org/debian';
@@ -22,13 +22,13 @@ const CHROOT = '/usr/sbin/chroot';
 const USER = 'visitor';
 const CERTIFICATES = '/etc/node-certificates.pem';
 const BOOTSTRAP_TIMEOUT_MS = 900_000;
-/** Where packages come from: a machine behind a proxy has these, and nothing in them is a library. */
+/** Settings for package downloads, which a machine behind a proxy needs. None of them provides a library. */
 const NETWORK = ['http_proxy', 'https_proxy', 'no_proxy', 'npm_config_registry'];
 
-/** Why no root can be made here; undefined when one can. */
+/** Returns why no root can be created here; undefined when one can. */
 export async function whyNoRoot(): Promise<string | undefined> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) {
-    return 'it needs Linux and root: chroot and mounts are for root only';
+    return 'it needs Linux and root, for chroot and mounts';
   }
   for (const program of ['debootstrap', 'unshare', CHROOT, 'git']) {
     if (!(await hasProgram(program))) {
@@ -39,8 +39,8 @@ export async function whyNoRoot(): Promise<string | undefined> {
 }
 
 /**
- * The root of a release from the per-user cache, made there the first time (200 MB), with this Node and a new home whose caches are
- * empty. Throws an Error that says what went wrong.
+ * Prepares the root of a release in the per-user cache (200 MB, created the first time), with this Node and a new home with empty caches.
+ * Throws an Error that says what went wrong.
  */
 export async function prepareRoot(release: string, environment: NodeJS.ProcessEnv): Promise<DebianRoot> {
   const cache = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache');
@@ -80,7 +80,7 @@ async function bootstrap(folder: string, suite: string): Promise<void> {
   }
 }
 
-/** The program and npm, as an archive from nodejs.org lays them out below /usr/local. */
+/** Copies Node and npm below /usr/local, laid out as in an archive from nodejs.org. */
 function installNode(folder: string): void {
   const local = join(folder, 'usr/local');
   const npm = realpathSync(join(dirname(process.execPath), 'npm'));
@@ -120,12 +120,12 @@ async function newHome(folder: string): Promise<string> {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
   const result = await runCommand(CHROOT, [folder, '/bin/sh', '-ec', script], { env, timeoutMs: 30_000 });
   if (result.code !== 0) {
-    throw new Error(`no user could be made in ${folder}: ${result.stderr.trim()}`);
+    throw new Error(`could not create a user in ${folder}: ${result.stderr.trim()}`);
   }
   return home;
 }
 
-/** The command that runs `script` inside as the ordinary user, with file systems and processes that end with it. */
+/** Returns the command that runs `script` inside as the ordinary user, with mounts and processes that end with it. */
 export function insideCommand(root: DebianRoot, script: string): readonly [string, readonly string[]] {
   const mounts = [
     `mount -t proc proc '${root.folder}/proc'`,
@@ -133,6 +133,6 @@ export function insideCommand(root: DebianRoot, script: string): readonly [strin
     `mount -t tmpfs -o mode=1777 tmpfs '${root.folder}/dev/shm'`,
     `exec ${CHROOT} --userspec=${USER}:${USER} '${root.folder}' /bin/sh -c "$0"`,
   ].join(' && ');
-  // The kernel ends every process of the namespace with its first one.
+  // The kernel ends every process of the namespace when its first one ends.
   return ['unshare', ['--mount', '--pid', '--fork', '--kill-child', '/bin/sh', '-c', mounts, script]];
 }

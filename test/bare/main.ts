@@ -7,9 +7,9 @@ import { runCommand } from '../../ops/embedded/run-command.ts';
 import { type DebianRoot, insideCommand, prepareRoot, RELEASES, whyNoRoot } from './debian-root.ts';
 
 /**
- * `npm run test:bare [-- 12] [-- test/…]`: the README's two commands on machines that have never been met: minimal Debian roots
- * (debootstrap) with Node and a clone of HEAD, an ordinary user and empty caches. Needs root. Releases choose among them, paths
- * among the tests. Prints a line per command; exit code 1 when one fails.
+ * `npm run test:bare [-- 12] [-- test/…]`: runs the README's two commands on pristine machines: minimal Debian roots (debootstrap) with
+ * Node and a clone of HEAD, an ordinary user and empty caches. Needs root. Arguments select releases and test paths. Prints a line per
+ * command; exit code 1 when one fails.
  */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CLONE = 'tollgate';
@@ -18,7 +18,7 @@ const TASK_TIMEOUT_MS = 180_000;
 const TEST_TIMEOUT_MS = 3 * 3_600_000;
 const STOP_TIMEOUT_MS = 60_000;
 const UNENDING = 'did not exit';
-/** npm's own exit code after a Ctrl-C, whatever the program's was. */
+/** npm's own exit code after Ctrl-C, whatever the program's exit code was. */
 const NPM_INTERRUPTED = 130;
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -44,13 +44,13 @@ async function tryRelease(release: string): Promise<string> {
   const root = await prepareRoot(release, process.env);
   const log = `${root.folder}.log`;
   rmSync(log, { force: true });
-  process.stdout.write(`Debian ${release}: everything that is printed goes to ${log}\n`);
+  process.stdout.write(`Debian ${release}: all output goes to ${log}\n`);
   await cloneInto(root);
   process.stdout.write(`Debian ${release}: npm start ${await tryStart(root, log)}\n`);
   return `npm test ${await tryTests(root, log)}`;
 }
 
-/** The newest commit, as a newcomer would have it. */
+/** Clones the newest commit, as a newcomer would. */
 async function cloneInto(root: DebianRoot): Promise<void> {
   const target = join(root.folder, root.home, CLONE);
   const clone = ['clone', '--quiet', '--no-hardlinks', '--depth=1', `file://${ROOT}`, target];
@@ -63,7 +63,7 @@ async function cloneInto(root: DebianRoot): Promise<void> {
   }
 }
 
-/** Starts the service, orders a chat and a video, and asks it to stop. */
+/** Starts the service, requests a chat answer and a video, and interrupts the service. */
 async function tryStart(root: DebianRoot, log: string): Promise<string> {
   const port = await choosePort();
   const startedAtMs = Date.now();
@@ -93,7 +93,7 @@ async function tryStart(root: DebianRoot, log: string): Promise<string> {
     if (![0, NPM_INTERRUPTED].includes(code)) {
       throw new Error(`Ctrl-C ended it with code ${code}; see ${log}`);
     }
-    return `ready in ${seconds} s, a chat answered, a video made, ended by Ctrl-C`;
+    return `ready in ${seconds} s, answered a chat, made a video, stopped on Ctrl-C`;
   } finally {
     await command.stop();
   }
@@ -143,20 +143,20 @@ function secondsSince(startedAtMs: number): string {
   return ((Date.now() - startedAtMs) / 1_000).toFixed(0);
 }
 
-/** A command in the clone that is running inside. */
+/** A running command in the clone inside the root. */
 interface InsideCommand {
-  /** The last 200,000 characters. */
+  /** The last 200,000 characters of output. */
   output(): string;
-  /** Throws when it ends or the time is over before it has printed this. */
+  /** Waits until it has printed this. Throws when it ends or the time is over first. */
   printed(text: RegExp, timeoutMs: number): Promise<void>;
-  /** Its exit code; after the time it is killed. */
+  /** Resolves to its exit code; kills it when the time is over. */
   ended(timeoutMs: number): Promise<number>;
-  /** Ctrl-C; its exit code. */
+  /** Sends Ctrl-C and resolves to its exit code. */
   stop(): Promise<number>;
 }
 
 function inside(root: DebianRoot, line: string, log: string): InsideCommand {
-  // The shell stays as the first process, which has to wait for those that lose their parent: a dead one would look alive.
+  // The shell remains as the first process, which must reap orphans: a dead process would otherwise look alive.
   const [program, parameters] = insideCommand(root, `cd ${root.home}/${CLONE} && ${line}; exit $?`);
   const child = spawn(program, parameters, {
     env: root.environment,
@@ -186,7 +186,7 @@ function inside(root: DebianRoot, line: string, log: string): InsideCommand {
     output: () => text,
     printed: (wanted, timeoutMs) => printed(child, () => wanted.test(text), timeoutMs, log),
     ended,
-    // the whole group, as a terminal does it
+    // signals the whole group, as a terminal does
     stop: async () => {
       signal('SIGINT');
       return await ended(STOP_TIMEOUT_MS);

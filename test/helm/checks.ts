@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type KubernetesObject, named, podsOf, type Rendered, secretsOf } from './rendered.ts';
 
-/** What must be true of every set of values. Each returns what it saw and throws what is wrong. */
+/** A property of every set of values. Returns what it saw and throws what is wrong. */
 export interface Check {
   readonly name: string;
   run(rendered: Rendered): string;
@@ -16,7 +16,7 @@ function accessOf({ values }: Rendered, { metadata }: KubernetesObject): string 
 }
 
 const pods: Check = {
-  name: 'a pod names only what is there, and may do nothing that it need not',
+  name: 'pods refer only to existing objects, and have no unneeded rights',
   run(rendered) {
     const maps = new Set(named(rendered, 'ConfigMap').map(({ metadata }) => metadata.name));
     const all = podsOf(rendered);
@@ -40,7 +40,7 @@ const pods: Check = {
 };
 
 const secrets: Check = {
-  name: 'a worker has neither the operator token nor a provider key, and only the migration and the backup have the owner',
+  name: 'workers have neither the operator token nor a provider key, and only migration and backups have the owner',
   run(rendered) {
     const { secrets: names } = rendered.values;
     for (const worker of workersOf(rendered)) {
@@ -53,7 +53,7 @@ const secrets: Check = {
       const variables = container?.env?.map(({ name }) => name) ?? [];
       assert.equal(variables.includes('WORKER_API'), access === 'remote', worker.metadata.name);
       const maps = container?.envFrom?.some(({ configMapRef }) => configMapRef) ?? false;
-      // the settings name a database for every worker but these
+      // the settings give every worker a database except these
       assert.equal(maps, access !== 'remote', worker.metadata.name);
     }
     const owners = podsOf(rendered).filter(([, pod]) =>
@@ -62,12 +62,12 @@ const secrets: Check = {
     const unexpected = owners.filter(([name]) => !/-(migrate|backup|drill)$/.test(name));
     assert.deepEqual(unexpected, []);
     assert.equal(named(rendered, 'Secret').length, 0);
-    return `${workersOf(rendered).length} pools of workers`;
+    return `${workersOf(rendered).length} worker pools`;
   },
 };
 
 const ends: Check = {
-  name: 'what runs may end before its pod does, and pods that leave do so one at a time',
+  name: 'pods wait for their running work, and are disrupted one at a time',
   run(rendered) {
     const drainSeconds = Number(rendered.values.settings.DRAIN_SECONDS);
     const budgets = new Set(named(rendered, 'PodDisruptionBudget').map(({ metadata }) => metadata.name));
@@ -87,7 +87,7 @@ const ends: Check = {
 };
 
 const scaling: Check = {
-  name: 'one owner counts the replicas of a Deployment',
+  name: 'a single owner sets the replicas of a Deployment',
   run(rendered) {
     const scalers = named(rendered, 'ScaledObject').concat(named(rendered, 'HorizontalPodAutoscaler'));
     const scaled = new Set(scalers.map(({ metadata }) => metadata.name));
@@ -109,7 +109,7 @@ const scaling: Check = {
 };
 
 const pools: Check = {
-  name: 'a pool that is off is not there, and every other is',
+  name: 'every pool is present unless it is disabled',
   run(rendered) {
     const on = Object.entries(rendered.values.workers).filter(([, pool]) => pool.enabled !== false);
     const wanted = on.map(([name, { queues = [] }]) => `${name} --queues=${queues.join(',')}`);
@@ -123,7 +123,7 @@ const pools: Check = {
 };
 
 const gpus: Check = {
-  name: 'a GPU is had by what uses it alone, an engine outlives its worker and is reached by nobody else',
+  name: 'only the GPU user gets the GPU, and an engine outlives its worker and is reachable only by it',
   run(rendered) {
     const seen = workersOf(rendered).flatMap(({ metadata, spec }) => {
       const pod = spec.template?.spec;
@@ -143,7 +143,7 @@ const gpus: Check = {
 };
 
 const hooks: Check = {
-  name: 'the migration runs before everything else, with what was there before',
+  name: 'the migration runs before everything else, using only objects that already exist',
   run(rendered) {
     const jobs = named(rendered, 'Job');
     assert.equal(jobs.length, named(rendered, 'Service').length);
@@ -161,9 +161,9 @@ const hooks: Check = {
   },
 };
 
-/** Keys of ConfigMaps with their words: what looks like a secret there is not one. */
+/** Checks the entries of ConfigMaps: those that look like secrets must be known placeholders. */
 const configMaps: Check = {
-  name: 'no ConfigMap has a secret',
+  name: 'no ConfigMap contains a secret',
   run(rendered) {
     const entries = named(rendered, 'ConfigMap').flatMap(({ data }) => Object.entries(data ?? {}));
     const suspect = entries.filter(([key]) => /(TOKEN|SECRET|PASSWORD|KEY|_URL)$/.test(key));

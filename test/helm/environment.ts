@@ -5,12 +5,12 @@ import { isRemoteWorker, loadRemoteWorkerConfig } from '../../src/config/remote-
 import type { Check } from './checks.ts';
 import { type Container, named, type PodSpec, type Rendered } from './rendered.ts';
 
-/** What the Dockerfile sets. */
+/** Variables that the Dockerfile sets. */
 const IMAGE = { NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '8080', DATA_DIR: '/data' };
 const BUCKET = { S3_ACCESS_KEY_ID: 'key', S3_SECRET_ACCESS_KEY: 'secret' };
 const SECRET = 'a-secret-of-at-least-thirty-two-characters';
 
-/** Secrets as docs/install.md describes them. */
+/** Returns a Secret as docs/install.md describes it. */
 function secretNamed(name: string, { settings, secrets: { shared, api, worker } }: Rendered['values']) {
   const redis = { REDIS_URL: 'redis://default:password@redis:6379' };
   const common = { ...redis, ...BUCKET, TOLLGATE_SECRET: SECRET };
@@ -26,7 +26,7 @@ function secretNamed(name: string, { settings, secrets: { shared, api, worker } 
   return known[name] ?? { WORKER_TOKEN: `sk-tgw-${'a'.repeat(43)}` };
 }
 
-/** The environment of a container: later sources win, as in a pod. */
+/** Returns the environment of a container: later sources win, as in a pod. */
 function environmentOf(rendered: Rendered, { env = [], envFrom = [] }: Container): Record<string, string> {
   const maps = new Map(named(rendered, 'ConfigMap').map(({ metadata, data }) => [metadata.name, data ?? {}]));
   const sources = envFrom.map(({ configMapRef, secretRef }) =>
@@ -36,14 +36,14 @@ function environmentOf(rendered: Rendered, { env = [], envFrom = [] }: Container
   return Object.assign({ ...IMAGE }, ...sources, Object.fromEntries(single));
 }
 
-/** The catalog that a pod mounts; undefined: it has the image's own. */
+/** Returns the catalog that a pod mounts; undefined when it uses the image's own. */
 function catalogOf(rendered: Rendered, pod: PodSpec): string | undefined {
   const map = pod.volumes?.find(({ name }) => name === 'catalog')?.configMap?.name;
   return named(rendered, 'ConfigMap').find(({ metadata }) => metadata.name === map)?.data?.['tollgate.yaml'];
 }
 
 export const environment: Check = {
-  name: 'what a process is given makes it start: its settings and its catalog are complete',
+  name: 'every process can start: its settings and its catalog are complete',
   run(rendered) {
     const deployments = named(rendered, 'Deployment');
     for (const { metadata, spec } of deployments) {

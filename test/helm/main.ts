@@ -9,15 +9,15 @@ import { environment } from './environment.ts';
 import { objectsOf, type Rendered } from './rendered.ts';
 import { type CheckModel, decodeStrictly, findHelm, installModels, KUBERNETES, runHelm } from './tools.ts';
 
-/** One thing that is true of a set of values. */
+/** One check of a set of values. */
 interface Row {
   readonly values: string;
   readonly check: string;
-  /** What was seen. Rejects with what is wrong. */
+  /** Resolves to what was seen. Rejects with what is wrong. */
   run(): Promise<string>;
 }
 
-/** What helm must refuse, and what it says. */
+/** Values that helm must reject, and its messages. */
 const REFUSED: readonly (readonly [values: readonly string[], said: RegExp])[] = [
   [[], /settings\.PUBLIC_URL is required/],
   [['settings.PUBLIC_URL=https://x.example.com'], /S3_BUCKET are required/],
@@ -29,8 +29,8 @@ const REFUSED: readonly (readonly [values: readonly string[], said: RegExp])[] =
 ];
 
 /**
- * `npm run test:helm`: the chart linted, rendered with each file of ops/helm/tollgate/ci, decoded by the types of Kubernetes and held
- * against their schemas. Prints a table; exit code 1 when a row fails. Without helm and Go there is nothing to do, and it says so.
+ * `npm run test:helm`: lints the chart, renders it with each file of ops/helm/tollgate/ci, decodes the objects into the types of Kubernetes
+ * and checks them against their schemas. Prints a table; exit code 1 when a row fails. Without helm and Go it tests nothing, and says so.
  */
 async function main(): Promise<number> {
   const cache = clientCache(process.env);
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
   const checkModel = await installModels(cache);
   const isDecoding = missingPrograms(['go']).length === 0;
   if (!isDecoding) {
-    process.stderr.write('test:helm SKIPPED the strict decoding: go not found\n');
+    process.stderr.write('test:helm SKIPPED strict decoding: go not found\n');
   }
   const version = (await runHelm(helm, ['version', '--short'])).trim();
   const rows = VALUE_FILES.flatMap((file) => rowsOf(helm, file, checkModel, isDecoding));
@@ -82,7 +82,7 @@ function rowsOf(helm: string, file: string, checkModel: CheckModel, isDecoding: 
   return [
     row('helm lint --strict', async () => {
       await runHelm(helm, ['lint', '--strict', CHART, '--kube-version', KUBERNETES, '--values', values]);
-      return 'no complaint';
+      return 'no warnings';
     }),
     row('what each kind requires', async ({ objects }) => {
       for (const object of objects) {
@@ -99,8 +99,8 @@ function rowsOf(helm: string, file: string, checkModel: CheckModel, isDecoding: 
 
 function refusalRow(helm: string, values: readonly string[], said: RegExp): Row {
   return {
-    values: values.join(', ') || 'the defaults alone',
-    check: 'is refused',
+    values: values.join(', ') || 'only the defaults',
+    check: 'is rejected',
     run: async () => {
       const set = values.flatMap((value) => ['--set', value]);
       const render = runHelm(helm, ['template', 'check', CHART, '--kube-version', KUBERNETES, ...set]);
@@ -114,5 +114,5 @@ function refusalRow(helm: string, values: readonly string[], said: RegExp): Row 
   };
 }
 
-assert.ok(defaults().settings.PUBLIC_URL === '', 'the defaults are no installation');
+assert.ok(defaults().settings.PUBLIC_URL === '', 'the defaults must not form a complete installation');
 process.exitCode = await main();

@@ -25,7 +25,7 @@ export interface PodSpec {
   readonly volumes?: readonly { readonly name: string; readonly configMap?: { readonly name: string } }[];
 }
 
-/** One object that helm rendered. What its kind lacks is absent. */
+/** An object that helm rendered. Members that its kind does not have are absent. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -45,7 +45,7 @@ export interface KubernetesObject {
   };
 }
 
-/** A set of values, and what became of it. */
+/** A set of values, and what helm rendered from it. */
 export interface Rendered {
   readonly file: string;
   readonly values: Values;
@@ -53,7 +53,7 @@ export interface Rendered {
   readonly objects: readonly KubernetesObject[];
 }
 
-/** The objects of a text of helm's. Throws the first mistake in it. */
+/** Parses the objects of helm's output. Throws the first YAML error. */
 export function objectsOf(text: string): KubernetesObject[] {
   return parseAllDocuments(text)
     .map((document) => {
@@ -70,7 +70,7 @@ export function named({ objects }: Rendered, kind: string): KubernetesObject[] {
   return objects.filter((object) => object.kind === kind);
 }
 
-/** The pods of all kinds of objects that make some, by the object's name. */
+/** Returns the pods of all objects that create some, by the object's name. */
 export function podsOf({ objects }: Rendered): (readonly [name: string, pod: PodSpec])[] {
   return objects.flatMap((object) => {
     const template = object.spec?.jobTemplate?.spec.template ?? object.spec?.template;
@@ -79,7 +79,7 @@ export function podsOf({ objects }: Rendered): (readonly [name: string, pod: Pod
   });
 }
 
-/** Names of the Secrets that reach a container through its environment. */
+/** Returns the names of the Secrets that a container receives through its environment. */
 export function secretsOf({ env = [], envFrom = [] }: Container): string[] {
   const whole = envFrom.flatMap(({ secretRef }) => secretRef?.name ?? []);
   const single = env.flatMap((entry) => {

@@ -8,7 +8,7 @@ import type { KubernetesObject } from './rendered.ts';
 
 const execute = promisify(execFile);
 const HELM = '3.19.0';
-/** The cluster that is rendered for; the types that `validate/` decodes into are of the same. */
+/** The Kubernetes version to render for; the types that `validate/` decodes into have the same version. */
 export const KUBERNETES = '1.34.0';
 const MODELS = [
   'kubernetes-models@5.1.0',
@@ -18,7 +18,7 @@ const MODELS = [
 const VALIDATOR = fileURLToPath(new URL('validate/', import.meta.url));
 const OUTPUT_BYTES = 64 * 2 ** 20;
 
-/** The helm of the PATH, or one that Go builds into the cache once (minutes); undefined: there is neither. Throws NotInstalled. */
+/** Finds helm on the PATH, or builds it with Go into the cache once (takes minutes); undefined without both. Throws NotInstalled. */
 export async function findHelm(cache: string): Promise<string | undefined> {
   if (missingPrograms(['helm']).length === 0) {
     return 'helm';
@@ -32,19 +32,19 @@ export async function findHelm(cache: string): Promise<string | undefined> {
   return join(folder, 'helm');
 }
 
-/** Runs helm to its end. Throws with what it says on stderr. */
+/** Runs helm to completion. Throws its error output. */
 export async function runHelm(helm: string, args: readonly string[]): Promise<string> {
   try {
     return (await execute(helm, [...args], { maxBuffer: OUTPUT_BYTES })).stdout;
   } catch (error) {
-    // helm names each link that it follows
+    // helm logs each symbolic link that it follows
     const { stderr = '', stdout = '' } = error as { stderr?: string; stdout?: string };
     const said = `${stdout}${stderr}`.split('\n').filter((line) => !line.includes('found symbolic link'));
     throw new Error(said.join(' ').trim(), { cause: error });
   }
 }
 
-/** Decodes objects into the types of Kubernetes's API, strictly. Resolves to how many of which kind; throws what is wrong. */
+/** Decodes objects strictly into the types of the Kubernetes API. Resolves to the number of objects of each kind; throws what is wrong. */
 export async function decodeStrictly(text: string): Promise<string> {
   const child = spawn('go', ['run', '.'], { cwd: VALIDATOR, stdio: ['pipe', 'pipe', 'pipe'] });
   let said = '';
@@ -66,10 +66,10 @@ interface Model {
   new (object: KubernetesObject): { validate(): void };
 }
 
-/** Says whether an object has what its kind requires, and members of the right types. */
+/** Rejects when an object lacks what its kind requires, or has members of wrong types. */
 export type CheckModel = (object: KubernetesObject) => Promise<void>;
 
-/** The schemas of Kubernetes, KEDA and the Prometheus operator, fetched from npm once. Throws NotInstalled. */
+/** Installs the schemas of Kubernetes, KEDA and the Prometheus operator from npm, once. Throws NotInstalled. */
 export async function installModels(cache: string): Promise<CheckModel> {
   const name = MODELS.map((each) => each.split('@').at(-1)).join('-');
   const folder = await cachedFolder(join(cache, 'helm', `models-${name}`), (partial) =>
@@ -86,7 +86,7 @@ export async function installModels(cache: string): Promise<CheckModel> {
     const models = (await import(pathToFileURL(path).href)) as Record<string, Model | undefined>;
     const Kind = models[object.kind];
     if (Kind === undefined) {
-      throw new Error(`there is no ${object.apiVersion} ${object.kind}`);
+      throw new Error(`unknown kind ${object.apiVersion} ${object.kind}`);
     }
     new Kind(object).validate();
   };

@@ -1,5 +1,6 @@
-// Decodes the objects on stdin into the API's own types, strictly: a member that a type lacks, or that is given twice, is an error.
-// Of custom resources it knows no type. Prints how many objects of which kind were decoded, or not; exit code 1 with one line per mistake.
+// Decodes the objects on stdin strictly into the API's own types: a member that the type lacks, or that occurs twice, is an error. It knows
+// no types of custom resources. Prints the number of objects of each kind that were decoded or skipped; exit code 1 with one line per
+// mistake.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var errUnknown = errors.New("no type is known here")
+var errUnknown = errors.New("unknown type")
 
 func decode(document []byte, meta metav1.TypeMeta) error {
 	into := map[string]any{
