@@ -11,14 +11,14 @@ import { type AgentStack, MODELS } from './stack.ts';
 type Protocol = keyof typeof MODELS;
 
 const PROTOCOLS = ['openai', 'anthropic', 'responses'] as const;
-/** Below and above the context of the models, in words of about one token; Codex takes a million characters of input. */
+/** Below and above the context of the models, in words of about one token. Codex accepts a million characters of input. */
 const LONG_WORDS = 100_000;
 const TOO_LONG_WORDS = 260_000;
 const WORD = 'bit ';
-/** Three calls of tools and the end. */
+/** Three tool calls and the final answer. */
 const TASK_REQUESTS = 4;
 
-/** What every agent is put through, over a provider of either protocol. */
+/** Returns the checks of every agent, over providers of each protocol. */
 export function rowsOf(agent: Agent, stack: AgentStack): ClientRow[] {
   const row = (call: string, run: ClientRow['run']): ClientRow => ({ client: agent.name, call, run });
   const refused = async (choice: Partial<AgentRun>, words: RegExp) => {
@@ -55,7 +55,7 @@ async function task(agent: Agent, stack: AgentStack, protocol: Protocol): Promis
   assert.equal(requests.length - before, TASK_REQUESTS);
   if (protocol === 'responses') {
     const returned = JSON.stringify(last.body.input).split(SEALED_THOUGHT).length - 1;
-    assert.equal(returned, agent.returnsReasoning ? TASK_REQUESTS - 1 : 0, 'reasoning that came back');
+    assert.equal(returned, agent.returnsReasoning ? TASK_REQUESTS - 1 : 0, 'reasoning returned by the agent');
   }
   return await agreedUsage(stack, key, end.usage);
 }
@@ -76,7 +76,7 @@ function ask(
   return agent.run({ url: stack.url, model: MODELS.openai, prompt: 'Say hi', ...choice, folder });
 }
 
-/** The client's own sums equal what the account was metered for. */
+/** Checks that the client's own sums equal the metered usage of the account. */
 async function agreedUsage(stack: AgentStack, key: string, shown: TokenTotals): Promise<string> {
   assert.deepEqual(shown, await stack.metered(key));
   return `${shown.input} + ${shown.output} tokens, ${shown.cacheRead} cached: the client's sums and ours`;

@@ -1,29 +1,29 @@
 import type { TokenTotals } from '../clients/client-stack.ts';
 
 export interface AgentRun {
-  /** Of the product, without a path. */
+  /** URL of the product, without a path. */
   readonly url: string;
   readonly key: string;
   readonly model: string;
   readonly prompt: string;
-  /** Where it works, and below which its own files stand. */
+  /** Its working folder, below which it keeps its own files. */
   readonly folder: string;
-  /** What is piped into it, as a file would be. */
+  /** Standard input, as if piped from a file. */
   readonly input?: string | undefined;
 }
 
-/** What an agent says at the end of a run without a terminal. */
+/** The result that an agent reports at the end of a run without a terminal. */
 export interface AgentEnd {
-  /** The answer, or what it tells its user went wrong. */
+  /** The answer, or the error it reports to its user. */
   readonly text: string;
   readonly failed: boolean;
   readonly usage: TokenTotals;
 }
 
-/** One agent as npm ships it. `run` throws when it does not end by itself or says nothing readable. */
+/** An agent as npm publishes it. `run` throws when the agent does not end by itself or prints nothing parsable. */
 export interface Agent {
   readonly name: string;
-  /** Whether it gives encrypted reasoning back with a tool's result. */
+  /** Whether it returns encrypted reasoning with a tool result. */
   readonly returnsReasoning: boolean;
   run(run: AgentRun): Promise<AgentEnd>;
 }

@@ -21,7 +21,7 @@ interface ResultLine {
   >;
 }
 
-/** Claude Code, which speaks Anthropic's messages. */
+/** Returns Claude Code, which speaks Anthropic's messages. */
 export function claudeCode(program: string): Agent {
   return {
     name: 'Claude Code',
@@ -45,7 +45,7 @@ export function claudeCode(program: string): Agent {
   };
 }
 
-/** The variables that the guide names, for this address, key and model. */
+/** Returns the variables from the guide, for this address, key and model. */
 function settingsOf(url: string, key: string, model: string): NodeJS.ProcessEnv {
   const [settings = ''] = snippetsOf('agents.md', 'sh');
   const lines = settings
@@ -57,7 +57,7 @@ function settingsOf(url: string, key: string, model: string): NodeJS.ProcessEnv 
   );
 }
 
-/** Its own sums over all models it asked; Anthropic's `input_tokens` leaves out what the cache served. */
+/** Returns its own sums over all models it called. Anthropic's `input_tokens` does not include cached tokens. */
 function totalsOf({ modelUsage }: ResultLine): TokenTotals {
   const totals = { input: 0, output: 0, cacheRead: 0 };
   for (const model of Object.values(modelUsage)) {

@@ -15,7 +15,7 @@ interface EventLine {
   };
 }
 
-/** Codex CLI, which speaks OpenAI's Responses and nothing else. */
+/** Returns Codex CLI, which speaks only OpenAI's Responses. */
 export function codex(program: string): Agent {
   return {
     name: 'Codex CLI',
@@ -25,7 +25,7 @@ export function codex(program: string): Agent {
       writeFileSync(join(home, 'config.toml'), settingsOf(url, model));
       const lines = await runProgram<EventLine>({
         program,
-        // no sandbox of its own: that wants rights which a container does not give
+        // without its own sandbox, which needs rights that a container does not grant
         args: [
           ...['exec', '--json', '--skip-git-repo-check'],
           ...['--dangerously-bypass-approvals-and-sandbox', prompt],
@@ -39,7 +39,7 @@ export function codex(program: string): Agent {
   };
 }
 
-/** The settings that the guide names, for this address and model. */
+/** Returns the settings from the guide, for this address and model. */
 function settingsOf(url: string, model: string): string {
   const [settings = ''] = snippetsOf('agents.md', 'toml');
   return settings.replaceAll('https://tollgate.example.com', url).replaceAll('acme/coder', model);

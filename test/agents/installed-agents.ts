@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { cachedFolder, clientCache, installFromNpm } from '../clients/client-cache.ts';
 
-/** The agents by their pinned packages; each brings a program for every system in a package of its own. */
+/** The pinned packages of the agents. Each has a separate package with a program for each system. */
 const AGENTS = {
   claude: {
     package: '@anthropic-ai/claude-code',
@@ -18,8 +18,8 @@ const AGENTS = {
 export type InstalledAgents = Readonly<Record<keyof typeof AGENTS, string>>;
 
 /**
- * Paths of the agents' programs, from the user's cache or npm's registry; neither the lock file nor the repository knows them.
- * Throws NotInstalled.
+ * Returns the paths of the agents' programs, from the user's cache or npm's registry; they appear in neither the lock file nor the
+ * repository. Throws NotInstalled.
  */
 export async function installAgents(environment: NodeJS.ProcessEnv): Promise<InstalledAgents> {
   const packages = Object.values(AGENTS).map((agent) => `${agent.package}@${agent.version}`);
@@ -28,7 +28,7 @@ export async function installAgents(environment: NodeJS.ProcessEnv): Promise<Ins
   return programsIn(await cachedFolder(folder, (partial) => installFromNpm(partial, packages)));
 }
 
-/** Codex names the systems as Rust does. */
+/** Returns the name of this system as Codex uses it: Rust's target names. */
 function codexTarget(): string {
   const processor = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
   return `${processor}-${process.platform === 'darwin' ? 'apple-darwin' : 'unknown-linux-musl'}`;

@@ -7,8 +7,8 @@ import { installAgents } from './installed-agents.ts';
 import { startAgentStack } from './stack.ts';
 
 /**
- * `npm run test:agents`: coding agents as npm ships them, run without a terminal against the compiled product and providers that play
- * models. Prints a table; exit code 1 when a row fails. Where npm cannot install them it says so and tests nothing.
+ * `npm run test:agents`: runs coding agents as npm publishes them, without a terminal, against the compiled product and simulated models.
+ * Prints a table; exit code 1 when a row fails. When npm cannot install them, it says so and tests nothing.
  */
 async function main(): Promise<number> {
   const installed = await installAgents(process.env);
@@ -24,7 +24,7 @@ async function main(): Promise<number> {
 
 process.exitCode = await main().catch((error: unknown) => {
   if (error instanceof NotInstalled) {
-    process.stderr.write(`test:agents SKIPPED, no agent was run: ${error.message}\n`);
+    process.stderr.write(`test:agents SKIPPED, no agent ran: ${error.message}\n`);
     return 0;
   }
   throw error;

@@ -18,8 +18,8 @@ import {
 } from './scripted-turn.ts';
 
 /**
- * Providers that play a coding model: asked to mend a file, they read it, edit it, read it again and say so. Each records
- * what it was asked.
+ * Starts providers that simulate a coding model: asked to correct a file, it reads the file, edits it, reads it again and reports success.
+ * Each records its requests.
  */
 export async function startScriptedModels(): Promise<
   Readonly<Record<'openai' | 'anthropic' | 'responses', UpstreamServer>>

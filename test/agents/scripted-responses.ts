@@ -11,10 +11,10 @@ import {
   tokensOf,
 } from './scripted-turn.ts';
 
-/** What it thought before it calls a tool, which it wants back with the tool's result. */
+/** Its reasoning before a tool call, which the client must return with the tool's result. */
 export const SEALED_THOUGHT = 'gAAAA-sealed-by-upstream';
 
-/** The scripted model over OpenAI's Responses, with reasoning that it seals. */
+/** The scripted model over OpenAI's Responses, with encrypted reasoning. */
 export const responsesModel: UpstreamProtocol = {
   refusal: (request) => responsesRefusal(request) ?? lostThought(request.body.input),
   answer({ body }) {
@@ -65,7 +65,7 @@ function seenInResponses(body: UpstreamRequest['body']): Seen {
   };
 }
 
-/** Why OpenAI refuses a call that names itself and comes back without the reasoning that led to it. */
+/** Returns OpenAI's error for a function call with an id that comes back without the reasoning that led to it. */
 function lostThought(input: unknown): string | undefined {
   const items = [input].flat() as (ResponsesItem & { encrypted_content?: string })[];
   const named = items.filter(({ type, id }) => type === 'function_call' && id !== undefined).length;

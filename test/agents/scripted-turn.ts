@@ -1,26 +1,26 @@
 import type { UpstreamRequest } from '../factories/upstream-server.ts';
 
-/** What the model does next: say something, or call one of the agent's tools. */
+/** The model's next step: an answer, or a call of one of the agent's tools. */
 export type Turn =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'call'; readonly tool: string; readonly input: object; readonly id: string };
 
-/** The word that the task replaces, and by which. */
+/** The misspelled word of the task, and its correction. */
 export const MISSPELT = 'teh';
 export const CORRECT = 'the';
 export const FINAL_WORDS = 'The file is corrected.';
 
-/** A request as far as the script looks into it, whatever its dialect. */
+/** The parts of a request that the script uses, whatever its dialect. */
 export interface Seen {
   readonly tools: readonly string[];
-  /** Everything that was said, as text. */
+  /** All messages, as text. */
   readonly said: string;
   readonly toolResults: number;
 }
 
-/** Characters of a request that are one token to this model. */
+/** Characters per token of this model. */
 const CHARACTERS_PER_TOKEN = 4;
-/** Share of the input that the model with a cache reports as read from it. */
+/** Share of the input that the model with a cache reports as cached. */
 export const CACHED_SHARE = 0.25;
 
 export function nextTurn({ tools, said, toolResults }: Seen): Turn {

@@ -2,7 +2,7 @@ import { type ClientStack, startClientStack } from '../clients/client-stack.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { startScriptedModels } from './scripted-model.ts';
 
-/** A model by the protocol of the provider behind it; one name is ours, one is that of a Claude. */
+/** Models by the protocol of their provider. One has a made-up name, one the name of a Claude. */
 export const MODELS = {
   openai: 'acme/coder',
   anthropic: 'acme/claude',
@@ -10,7 +10,7 @@ export const MODELS = {
 } as const;
 const CONTEXT_LENGTH = 200_000;
 
-/** The product with two providers that play models. */
+/** The product with providers that simulate models. */
 export interface AgentStack extends ClientStack {
   readonly upstreams: Readonly<Record<keyof typeof MODELS, UpstreamServer>>;
 }

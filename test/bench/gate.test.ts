@@ -7,29 +7,29 @@ function verdicts(measured: Record<string, number>, isShort: boolean): Record<st
   return Object.fromEntries(judged.map(({ name, verdict }) => [name, verdict]));
 }
 
-test('a tenth more passes, more than that fails, less passes', () => {
+test('passes up to a tenth more and any decrease, and fails beyond that', () => {
   const of = (statements: number) => verdicts({ statements }, true).statements;
   expect([of(1), of(2.2), of(2.201)]).toEqual(['passed', 'passed', 'failed']);
 });
 
-test('WAL has more room in the short form', () => {
+test('allows more WAL in the short form', () => {
   const of = (isShort: boolean) => verdicts({ walBytes: 4_600 }, isShort).walBytes;
   expect([of(true), of(false)]).toEqual(['passed', 'failed']);
 });
 
-test('processor time fails in the whole form only', () => {
+test('fails on processor time in the full form only', () => {
   expect(verdicts({ processorRatio: 9 }, true)).toEqual({ processorRatio: 'told' });
   expect(verdicts({ processorRatio: 9 }, false)).toEqual({ processorRatio: 'failed' });
 });
 
-test('what has no bound is told, and what was never committed cannot fail', () => {
+test('only reports figures without a bound, and cannot fail those without a committed figure', () => {
   expect(verdicts({ crowdWalBytes: 9_000, allocatedBytes: 1 }, false)).toEqual({
     allocatedBytes: 'no figure to compare with',
     crowdWalBytes: 'told',
   });
 });
 
-test('the table says what changed and by how much it may', () => {
+test('shows in the table what changed and by how much it may change', () => {
   expect(gateRows(judge({ walBytes: 4_200 }, COMMITTED, false)).slice(1)).toEqual([
     ['WAL bytes, one call at a time', '4,000', '4,200', '+5.0 %', '+10.0 %', 'passed'],
   ]);

@@ -4,20 +4,20 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { runTool } from './run-program.ts';
 
-/** A client could not be installed, for instance behind a mirror that has not got it: nothing is known of it then. */
+/** Thrown when a client cannot be installed, for instance because a mirror does not have it: then nothing is known about it. */
 export class NotInstalled extends Error {
   override readonly name = 'NotInstalled';
 }
 
-/** What clients are installed into: below the user's cache, never in the repository. */
+/** Returns the folder that clients are installed into: below the user's cache, never in the repository. */
 export function clientCache(environment: NodeJS.ProcessEnv): string {
   const userCache = environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache');
   return join(userCache, 'tollgate');
 }
 
 /**
- * A folder of the cache, filled by `install` where it is not there yet. It is filled under another name first: a half-made folder is
- * never taken for a whole one. What stands in it may therefore not know its own path. Throws {@link NotInstalled}.
+ * Returns a folder of the cache, and fills it with `install` when it does not exist yet. It is first filled under another name, so that an
+ * incomplete folder is never taken for a complete one; its contents must therefore not depend on its path. Throws {@link NotInstalled}.
  */
 export async function cachedFolder(
   folder: string,

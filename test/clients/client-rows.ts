@@ -1,21 +1,21 @@
 import { markdownTable } from '../../bench/measure/table.ts';
 
-/** One thing that a client must do, or be told. */
+/** One thing that a client must do, or an error it must receive. */
 export interface ClientRow {
   readonly client: string;
   readonly call: string;
-  /** What was seen, for the table. Throws with what is wrong. */
+  /** Returns what was observed, for the table. Throws what is wrong. */
   run(): Promise<string>;
 }
 
-/** What came of the rows of a run. */
+/** The results of the rows of a run. */
 export interface RowResults {
-  /** How many rows, and invariants of the ledger, are wrong. */
+  /** Number of rows, and of ledger invariants, that are wrong. */
   readonly wrong: number;
   readonly rows: readonly { readonly client: string; readonly call: string; readonly isRight: boolean }[];
 }
 
-/** Runs rows one after the other, prints them as a table and then what the ledger finds. */
+/** Runs rows one after the other, prints them as a table, then prints the violations of the ledger. */
 export async function runRows(
   rows: readonly ClientRow[],
   violationsOf: () => Promise<readonly string[]>,

@@ -12,29 +12,29 @@ import { startTestServices, type TestServices } from '../setup/test-services.ts'
 const PRODUCT = fileURLToPath(new URL('../..', import.meta.url));
 const ADMIN_TOKEN = 'admin-token-of-the-runs-with-clients';
 
-/** Tokens as a whole: `input` holds what a cache served. */
+/** Token totals: `input` includes cached tokens. */
 export interface TokenTotals {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
 }
 
-/** The compiled product on services of its own, for clients that are programs of their own. */
+/** The compiled product on its own services, for clients that run as separate programs. */
 export interface ClientStack {
   readonly url: string;
   readonly folder: string;
-  /** The key of a new account. */
+  /** Opens an account and returns its key. */
   openAccount(credits: string): Promise<string>;
-  /** What the account of a key was metered for, once nothing is held any more. */
+  /** Returns the metered usage of a key's account, once it has no holds. */
   metered(key: string): Promise<TokenTotals>;
-  /** How many calls of a model the account of a key was charged for. */
+  /** Returns the number of calls of a model that a key's account was charged for. */
   chargedCalls(key: string, model: string): Promise<number>;
-  /** Rows that the invariants of the ledger find wrong; none while the books are right. */
+  /** Returns the rows that violate ledger invariants; none when the books are right. */
   violations(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-/** Starts an API process and, where pictures are ordered, a worker. JSON is YAML: the catalog may be an object. */
+/** Starts an API process and, when pictures are ordered, a worker. The catalog may be an object, because JSON is valid YAML. */
 export async function startClientStack(
   catalog: object | string,
   { worker = false }: { readonly worker?: boolean } = {},

@@ -17,7 +17,7 @@ export interface ProgramRun {
   readonly input?: string | undefined;
 }
 
-/** Runs a program to its end and parses the lines of its output that are JSON objects. Throws when there are none. */
+/** Runs a program to completion and parses the JSON objects among its output lines. Throws when there are none. */
 export async function runProgram<Line>(run: ProgramRun): Promise<Line[]> {
   const child = spawn(run.program, [...run.args], {
     cwd: run.folder,
@@ -45,7 +45,7 @@ export async function runProgram<Line>(run: ProgramRun): Promise<Line[]> {
   return lines.map((text) => JSON.parse(text) as Line);
 }
 
-/** Which of these programs are not on the PATH. */
+/** Returns the programs that are not on the PATH. */
 export function missingPrograms(programs: readonly string[]): string[] {
   const folders = (process.env.PATH ?? '').split(delimiter);
   return programs.filter((name) => !folders.some((folder) => isExecutable(join(folder, name))));
@@ -60,7 +60,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Runs an installer or a compiler to its end, at low priority. Throws the end of what it complains of. */
+/** Runs an installer or a compiler to completion, at low priority. Throws the end of its error output. */
 export async function runTool(
   program: string,
   args: readonly string[],
