@@ -23,7 +23,7 @@ export const COVERED: readonly CoveredScenario[] = [
   },
   {
     id: 'C4',
-    fault: 'fallback to a dearer provider; an upstream that reports absurd usage',
+    fault: 'fallback to a more expensive provider; an upstream that reports absurd usage',
     asked: 'charge ≤ hold; shortfall recorded',
     by: [
       { file: 'test/invocation/faults.test.ts', title: 'falls back inside one hold' },

@@ -61,7 +61,7 @@ export function chaosTable(rows: readonly ChaosRow[]): string {
     const files = [...new Set(by.map(({ file }) => `\`${file}\``))];
     return [id, fault, asked, `covered by ${files.join(', ')}`, '', ''];
   });
-  const head = ['Id', 'Fault', 'Asked', 'Measured', '', 'Time'];
+  const head = ['Id', 'Fault', 'Required', 'Measured', '', 'Time'];
   return `${machineFacts()}\n\n${markdownTable([head, ...body, ...covered])}`;
 }
 
@@ -76,12 +76,12 @@ function verdictOf({ failures, skipped }: ChaosFinding): string {
 export function chaosReport(rows: readonly ChaosRow[]): string {
   return `# Chaos
 
-Written by \`npm run chaos\`. Real processes of the compiled product against Postgres with fsync on and a Redis without persistence, on
-the loopback address of one machine; one process plays clients and providers. The load client writes down what it is told, and an
-auditor that knows nothing of the product compares the ledger with it: a whole answer is charged as its usage says, an error not at all,
-what broke at most once. Every row also asks for all invariants of the ledger and for no hold left open.
+Written by \`npm run chaos\`. Real processes of the compiled product run against Postgres with fsync on and a Redis without persistence,
+on the loopback address of one machine; one process simulates clients and providers. The load client records every answer, and an
+auditor that knows nothing about the product compares the ledger with these records: a complete answer is charged as its usage says, an
+error not at all, a broken call at most once. Every row also requires all invariants of the ledger to hold, and no hold left open.
 
-\`npm run chaos -- --only=B1,D4\` runs some rows; \`--short\` is the form that runs with every change: A1, A5 and B1 with fewer faults.
+\`npm run chaos -- --only=B1,D4\` runs selected rows; \`--short\` is the form for every change: A1, A5 and B1 with fewer faults.
 
 ${chaosTable(rows)}
 `;

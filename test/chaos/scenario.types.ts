@@ -20,7 +20,7 @@ export interface ChaosFinding {
 export interface ChaosScenario {
   readonly id: string;
   readonly fault: string;
-  /** The pass figure. */
+  /** What must hold for the row to pass. */
   readonly asked: string;
   /** Whether the short form includes it. */
   readonly inShortForm: boolean;

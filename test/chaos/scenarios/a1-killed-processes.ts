@@ -40,7 +40,7 @@ export const killedProcesses: ChaosScenario = {
     const isEnough = told >= kills * 10 && tasks.accepted.length >= kills;
     const enough = isEnough ? [] : [`only ${told} calls and ${tasks.accepted.length} orders were answered`];
     return {
-      measured: `${kills} kills; ${told} of ${log.calls.length} calls told and booked alike, ${log.calls.length - told} cut off or refused; ${tasks.accepted.length} tasks ended; ${wrong.length + taskAudit.wrong.length} wrong, 0 holds open`,
+      measured: `${kills} kills; ${told} of ${log.calls.length} calls answered and booked correctly, ${log.calls.length - told} cut off or rejected; ${tasks.accepted.length} tasks ended; ${wrong.length + taskAudit.wrong.length} wrong, 0 holds open`,
       failures: [...enough, ...wrong, ...taskAudit.wrong, ...books],
     };
   },

@@ -43,7 +43,7 @@ interface Field {
 
 export const pointsOfDeath: ChaosScenario = {
   id: 'A2',
-  fault: `kill -9 at ${DEATH_POINTS.length} points between the steps of calls, orders and tasks, ${KILLS_EACH} times each; clients ask again under their Idempotency-Keys`,
+  fault: `kill -9 at ${DEATH_POINTS.length} points between the steps of calls, orders and tasks, ${KILLS_EACH} times each; clients retry with their Idempotency-Keys`,
   asked: 'every kill at its point; 0 lost, 0 duplicate, 0 wrong charges; no open hold within TTL + 10 s',
   inShortForm: false,
   async run(services) {
@@ -197,7 +197,7 @@ async function audit(field: Field, receiver: WebhookReceiver): Promise<ChaosFind
   );
   const ended = tasks.succeeded + tasks.failed;
   return {
-    measured: `${calls.count} calls, ${told} answered and booked alike, ${calls.answeredLater} of them when asked again, ${calls.replayed} from the store; ${orders.count} orders, ${tasks.succeeded} tasks charged once, ${tasks.failed} failed and free, ${receiver.seen.size} webhooks came; ${wrong.length + tasks.wrong.length + wrongKeys.length} wrong`,
+    measured: `${calls.count} calls, ${told} answered and booked correctly, ${calls.answeredLater} of them on retry, ${calls.replayed} from the store; ${orders.count} orders, ${tasks.succeeded} tasks charged once, ${tasks.failed} failed without charge, ${receiver.seen.size} webhooks arrived; ${wrong.length + tasks.wrong.length + wrongKeys.length} wrong`,
     failures: [
       ...wrongKeys,
       ...(calls.untold > 0 ? [`${calls.untold} calls never got a certain answer`] : []),

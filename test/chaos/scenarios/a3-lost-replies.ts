@@ -11,7 +11,7 @@ const CUTS_MIN = 50;
 
 export const lostReplies: ChaosScenario = {
   id: 'A3',
-  fault: 'of the replies of Postgres 2 % are lost after it has acted',
+  fault: '2 % of the replies of Postgres are lost after it has acted',
   asked: `0 lost, 0 duplicate, 0 wrong charges; more than ${CUTS_MIN} replies lost`,
   inShortForm: false,
   async run(services) {
@@ -34,7 +34,7 @@ export const lostReplies: ChaosScenario = {
     await stack.stop();
     await proxy.close();
     return {
-      measured: `${cuts} replies lost; ${told} of ${log.calls.length} calls told and booked alike, ${wrong.length} wrong`,
+      measured: `${cuts} replies lost; ${told} of ${log.calls.length} calls answered and booked correctly, ${wrong.length} wrong`,
       failures: [...(cuts > CUTS_MIN ? [] : [`only ${cuts} replies lost`]), ...wrong, ...books],
     };
   },

@@ -38,7 +38,7 @@ export const killedPostgres: ChaosScenario = {
     await stack.stop();
     const slowest = Math.max(...delays);
     return {
-      measured: `${kills} kills; ${told} of ${log.calls.length} calls told and booked alike; ${wrong.length} wrong; first success after ${delays.map((delay) => `${(delay / 1_000).toFixed(1)}`).join(', ')} s`,
+      measured: `${kills} kills; ${told} of ${log.calls.length} calls answered and booked correctly; ${wrong.length} wrong; first success after ${delays.map((delay) => `${(delay / 1_000).toFixed(1)}`).join(', ')} s`,
       failures: [
         ...(slowest > FIRST_SUCCESS_MS_MAX ? [`the first success came after ${slowest} ms`] : []),
         ...wrong,

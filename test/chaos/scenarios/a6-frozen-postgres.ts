@@ -13,8 +13,8 @@ const STREAM_MS = 2_000;
 
 export const frozenPostgres: ChaosScenario = {
   id: 'A6',
-  fault: 'the network to Postgres swallows everything for 10 s',
-  asked: 'new calls 503 within 3 s (+ 0.5 s of the machine), running streams finish, 0 lost',
+  fault: 'the network to Postgres drops everything for 10 s',
+  asked: 'new calls 503 within 3 s (+ 0.5 s for the machine), running streams finish, 0 lost',
   inShortForm: false,
   async run(services) {
     services.upstream.reset({ words: words(20), tokenDelayMs: STREAM_MS / 20 });
@@ -51,7 +51,7 @@ export const frozenPostgres: ChaosScenario = {
     const slowest = Math.max(0, ...caught.map(({ durationMs }) => durationMs));
     const back = log.count(({ outcome, endedAt }) => outcome === 'answered' && endedAt > thawedAt + 1_000);
     return {
-      measured: `${caught.length} new calls refused, the slowest after ${(slowest / 1_000).toFixed(1)} s; ${running.length - cut.length} of ${running.length} running streams finished; ${told} told and booked alike, ${wrong.length} wrong; ${back} answered after it`,
+      measured: `${caught.length} new calls rejected, the slowest after ${(slowest / 1_000).toFixed(1)} s; ${running.length - cut.length} of ${running.length} running streams finished; ${told} answered and booked correctly, ${wrong.length} wrong; ${back} answered afterwards`,
       failures: [
         ...(late.length > 0
           ? [

@@ -64,7 +64,7 @@ export const movedPostgres: ChaosScenario = {
       const slowest = Math.max(...normalAfterMs);
       const shown = normalAfterMs.map((ms) => (ms / 1_000).toFixed(1)).join(', ');
       return {
-        measured: `normal ${shown} s after the address had moved; ${answered} of ${log.calls.length} calls told and booked alike; ${tasks.succeeded} tasks charged once, ${tasks.failed} failed and free; ${books.written} writes, ${books.read} reads, ${books.stale.length} of them stale`,
+        measured: `back to normal ${shown} s after the address moved; ${answered} of ${log.calls.length} calls answered and booked correctly; ${tasks.succeeded} tasks charged once, ${tasks.failed} failed without charge; ${books.written} writes, ${books.read} reads, ${books.stale.length} of them stale`,
         failures: [
           ...(slowest > NORMAL_WITHIN_MS
             ? [`normal only after ${slowest} ms: ${JSON.stringify(log.troubles)}`]

@@ -14,8 +14,8 @@ const SHARE_MIN = 0.99;
 
 export const slowPostgres: ChaosScenario = {
   id: 'A8',
-  fault: `every answer of Postgres comes ${DELAY_MS} ms late for ${SLOW_MS / 1_000} s, under ${CALLS_PER_SECOND} calls/s`,
-  asked: 'each call answered or 503, 0 lost; calls answered ≥ 99 % once it is over',
+  fault: `every reply of Postgres is ${DELAY_MS} ms late for ${SLOW_MS / 1_000} s, under ${CALLS_PER_SECOND} calls/s`,
+  asked: 'each call answered or 503, 0 lost; calls answered ≥ 99 % once the fault is over',
   inShortForm: false,
   async run(services) {
     services.upstream.reset({ words: words(10), tokenDelayMs: 5 });
@@ -35,7 +35,7 @@ export const slowPostgres: ChaosScenario = {
       const { told, wrong } = await auditCalls(stack.database.ownerUrl, calls);
       const lost = slow.count(({ outcome }) => outcome !== 'answered' && outcome !== 'refused');
       return {
-        measured: `${slow.answered} of ${slow.calls.length} calls answered at p50 ${slow.latencyMs(0.5).toFixed(0)} ms (without it ${calm.latencyMs(0.5).toFixed(0)} ms), the others 503; ${told} told and booked alike, ${wrong.length} wrong; ${after.answered} of ${after.calls.length} answered after it`,
+        measured: `${slow.answered} of ${slow.calls.length} calls answered at p50 ${slow.latencyMs(0.5).toFixed(0)} ms (without the fault ${calm.latencyMs(0.5).toFixed(0)} ms), the others 503; ${told} answered and booked correctly, ${wrong.length} wrong; ${after.answered} of ${after.calls.length} answered afterwards`,
         failures: [
           ...(lost > 0 ? [`${lost} calls broke: ${JSON.stringify(slow.troubles)}`] : []),
           ...(after.successShare < SHARE_MIN ? [JSON.stringify(after.troubles)] : []),

@@ -49,7 +49,7 @@ export const lostQueues: ChaosScenario = {
     const { accepted, refused } = told;
     const accounted = audit.succeeded + audit.failed;
     return {
-      measured: `${plan.workerKills} worker kills, ${plan.flushes} FLUSHALL, ${plan.redisKills} Redis kills, ${doubler.doubled()} jobs added again; ${accepted.length} tasks: ${audit.succeeded} succeeded and charged once, ${audit.failed} failed and free; the last ended ${(audit.endedAfterMs / 1_000).toFixed(0)} s after the faults`,
+      measured: `${plan.workerKills} worker kills, ${plan.flushes} FLUSHALL, ${plan.redisKills} Redis kills, ${doubler.doubled()} jobs added again; ${accepted.length} tasks: ${audit.succeeded} succeeded and charged once, ${audit.failed} failed without charge; the last ended ${(audit.endedAfterMs / 1_000).toFixed(0)} s after the faults`,
       failures: [
         ...(refused > 0 ? [`${refused} orders were refused`] : []),
         ...(accounted === accepted.length ? [] : [`${accepted.length} accepted, ${accounted} ended`]),

@@ -20,7 +20,7 @@ export const redisAway: ChaosScenario = {
   id: 'B2',
   fault: 'Redis is down',
   asked:
-    'calls answered ≥ 99 %, added p99 ≤ 10 ms (median over slices of 10 s); orders taken ≥ 95 %, and run once it is back',
+    'calls answered ≥ 99 %, added p99 ≤ 10 ms (median over slices of 10 s); orders accepted ≥ 95 %, and run once it is back',
   inShortForm: false,
   async run(services, { isShort }) {
     const awayMs = isShort ? 6_000 : 60_000;
@@ -53,7 +53,7 @@ export const redisAway: ChaosScenario = {
     const ordered = (awayMs / 1_000) * TASKS_PER_SECOND;
     const orders = told.accepted.length / ordered;
     return {
-      measured: `${awayMs / 1_000} s away; ${percent(during.successShare)} of ${during.calls.length} calls answered; p99 of ${SLICE_MS / 1_000} s ${awayP99Ms.toFixed(0)} ms in the median, without the fault ${calmMs.toFixed(0)} ms; ${percent(orders)} of ${ordered} orders taken, all ended ${(audit.endedAfterMs / 1_000).toFixed(0)} s after it was back`,
+      measured: `${awayMs / 1_000} s down; ${percent(during.successShare)} of ${during.calls.length} calls answered; median p99 of ${SLICE_MS / 1_000} s slices ${awayP99Ms.toFixed(0)} ms, without the fault ${calmMs.toFixed(0)} ms; ${percent(orders)} of ${ordered} orders accepted, all ended ${(audit.endedAfterMs / 1_000).toFixed(0)} s after it was back`,
       failures: [
         ...(during.successShare < CALLS_SHARE_MIN
           ? [`${percent(during.successShare)} answered: ${JSON.stringify(during.troubles)}`]

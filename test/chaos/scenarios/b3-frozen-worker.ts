@@ -10,8 +10,8 @@ const TASKS = 40;
 
 export const frozenWorker: ChaosScenario = {
   id: 'B3',
-  fault: 'a worker stands still (SIGSTOP) for three leases in the middle of its tasks, then goes on',
-  asked: 'one charge per success; the worker that woke up changes no row',
+  fault: 'a worker is stopped (SIGSTOP) for three leases in the middle of its tasks, then continues',
+  asked: 'one charge per success; the resumed worker changes no row',
   inShortForm: false,
   async run(services) {
     const catalog = { slots: 10, pollIntervalMs: 1_500 };
@@ -40,7 +40,7 @@ export const frozenWorker: ChaosScenario = {
     const changed = [...after].filter(([id, version]) => before.get(id) !== version).length;
     const held = claims?.held ?? 0;
     return {
-      measured: `${held} tasks in its hands; ${again.succeeded} of ${told.accepted.length} succeeded and charged once, ${again.failed} failed and free; ${changed} rows changed after it woke up`,
+      measured: `${held} tasks held by it; ${again.succeeded} of ${told.accepted.length} succeeded and charged once, ${again.failed} failed without charge; ${changed} rows changed after it resumed`,
       failures: [
         ...(held === 0 ? ['inconclusive: the worker held no task when it stopped'] : []),
         ...(changed > 0 ? [`${changed} rows changed by the worker that woke up`] : []),

@@ -24,9 +24,9 @@ const ORDERS_SHED_MAX = 0.2;
 
 export const movedRedis: ChaosScenario = {
   id: 'B4',
-  fault: `Redis moves to an empty server; the master becomes a replica and the address moves; its host falls silent without a word: each under ${CALLS_PER_SECOND} calls/s and ${TASKS} tasks`,
+  fault: `Redis moves to an empty server; the master becomes a replica and the address moves; its host goes silent: each under ${CALLS_PER_SECOND} calls/s and ${TASKS} tasks`,
   asked:
-    'calls answered ≥ 99 %, 0 tasks lost, what is ordered after it has run within 15 s without a restart, all within a minute',
+    'calls answered ≥ 99 %, 0 tasks lost, orders placed after it run within 15 s without a restart, all within a minute',
   inShortForm: false,
   async run(services) {
     services.upstream.reset({ words: words(10), tokenDelayMs: 5 });
@@ -80,7 +80,7 @@ export const movedRedis: ChaosScenario = {
       // shed calls do not count: on a busy machine the API may be overloaded, which another row covers
       const share = log.answered / (log.calls.length - log.count(isShed));
       return {
-        measured: `${seen.join('; ')}; ${tasks.succeeded} tasks charged once, ${tasks.failed} failed and free; ${(share * 100).toFixed(2)} % of ${log.calls.length} calls answered`,
+        measured: `${seen.join('; ')}; ${tasks.succeeded} tasks charged once, ${tasks.failed} failed without charge; ${(share * 100).toFixed(2)} % of ${log.calls.length} calls answered`,
         failures: [
           ...failures,
           ...(share < CALLS_SHARE_MIN ? [JSON.stringify(log.troubles)] : []),

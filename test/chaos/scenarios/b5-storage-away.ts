@@ -15,8 +15,8 @@ const ENDED_WITHIN_MS = 60_000;
 
 export const storageAway: ChaosScenario = {
   id: 'B5',
-  fault: `the bucket refuses connections for ${AWAY_MS / 1_000} s, then its host falls silent without a word, each under ${TASKS} tasks`,
-  asked: 'no task fails for it, no engine is asked twice for an image, all end within a minute',
+  fault: `the bucket refuses connections for ${AWAY_MS / 1_000} s, then its host goes silent, each under ${TASKS} tasks`,
+  asked: 'no task fails because of it, no engine makes an image twice, all end within a minute',
   inShortForm: false,
   async run(services) {
     const s3 = await startS3Server().catch((error: unknown) => String(error));
@@ -63,7 +63,7 @@ export const storageAway: ChaosScenario = {
       // the engine rejects every tenth order
       const failedMax = Math.ceil(told.accepted.length / 10);
       return {
-        measured: `all ended ${(back.endedAfterMs / 1_000).toFixed(1)} s after it was back, and ${(silent.endedAfterMs / 1_000).toFixed(1)} s after it fell silent; ${silent.succeeded} succeeded, ${silent.failed} failed as ordered; ${repeated.length} pictures made twice`,
+        measured: `all ended ${(back.endedAfterMs / 1_000).toFixed(1)} s after it was back, and ${(silent.endedAfterMs / 1_000).toFixed(1)} s after it went silent; ${silent.succeeded} succeeded, ${silent.failed} failed as ordered; ${repeated.length} pictures made twice`,
         failures: [
           ...(silent.failed > failedMax ? [`${silent.failed} tasks failed`] : []),
           ...(told.refused > 0 ? [`${told.refused} orders refused`] : []),

@@ -17,7 +17,7 @@ const ENDED_WITHIN_MS = 60_000;
 
 export const slowRedis: ChaosScenario = {
   id: 'B6',
-  fault: `every answer of Redis comes ${DELAY_MS} ms late; then it has no room for a word: each under ${CALLS_PER_SECOND} calls/s and ${TASKS} tasks`,
+  fault: `every reply of Redis is ${DELAY_MS} ms late; then its memory is full: each under ${CALLS_PER_SECOND} calls/s and ${TASKS} tasks`,
   asked: 'calls answered ≥ 99 %, 0 tasks lost, all ended within a minute',
   inShortForm: false,
   async run(services) {
@@ -53,7 +53,7 @@ export const slowRedis: ChaosScenario = {
       const books = await auditBooks(stack.database.ownerUrl, 5_000);
       const { wrong } = await auditCalls(stack.database.ownerUrl, log.calls);
       return {
-        measured: `${seen.join('; ')}; ${told.accepted.length} of ${2 * TASKS} orders taken; ${(log.successShare * 100).toFixed(2)} % of ${log.calls.length} calls answered, p99 ${log.latencyMs(0.99).toFixed(0)} ms`,
+        measured: `${seen.join('; ')}; ${told.accepted.length} of ${2 * TASKS} orders accepted; ${(log.successShare * 100).toFixed(2)} % of ${log.calls.length} calls answered, p99 ${log.latencyMs(0.99).toFixed(0)} ms`,
         failures: [
           ...(log.successShare < CALLS_SHARE_MIN ? [JSON.stringify(log.troubles)] : []),
           ...(told.refused > 0 ? [`${told.refused} orders refused`] : []),

@@ -31,7 +31,7 @@ export const exactBalance: ChaosScenario = {
     const refused = log.count(({ code }) => code === 'insufficient_credits');
     const admitted = log.answered - 1;
     return {
-      measured: `${admitted} admitted, ${refused} refused for want of credits; the lowest balance was ${lowest?.posted} nano-USD`,
+      measured: `${admitted} admitted, ${refused} rejected for lack of credits; the lowest balance was ${lowest?.posted} nano-USD`,
       failures: [
         ...(admitted === ADMITTED ? [] : [`${admitted} were admitted`]),
         ...(refused === CALLS - ADMITTED ? [] : [JSON.stringify(log.troubles)]),

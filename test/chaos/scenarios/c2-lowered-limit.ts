@@ -34,7 +34,7 @@ export const loweredLimit: ChaosScenario = {
     await stack.stop();
     const refused = [...log.calls, ...later.calls].filter(({ code }) => code === 'key_limit_exceeded').length;
     return {
-      measured: `${log.answered} admitted under the first limit, ${later.answered} after it was lowered; ${refused} refused for the limit`,
+      measured: `${log.answered} admitted under the first limit, ${later.answered} after it was lowered; ${refused} rejected because of the limit`,
       failures: [
         ...(log.answered === ADMITTED ? [] : [`${log.answered} admitted: ${JSON.stringify(log.troubles)}`]),
         ...(later.answered === 0 ? [] : [`${later.answered} admitted above the lowered limit`]),

@@ -38,7 +38,7 @@ export const revokedKey: ChaosScenario = {
     await stack.stop();
     const refused = log.count(({ code }) => code === 'key_disabled');
     return {
-      measured: `${told} calls before, ${refused} refused; ${after?.made} holds made after the commit`,
+      measured: `${told} calls before, ${refused} rejected; ${after?.made} holds made after the commit`,
       failures: [
         ...(after?.made === 0 ? [] : [`${after?.made} holds made with the revoked key`]),
         ...(refused < 100 || told < 100 ? [`inconclusive: ${told} answered, ${refused} refused`] : []),

@@ -21,7 +21,7 @@ interface Departure {
 
 export const leavingClients: ChaosScenario = {
   id: 'D1',
-  fault: 'clients leave at a random byte of their streams',
+  fault: 'clients disconnect at a random byte of their streams',
   asked: 'charge = delivered tokens ± 1, upstream aborted ≤ 1 s, no hold left open',
   inShortForm: false,
   async run(services) {
@@ -60,7 +60,7 @@ export const leavingClients: ChaosScenario = {
     });
     const slowest = Math.max(0, ...delays);
     return {
-      measured: `${early.length} left early; ${wrong.length} charged for other than what they got ± 1; upstream aborted after at most ${slowest} ms`,
+      measured: `${early.length} disconnected early; ${wrong.length} charged for other than the delivered tokens ± 1; upstream aborted after at most ${slowest} ms`,
       failures: [
         ...(early.length < streams / 2 ? [`inconclusive: only ${early.length} left early`] : []),
         ...wrong

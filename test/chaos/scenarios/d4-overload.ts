@@ -113,7 +113,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
       .map(({ endedAt }) => endedAt - overAt),
   );
   return {
-    measured: `peak ${each(peaks)}/s, p99 ${calm.latencyMs(0.99).toFixed(0)} ms; ${rounds} times ${overloadMs / 1_000} s of ${factor.toFixed(1)} times as much, with the peak before and after: ${each(answered)}/s answered (${each(goodput.map((one) => one * 100))} %), shares of the ${ACCOUNTS} accounts within ${(unfairness * 100).toFixed(0)} %, p99 ${during.latencyMs(0.99).toFixed(0)} ms, the client itself late by ${clientLateMs.toFixed(0)} ms at p99, the others ${JSON.stringify(during.troubles)}; recovered after ${(recoveryMs / 1_000).toFixed(1)} s${isPinned ? '' : ' (not pinned to processors)'}`,
+    measured: `peak ${each(peaks)}/s, p99 ${calm.latencyMs(0.99).toFixed(0)} ms; ${rounds} overloads of ${overloadMs / 1_000} s at ${factor.toFixed(1)} times the peak before and after: ${each(answered)}/s answered (${each(goodput.map((one) => one * 100))} %), shares of the ${ACCOUNTS} accounts within ${(unfairness * 100).toFixed(0)} %, p99 ${during.latencyMs(0.99).toFixed(0)} ms, the client itself late by ${clientLateMs.toFixed(0)} ms at p99, the others ${JSON.stringify(during.troubles)}; recovered after ${(recoveryMs / 1_000).toFixed(1)} s${isPinned ? '' : ' (not pinned to processors)'}`,
     failures: [
       ...(share < GOODPUT_SHARE_MIN ? [`goodput ${(share * 100).toFixed(0)} % of the peak`] : []),
       ...(during.count(({ outcome }) => outcome === 'refused') < during.calls.length / 10

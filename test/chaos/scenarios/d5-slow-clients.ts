@@ -47,9 +47,9 @@ interface Trickler {
 
 export const slowClients: ChaosScenario = {
   id: 'D5',
-  fault: `${TRICKLERS} clients send their head a byte a second, ${SLOW_READERS} read nothing of their streams; they come ${WAVES} times, with calm between; no commit waits for the disk`,
+  fault: `${TRICKLERS} clients send their request head one byte per second, ${SLOW_READERS} never read their streams; they arrive ${WAVES} times, with calm between; commits do not wait for the disk`,
   asked:
-    'p99 of the others ≤ 1.5 times that of the calm (medians of the waves), the first dropped ≤ 15 s, memory bounded',
+    'p99 of the others ≤ 1.5 times that of the calm (medians of the waves), slow senders dropped ≤ 15 s, memory bounded',
   inShortForm: false,
   async run(services) {
     services.upstream.reset({ words: words(400), tokenDelayMs: 0 });
@@ -82,7 +82,7 @@ export const slowClients: ChaosScenario = {
     const slowest = Math.max(...waves.map(({ lastDroppedMs }) => lastDroppedMs));
     const grown = Math.max(...waves.map(({ memory }) => memory)) - memoryBefore;
     return {
-      measured: `p99 ${middle(with99).toFixed(0)} ms in the middle one of the waves (${whole(with99)}), ${middle(without99).toFixed(0)} ms of the calms (${whole(without99)}); ${dropped} of ${came} dropped, the last after ${(slowest / 1_000).toFixed(1)} s; memory +${(grown / 2 ** 20).toFixed(0)} MiB`,
+      measured: `p99 ${middle(with99).toFixed(0)} ms in the median wave (${whole(with99)}), ${middle(without99).toFixed(0)} ms in the median calm (${whole(without99)}); ${dropped} of ${came} dropped, the last after ${(slowest / 1_000).toFixed(1)} s; memory +${(grown / 2 ** 20).toFixed(0)} MiB`,
       failures: [
         ...(factor > P99_FACTOR_MAX ? [`p99 of the others is ${factor.toFixed(1)} times what it was`] : []),
         ...(dropped < came ? [`${came - dropped} were not dropped within 15 s`] : []),

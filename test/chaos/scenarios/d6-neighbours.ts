@@ -45,9 +45,9 @@ interface Attack {
 export const neighbours: ChaosScenario = {
   id: 'D6',
   fault:
-    'beside a customer at 10 calls/s to a model that answers in 0.5 s: strangers, bursts, floods, heavy bodies, calls that make the provider fail; no commit waits for the disk',
+    'beside a customer at 10 calls/s to a model that answers in 0.5 s: strangers, bursts, floods, heavy bodies, calls that make the provider fail; commits do not wait for the disk',
   asked:
-    'the customer is served ≥ 99 %, p99 ≤ 2 × calm, whatever the neighbour does; 1,000 at once on a fresh process all served',
+    'the customer is served ≥ 99 %, p99 ≤ 2 × calm, whatever the neighbor does; 1,000 at once on a fresh process all served',
   inShortForm: false,
   async run(services, { isShort }) {
     const phaseMs = isShort ? 5_000 : 20_000;
@@ -149,7 +149,7 @@ export const neighbours: ChaosScenario = {
     );
     await stack.stop();
     return {
-      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; peak ${peak.toFixed(0)}/s, of dear calls ${dearPeak.toFixed(0)}/s, flooded with ${flooded.toFixed(0)}/s of these; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
+      measured: `1,000 at once: ${percent(fresh.successShare)}; 300 at once a second after a burst: ${percent(after.successShare)}; peak ${peak.toFixed(0)}/s, of expensive calls ${dearPeak.toFixed(0)}/s, flooded with ${flooded.toFixed(0)}/s of these; beside ${measured.join('; ')}${isPinned ? '' : ' (not pinned to processors)'}`,
       failures: [
         ...failures,
         ...(fresh.successShare < 1 ? [`1,000 at once: ${JSON.stringify(fresh.troubles)}`] : []),

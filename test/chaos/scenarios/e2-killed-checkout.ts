@@ -51,8 +51,9 @@ interface Answer {
 
 export const killedCheckout: ChaosScenario = {
   id: 'E2',
-  fault: `kill -9 of the API between storing a checkout session, opening it at the provider and answering, ${POINTS.length * KILLS_EACH} times; the shop asks again under its Idempotency-Key`,
-  asked: 'every kill at its point; 0 double sessions, 0 lost: each is told, paid once and credited once',
+  fault: `kill -9 of the API between storing a checkout session, opening it at the provider and answering, ${POINTS.length * KILLS_EACH} times; the shop retries with its Idempotency-Key`,
+  asked:
+    'every kill at its point; 0 double sessions, 0 lost: each shop gets its session, paid once and credited once',
   inShortForm: false,
   async run(services) {
     const stripe = new StripeContractServer();
@@ -97,7 +98,7 @@ export const killedCheckout: ChaosScenario = {
     await stack.stop();
     await Promise.all([trap.close(), stripe.stop()]);
     return {
-      measured: `${kills} kills; ${told.length} of ${keys.length} shops told their session when they asked again; ${stripe.sessions.size} sessions at the provider, each paid and told by ${EVENTS_EACH} events, ${failures.length} wrong`,
+      measured: `${kills} kills; ${told.length} of ${keys.length} shops got their session on retry; ${stripe.sessions.size} sessions at the provider, each paid and reported by ${EVENTS_EACH} events, ${failures.length} wrong`,
       failures,
     };
   },

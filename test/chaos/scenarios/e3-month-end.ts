@@ -71,7 +71,7 @@ export const monthEnd: ChaosScenario = {
     await stack.stop();
     const isStraddled = BigInt(sums?.before ?? 0) > 0n && BigInt(sums?.after ?? 0) > 0n;
     return {
-      measured: `${statements} statements made, ${sums?.paid} final; usage before midnight ${sums?.before}, stated ${sums?.stated}, after it ${sums?.after} nano-USD; ${told} calls told and booked alike`,
+      measured: `${statements} statements made, ${sums?.paid} final; usage before midnight ${sums?.before}, stated ${sums?.stated}, after it ${sums?.after} nano-USD; ${told} calls answered and booked correctly`,
       failures: [
         ...(isStraddled ? [] : ['inconclusive: the calls did not straddle midnight']),
         ...(sums?.before === sums?.stated ? [] : ['the statements differ from the ledger']),

@@ -14,7 +14,7 @@ const HOLD_TTL_MS = 60_000;
 export const wrongClock: ChaosScenario = {
   id: 'F1',
   fault:
-    'the clock of the API processes jumps an hour ahead and back; one stands still for longer than its holds live',
+    'the clock of the API processes jumps an hour ahead and back; one process freezes for longer than its holds live',
   asked: 'no hold expires early; what settles late is not charged twice',
   inShortForm: false,
   async run(services) {
@@ -50,7 +50,7 @@ export const wrongClock: ChaosScenario = {
     const { told, wrong } = await auditCalls(ownerUrl, [...log.calls, ...late]);
     await stack.stop();
     return {
-      measured: `${told} of ${log.calls.length} calls answered over the jumps and booked as told; ${STREAMS} streams slept ${HOLD_TTL_MS / 1_000} s and more: their holds were closed by the other process, ${frozen.answered} of them ended later and were charged once at most; ${wrong.length} wrong`,
+      measured: `${told} of ${log.calls.length} calls answered across the jumps and booked correctly; ${STREAMS} streams froze for ${HOLD_TTL_MS / 1_000} s and more: their holds were closed by the other process, ${frozen.answered} of them ended later and were charged at most once; ${wrong.length} wrong`,
       failures: [
         ...(told < log.calls.length ? [JSON.stringify(log.troubles)] : []),
         ...(openWhileFrozen > 0 ? [`${openWhileFrozen} holds of the sleeping process stayed open`] : []),

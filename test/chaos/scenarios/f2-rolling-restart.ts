@@ -17,7 +17,7 @@ const ANSWER = { words: 20, tokenDelayMs: 100 };
 
 export const rollingRestart: ChaosScenario = {
   id: 'F2',
-  fault: `rolling restart of ${PROCESSES} API processes behind nginx, under the calls and streams of 2 s of ${CLIENTS} clients that wait for their answers`,
+  fault: `rolling restart of ${PROCESSES} API processes behind nginx, under calls and streams of 2 s from ${CLIENTS} closed-loop clients`,
   asked: '0 failed calls',
   inShortForm: false,
   async run(services, { isShort }) {

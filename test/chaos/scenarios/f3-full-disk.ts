@@ -31,7 +31,7 @@ interface Fault {
 export const fullDisk: ChaosScenario = {
   id: 'F3',
   fault:
-    'Postgres becomes read-only for 6 s, as a demoted primary; then its disk is full to the last byte until it panics, and has space again',
+    'Postgres becomes read-only for 6 s, like a demoted primary; then its disk is full to the last byte until it panics, then it has space again',
   asked: '503, no partial writes, recovers unaided',
   inShortForm: false,
   async run(services) {
@@ -79,7 +79,7 @@ async function breakWrites(
   const isFull = disk !== undefined;
   const panics = postgres?.said('PANIC') ?? 0;
   return {
-    measured: `${seen.map(({ text }) => text).join('; ')}; ${isFull ? `Postgres out of space ${postgres?.said('No space left on device')} times, ${panics} panics, started again ${postgres?.revivals()} times` : 'the full disk was left out: this account may not mount one'}; ${told} told and booked alike, ${wrong.length} wrong`,
+    measured: `${seen.map(({ text }) => text).join('; ')}; ${isFull ? `Postgres out of space ${postgres?.said('No space left on device')} times, ${panics} panics, restarted ${postgres?.revivals()} times` : 'the full disk was skipped: this user may not mount one'}; ${told} answered and booked correctly, ${wrong.length} wrong`,
     failures: [
       ...(odd.length > 0 ? [`other answers than 503: ${JSON.stringify(log.troubles)}`] : []),
       ...seen.flatMap(({ failures }) => failures),

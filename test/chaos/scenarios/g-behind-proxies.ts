@@ -103,7 +103,7 @@ const leaves: Check = async ({ services, stack, proxy, account }) => {
   );
   const cancelled = rows.filter((row) => row.status === 'cancelled' && row.output_tokens < LONG_ANSWER.words);
   return {
-    saw: `${aborted} of ${requests.length} calls of clients that left ended at the provider`,
+    saw: `${aborted} of ${requests.length} calls of disconnected clients ended at the provider`,
     failures:
       aborted === 2 && cancelled.length === 2
         ? []
@@ -143,7 +143,7 @@ const passesAsItIs: Check = async ({ proxy, account }) => {
   const refusal = await huge.body.text();
   const isOurs = huge.statusCode === 413 && refusal.includes('"payload_too_large"');
   return {
-    saw: 'the API refuses what is too large',
+    saw: 'the API rejects what is too large',
     failures: [
       ...(metrics.statusCode === 404 ? [] : [`/metrics answers ${metrics.statusCode}`]),
       ...(isOurs ? [] : [`32.5 MiB: ${huge.statusCode} ${refusal.slice(0, 200)}`]),
@@ -203,13 +203,14 @@ const drains: Check = async ({ services, stack, proxy, account, log }) => {
 function behind(id: string, kind: ReverseProxy): ChaosScenario {
   return {
     id,
-    fault: `behind ${kind.name} with the file that we ship: clients leave, lie about their address, send too much; processes are killed and restarted`,
-    asked: 'streams pass at once, leaving ends the call, nothing is sent twice, 0 calls fail under restarts',
+    fault: `behind ${kind.name} with our configuration file: clients disconnect, lie about their address, send too much; processes are killed and restarted`,
+    asked:
+      'streams pass at once, a disconnect ends the call, nothing is sent twice, 0 calls fail under restarts',
     inShortForm: false,
     async run(services) {
       const program = await kind.find().catch((error: unknown) => String(error));
       if (typeof program === 'string') {
-        return { measured: '', failures: [], skipped: `${kind.name} is not to be had: ${program}` };
+        return { measured: '', failures: [], skipped: `${kind.name} is not available: ${program}` };
       }
       const settings = { NODE_ENV: 'production', TRUSTED_PROXIES: '1' };
       const stack = await startStack(services, { apis: PROCESSES, settings });

@@ -13,7 +13,7 @@ export const engineAway: ChaosScenario = {
   id: 'H1',
   fault:
     'the only engine is away (connection refused) for 60 s under 100 queued tasks, in the middle of its runs',
-  asked: '0 tasks lost, 0 charged twice, every one made after the engine is back',
+  asked: '0 tasks lost, 0 charged twice, every task completed after the engine is back',
   inShortForm: false,
   async run(services) {
     const catalog = { slots: 4, pollIntervalMs: 1_500 };
@@ -36,7 +36,7 @@ export const engineAway: ChaosScenario = {
     await stack.stop();
     const open = waiting?.open ?? 0;
     return {
-      measured: `${open} waited for it; ${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed; all ended ${(audit.endedAfterMs / 1_000).toFixed(1)} s after it was back`,
+      measured: `${open} waited for it; ${audit.succeeded} of ${told.accepted.length} completed and charged once, ${audit.failed} failed; all ended ${(audit.endedAfterMs / 1_000).toFixed(1)} s after it was back`,
       failures: [
         ...(open < WAITING_MIN
           ? [`inconclusive: only ${open} tasks waited, ${told.refused} orders were refused`]

@@ -13,7 +13,7 @@ const SLOWER_MAX = 1.3;
 
 export const hostWithoutEngine: ChaosScenario = {
   id: 'H2',
-  fault: 'four hosts of one pool, the engine of one away for 60 s while 200 tasks are done',
+  fault: 'four hosts of one pool, the engine of one is down for 60 s while 200 tasks run',
   asked: `0 tasks lost, failed or charged twice; the three others at most ${SLOWER_MAX} times as long as without the fourth; it works again afterwards`,
   inShortForm: false,
   async run(services) {
@@ -50,7 +50,7 @@ export const hostWithoutEngine: ChaosScenario = {
     const share = besideMs / withoutMs;
     const afterwards = broken!.accepted;
     return {
-      measured: `${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed; ${TASKS} tasks in ${(withoutMs / 1_000).toFixed(1)} s by three hosts, in ${(besideMs / 1_000).toFixed(1)} s beside the fourth without an engine; ${afterwards} made there afterwards`,
+      measured: `${audit.succeeded} of ${told.accepted.length} completed and charged once, ${audit.failed} failed; ${TASKS} tasks in ${(withoutMs / 1_000).toFixed(1)} s by three hosts, in ${(besideMs / 1_000).toFixed(1)} s beside the fourth without an engine; ${afterwards} completed there afterwards`,
       failures: [
         ...(share > SLOWER_MAX ? [`the others were ${share.toFixed(2)} times as slow`] : []),
         ...(afterwards === 0 ? ['the fourth host completed nothing after its engine was back'] : []),

@@ -13,9 +13,9 @@ const SETTLED_MS = 6_000;
 
 export const drainedHost: ChaosScenario = {
   id: 'H3',
-  fault: `one of two hosts is drained under ${TASKS} queued tasks, killed and started again under ${TASKS} more, then resumed`,
+  fault: `one of two hosts is drained under ${TASKS} queued tasks, killed and restarted under ${TASKS} more, then resumed`,
   asked:
-    '0 tasks begin there while it is drained, what runs there ends, 0 lost or charged twice; it works again afterwards',
+    '0 tasks start there while it is drained, running tasks end, 0 lost or charged twice; it works again afterwards',
   inShortForm: false,
   async run(services) {
     const engines = await Promise.all(
@@ -58,7 +58,7 @@ export const drainedHost: ChaosScenario = {
     await stack.stop();
     await Promise.all(engines.map((engine) => engine.close()));
     return {
-      measured: `${begun} begun there before, ${meanwhile} while it was drained, ${afterwards} afterwards; ${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed`,
+      measured: `${begun} started there before, ${meanwhile} while it was drained, ${afterwards} afterwards; ${audit.succeeded} of ${told.accepted.length} completed and charged once, ${audit.failed} failed`,
       failures: [
         ...(meanwhile > 0 ? [`${meanwhile} tasks began on the drained host`] : []),
         ...(afterwards === 0 ? ['the host completed nothing after it was resumed'] : []),

@@ -14,8 +14,8 @@ const AUDIT_MS = 180_000;
 export const remoteWorker: ChaosScenario = {
   id: 'H4',
   fault:
-    'a worker without database killed 20 times under 300 tasks, then its line to the API swallows everything for 60 s',
-  asked: '0 tasks lost, failed or charged twice; the worker itself goes on afterwards',
+    'a worker without database is killed 20 times under 300 tasks, then its connection to the API drops everything for 60 s',
+  asked: '0 tasks lost, failed or charged twice; the worker itself continues afterwards',
   inShortForm: false,
   async run(services) {
     let token = '';
@@ -61,7 +61,7 @@ export const remoteWorker: ChaosScenario = {
     const codes = await stack.stop();
     await proxy.close();
     return {
-      measured: `${KILLS} kills, ${proxy.cuts()} answers cut off; ${audit.succeeded} of ${told.accepted.length} made and charged once, ${audit.failed} failed`,
+      measured: `${KILLS} kills, ${proxy.cuts()} answers cut off; ${audit.succeeded} of ${told.accepted.length} completed and charged once, ${audit.failed} failed`,
       failures: [
         ...(audit.failed > 0 ? [`${audit.failed} tasks failed`] : []),
         ...(codes.at(-1) === 0 ? [] : [`the worker ended with ${codes.at(-1)}`]),
