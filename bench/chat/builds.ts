@@ -10,7 +10,7 @@ import { type BenchTarget, productTarget, withProducts } from './targets.ts';
 const CONNECTIONS = [32, 128];
 const RATES = [200, 1_000];
 
-/** The earlier build and this one. */
+/** The earlier build and the current one. */
 type Builds = readonly [before: BenchTarget, present: BenchTarget];
 
 /**

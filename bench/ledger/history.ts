@@ -3,7 +3,7 @@ import type { TestAccount } from '../../test/factories/ledger.ts';
 
 const CHUNK_ROWS = 100_000;
 
-/** Gives an account `rows` charges of 1 nano-USD over the last 30 days, with generations and roll-ups that agree. */
+/** Gives an account `rows` charges of 1 nano-USD over the last 30 days, with matching generations and roll-ups. */
 export async function writeHistory(owner: pg.Client, account: TestAccount, rows: number): Promise<void> {
   await owner.query('BEGIN');
   for (let from = 0; from < rows; from += CHUNK_ROWS) {

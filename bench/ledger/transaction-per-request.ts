@@ -3,8 +3,8 @@ import { newUuid } from '../../src/lib/ids.ts';
 import type { TestAccount } from '../../test/factories/ledger.ts';
 
 /**
- * The baseline: what a careful service without group commit does. The same rows are written under the same locks, but
- * each request runs its own transactions, statement by statement, as an ORM would.
+ * The baseline: a careful service without group commit. It writes the same rows under the same locks, but each request runs its own
+ * transactions, statement by statement, as an ORM would.
  */
 export async function reserveAndSettle(pool: pg.Pool, account: TestAccount, amount: bigint): Promise<void> {
   const id = newUuid();

@@ -23,9 +23,9 @@ import { measurePostprocess } from './postprocess.ts';
 import { TaskClock } from './task-clock.ts';
 
 /**
- * `npm run bench:tasks [-- --quick --profile --keep]`: the asynchronous path on real processes. One API process, two worker
- * processes, Postgres with fsync on, Redis with its append-only file, files in a local folder; the engine answers at once, over
- * HTTP, from a process of its own. Load, engine, databases and service share the machine.
+ * `npm run bench:tasks [-- --quick --profile --keep]`: the asynchronous path on real processes. One API process, two worker processes,
+ * Postgres with fsync on, Redis with its append-only file, files in a local folder. The engine runs in its own process and answers at once,
+ * over HTTP. Load, engine, databases and service share the machine.
  */
 const quick = process.argv.includes('--quick');
 const profiled = process.argv.includes('--profile');

@@ -7,7 +7,7 @@ export type Unit = 's' | 'ms' | 'bytes';
 export interface Series {
   readonly name: string;
   readonly unit: Unit;
-  /** What it grows with, in the plural: `calls`, `calls of the month`. */
+  /** The unit it grows with, in the plural: `calls`, `calls of the month`. */
   readonly of: string;
   readonly points: readonly { readonly count: number; readonly value: number }[];
   /** Number of them at the target. Undefined when the figure is not extrapolated. */

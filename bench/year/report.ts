@@ -3,7 +3,7 @@ import { atTarget, lineOf, type Series, shareOfLimit, TARGET, type Unit } from '
 import { bytesByRelation, type Measured, seriesOf } from './series.ts';
 
 const KILO = 1_000;
-/** Tables with fewer bytes per call get no row. */
+/** Tables with fewer bytes per call than this get no row. */
 const BYTES_PER_CALL_MIN = 1;
 
 /** Returns the page of a run: the measurement at each size, its slope, its value at the target, and what breaks first there. */

@@ -32,7 +32,7 @@ test('lists the settings of this build in the values schema (written by npm run 
   expect(Object.keys(defaults().settings).filter((name) => !chartSettings().includes(name))).toEqual([]);
 });
 
-test.each(['values.yaml', ...VALUE_FILES])('accepts %s by the schema', (file) => {
+test.each(['values.yaml', ...VALUE_FILES])('the schema accepts %s', (file) => {
   const values = file === 'values.yaml' ? defaults() : valuesOf(file);
   expect(schema.safeParse(values).error?.issues).toBeUndefined();
 });
@@ -48,7 +48,7 @@ test.each([
     { workers: { more: { queues: ["generate:x' OR 'a"] } } },
   ],
   ['a tag as digest', { image: { digest: 'latest' } }],
-])('rejects %s', (_, values) => {
+])('the schema rejects %s', (_, values) => {
   expect(schema.safeParse(values).success).toBe(false);
 });
 

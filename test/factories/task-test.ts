@@ -17,7 +17,7 @@ export interface TaskTestOptions
   readonly credits?: string;
 }
 
-/** A database, a folder, a scripted engine, the whole path over them, and one customer. */
+/** A database, a folder, a scripted engine, the whole asynchronous path over them, and one customer. */
 export class TaskTest {
   readonly database: TestDatabase;
   readonly stack: TaskStack;
