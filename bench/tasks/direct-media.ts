@@ -66,7 +66,7 @@ export async function videoDirectly(
   await thumbnail(sharp(bytes), size, folder);
 }
 
-/** Makes a soft, noisy picture, which compresses like a photograph rather than a test pattern. */
+/** Makes a soft, noisy image, which compresses like a photograph rather than a test pattern. */
 export async function makeImage(path: string, { width, height }: Size): Promise<void> {
   await sharp({
     create: {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 
 /**
- * An engine without work: OpenAI's Images API that answers every request at once with the same small picture. It runs in its own process,
+ * An engine without work: OpenAI's Images API that answers every request at once with the same small image. It runs in its own process,
  * so the bench measures everything around an engine: queues, states, files, money.
  */
 

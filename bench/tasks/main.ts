@@ -162,7 +162,7 @@ async function measureService() {
   const waits = await pickUp(customers, clock);
   const rested = await measureRounds(1, meters, () => endToEnd(customers, clock, TASKS));
   if ((await customers.fetchNewest()) === 0) {
-    throw new Error('the newest picture is empty');
+    throw new Error('the newest image is empty');
   }
   await Promise.all(workers.map(stopProcess));
   const bare = await bareJobsPerSecond(redis.redisUrl, BARE_JOBS, CLIENTS, log);

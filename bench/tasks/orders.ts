@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 const BODY = JSON.stringify({ prompt: 'a quiet harbour at dusk', size: '256*256', seed: 7 });
 const ANSWER_CONNECTIONS = 64;
 
-/** Customers of one gateway that take turns ordering small pictures. */
+/** Customers of one gateway that take turns ordering small images. */
 export class Customers {
   readonly #url: string;
   readonly #pool: Pool;
@@ -49,7 +49,7 @@ export class Customers {
   }
 
   /**
-   * Fetches the picture of one customer's newest task, as that customer would, and returns its size in bytes. Throws when there is none.
+   * Fetches the image of one customer's newest task, as that customer would, and returns its size in bytes. Throws when there is none.
    */
   async fetchNewest(): Promise<number> {
     const headers = this.#authorization(0);

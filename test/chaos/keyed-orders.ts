@@ -6,7 +6,7 @@ import { type ChaosAccount, IMAGE_MODEL } from './stack.ts';
 const TIMEOUT_MS = 30_000;
 const REPEAT_EVERY_MS = 1_000;
 
-/** Orders of pictures, each with its own Idempotency-Key, of a client that repeats them until they are answered. */
+/** Orders of images, each with its own Idempotency-Key, of a client that repeats them until they are answered. */
 export class KeyedOrders {
   readonly #account: ChaosAccount;
   readonly #webhookUrl: string;
@@ -31,7 +31,7 @@ export class KeyedOrders {
     return this.count - this.accepted.length;
   }
 
-  /** Orders `pictures` pictures at once, whether or not the answers arrive. */
+  /** Orders `pictures` images at once, whether or not the answers arrive. */
   async place(url: string, pictures: number): Promise<void> {
     const keys = Array.from({ length: pictures }, () => randomUUID());
     await Promise.all(keys.map((key) => this.#send(url, key)));

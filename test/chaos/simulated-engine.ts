@@ -4,7 +4,7 @@ import type { EngineReply, SeenRequest } from '../factories/engine-server.ts';
 /** Orders with this prompt fail. */
 export const FAILING_PROMPT = 'fail';
 
-/** An engine that makes its picture at once, and fails for {@link FAILING_PROMPT}. */
+/** An engine that makes its image at once, and fails for {@link FAILING_PROMPT}. */
 export class SimulatedEngine extends SdServer {
   protected override route(seen: SeenRequest): EngineReply | undefined {
     // in a long run, recorded requests that are never read would fill the memory

@@ -11,7 +11,7 @@ export const ADMIN_TOKEN = 'admin-token-of-the-chaos-runs';
 export const TOKEN_PRICE = { input: 1_000n, output: 2_000n };
 export const CHAT_MODEL = 'chaos/chat';
 export const IMAGE_MODEL = 'image-turbo';
-/** Price of one picture, in nano-USD. */
+/** Price of one image, in nano-USD. */
 export const IMAGE_PRICE = 5_000_000n;
 
 export interface StackOptions {

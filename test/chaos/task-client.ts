@@ -27,7 +27,7 @@ export interface TaskLoadOptions {
   readonly onAccepted?: (taskId: string, number: number) => void;
 }
 
-/** Orders pictures at a fixed rate and records which orders were accepted. Never repeats an order. */
+/** Orders images at a fixed rate and records which orders were accepted. Never repeats an order. */
 export async function orderTasks(options: TaskLoadOptions): Promise<void> {
   const startedAt = performance.now();
   const running: Promise<void>[] = [];

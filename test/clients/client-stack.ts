@@ -34,7 +34,7 @@ export interface ClientStack {
   stop(): Promise<void>;
 }
 
-/** Starts an API process and, when pictures are ordered, a worker. The catalog may be an object, because JSON is valid YAML. */
+/** Starts an API process and, when images are ordered, a worker. The catalog may be an object, because JSON is valid YAML. */
 export async function startClientStack(
   catalog: object | string,
   { worker = false }: { readonly worker?: boolean } = {},

@@ -108,7 +108,7 @@ async function untilReady(child: ChildProcess, output: () => string): Promise<vo
   }
 }
 
-/** Checks that the product sells at this address: an operator opens an account, and its key calls a model and gets a picture. */
+/** Checks that the product sells at this address: an operator opens an account, and its key calls a model and gets an image. */
 async function sells(url: string, adminToken: string): Promise<{ picture: string; key: string }> {
   const account = { name: 'a customer', credits: '1.00' };
   const { key } = await post<{ key: string }>(`${url}/admin/v1/accounts`, `Bearer ${adminToken}`, account);

@@ -102,7 +102,7 @@ async function round(): Promise<number[]> {
   ];
 }
 
-/** Orders a picture. An account's queue is bounded, so in thousands of rounds the worker sets the pace, not the client. */
+/** Orders an image. An account's queue is bounded, so in thousands of rounds the worker sets the pace, not the client. */
 async function order(): Promise<number> {
   const place = () => post('/v3/async/image-turbo', { prompt: prompt(), size: '256*256' });
   const status = await place();

@@ -8,7 +8,7 @@ import {
 
 /** fal's queue. The URLs it returns cannot be derived from the model's name. */
 export class FalServer extends EngineServer {
-  /** Whether its safety check has blacked out its pictures. */
+  /** Whether its safety check has blacked out its images. */
   blacksOut = false;
 
   protected override route(seen: SeenRequest): EngineReply | undefined {

@@ -199,7 +199,7 @@ export class FireflyServer extends PolledService {
   }
 }
 
-/** https://docs.aws.amazon.com/bedrock: signed calls, the picture in the answer. */
+/** https://docs.aws.amazon.com/bedrock: signed calls, the image in the answer. */
 export class BedrockServer extends SynchronousService {
   protected override async refuse(seen: SeenRequest): Promise<EngineReply | undefined> {
     const key = { accessKeyId: EXAMPLE_SECRET, secretAccessKey: EXAMPLE_SECRET };

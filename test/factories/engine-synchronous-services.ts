@@ -1,6 +1,6 @@
 import { type EngineReply, EngineServer, type SeenRequest, UPSTREAM_SECRET } from './engine-server.ts';
 
-/** A service whose answer to the order contains the picture, after as long as the fault says. */
+/** A service whose answer to the order contains the image, after as long as the fault says. */
 export abstract class SynchronousService extends EngineServer {
   protected answer(seen: SeenRequest, body: (image: string) => unknown): EngineReply {
     return this.accept(seen, () => {
@@ -40,7 +40,7 @@ export class StabilityServer extends SynchronousService {
   }
 }
 
-/** AUTOMATIC1111's API (/docs of the server): a list of pictures in base64. */
+/** AUTOMATIC1111's API (/docs of the server): a list of images in base64. */
 export class Automatic1111Server extends SynchronousService {
   /** Number of requests to interrupt the current run. */
   interrupted = 0;

@@ -42,7 +42,7 @@ export interface UpgradeReport {
 }
 
 /**
- * Upgrades from one build to the other under calls, streams and orders of pictures, rolls back, and upgrades again. Each time it migrates
+ * Upgrades from one build to the other under calls, streams and orders of images, rolls back, and upgrades again. Each time it migrates
  * beside the old processes, then replaces one process at a time. Finally, every call is compared with the books.
  */
 export async function runUpgrade(
@@ -156,19 +156,19 @@ class UpgradeRun {
       ...calls.wrong,
       ...tasks.wrong,
       ...Object.entries(log.troubles).map(([trouble, times]) => `${times} calls failed: ${trouble}`),
-      ...(told.refused > 0 ? [`${told.refused} orders of pictures were not accepted`] : []),
+      ...(told.refused > 0 ? [`${told.refused} orders of images were not accepted`] : []),
     );
     await this.verify(build);
     const facts = [
       `${log.calls.length} calls, ${log.calls.length - calls.told} failed`,
-      `${told.accepted.length} pictures ordered, ${told.refused} refused; with those of new customers ${tasks.succeeded} made, ${tasks.failed} failed as asked`,
-      `${this.#witnesses.length} new customers, each with a key, a call and a picture that are asked for in every later state`,
+      `${told.accepted.length} images ordered, ${told.refused} rejected; including those of new customers, ${tasks.succeeded} succeeded and ${tasks.failed} failed as requested`,
+      `${this.#witnesses.length} new customers, each with a key, a call and an image that are requested in every later state`,
     ];
     return { rows: this.#rows, facts, failures: this.#failures };
   }
 }
 
-/** Orders pictures until it is stopped; the engine fails every fifth one. */
+/** Orders images until it is stopped; the engine fails every fifth one. */
 function startOrders(options: {
   readonly urls: () => readonly string[];
   readonly accounts: readonly ChaosAccount[];

@@ -14,7 +14,7 @@ export interface Witness {
 const TASK_TIMEOUT_MS = 60_000;
 
 /**
- * Opens an account with a key, makes a call and orders a picture. Adds the ids of its requests to `requestIds`. Throws an Error when one
+ * Opens an account with a key, makes a call and orders an image. Adds the ids of its requests to `requestIds`. Throws an Error when one
  * fails.
  */
 export async function makeWitness(
@@ -31,7 +31,7 @@ export async function makeWitness(
   return { of, key, generationId, taskId };
 }
 
-/** Makes a call with the key and requests the earlier call and picture. Throws an Error that says which of them is lost. */
+/** Makes a call with the key and requests the earlier call and image. Throws an Error that says which of them is lost. */
 export async function askWitness(url: string, witness: Witness, requestIds: string[]): Promise<void> {
   const { key, generationId, taskId } = witness;
   await callOnce(url, key, requestIds);
@@ -41,7 +41,7 @@ export async function askWitness(url: string, witness: Witness, requestIds: stri
   }
   const picture = await fetch(await pictureOf(url, key, taskId));
   if (!picture.ok || (await picture.arrayBuffer()).byteLength === 0) {
-    throw new Error(`the picture of ${taskId} is gone: ${picture.status}`);
+    throw new Error(`the image of ${taskId} is gone: ${picture.status}`);
   }
 }
 
@@ -53,7 +53,7 @@ async function callOnce(url: string, key: string, requestIds: string[]): Promise
   return (await ask<{ id: string }>(url, key, '/api/v1/chat/completions', body, requestId)).id;
 }
 
-/** Resolves to the address of a task's picture, once it is made. */
+/** Resolves to the address of a task's image, once it is made. */
 function pictureOf(url: string, key: string, taskId: string): Promise<string> {
   return eventually(
     async () => {
@@ -62,7 +62,7 @@ function pictureOf(url: string, key: string, taskId: string): Promise<string> {
       return task.status === 'TASK_STATUS_SUCCEED' ? images[0]?.image_url : undefined;
     },
     TASK_TIMEOUT_MS,
-    `the picture of ${taskId}`,
+    `the image of ${taskId}`,
   );
 }
 

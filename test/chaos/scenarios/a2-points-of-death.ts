@@ -27,7 +27,7 @@ type Victim = 'api' | 'generate' | 'finish';
 
 /** Separate workers, so that tasks pass every point: one worker with all queues may finish what it has generated. */
 const WORKERS = [['--queues=generate'], ['--queues=postprocess,webhooks,maintenance']];
-/** Finally, the first worker finishes pictures where it generated them. */
+/** Finally, the first worker finishes images where it generated them. */
 const BOTH_QUEUES = ['--queues=generate,postprocess'];
 
 /** What the kills work with. */

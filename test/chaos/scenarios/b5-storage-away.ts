@@ -63,7 +63,7 @@ export const storageAway: ChaosScenario = {
       // the engine rejects every tenth order
       const failedMax = Math.ceil(told.accepted.length / 10);
       return {
-        measured: `all ended ${(back.endedAfterMs / 1_000).toFixed(1)} s after it was back, and ${(silent.endedAfterMs / 1_000).toFixed(1)} s after it went silent; ${silent.succeeded} succeeded, ${silent.failed} failed as ordered; ${repeated.length} pictures made twice`,
+        measured: `all ended ${(back.endedAfterMs / 1_000).toFixed(1)} s after it was back, and ${(silent.endedAfterMs / 1_000).toFixed(1)} s after it went silent; ${silent.succeeded} succeeded, ${silent.failed} failed as ordered; ${repeated.length} images made twice`,
         failures: [
           ...(silent.failed > failedMax ? [`${silent.failed} tasks failed`] : []),
           ...(told.refused > 0 ? [`${told.refused} orders refused`] : []),
