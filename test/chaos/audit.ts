@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { ledgerViolations } from '../setup/database.ts';
-import type { Told } from './told-log.ts';
+import type { CallOutcome } from './outcome-log.ts';
 
 export interface AuditReport {
   /** Number of calls whose client received a complete answer. */
@@ -16,7 +16,7 @@ export interface AuditReport {
  */
 export async function auditCalls(
   ownerUrl: string,
-  calls: readonly Told[],
+  calls: readonly CallOutcome[],
   others: readonly string[] = [],
 ): Promise<AuditReport> {
   const booked = await withOwner(ownerUrl, async (client) => {

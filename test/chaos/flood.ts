@@ -1,8 +1,8 @@
 import { setPriority } from 'node:os';
 import { type HammerOrder, startHammer } from './hammer.ts';
 import { type RunningLoad, startLoad } from './load-client.ts';
+import { OutcomeLog } from './outcome-log.ts';
 import { pause } from './pause.ts';
-import { ToldLog } from './told-log.ts';
 
 /** Runs in its own process, so that its calls take no processor time from the measured client or the providers. */
 
@@ -25,7 +25,7 @@ interface RateOrder {
 setPriority(LOWEST_PRIORITY);
 
 process.once('message', async (order: FloodOrder) => {
-  const log = new ToldLog();
+  const log = new OutcomeLog();
   const loads = 'isHeavy' in order ? [startHammer(order)] : await startRate(order, log);
   process.once('message', async () => {
     await Promise.all(loads.map((load) => load.stop()));
@@ -35,7 +35,7 @@ process.once('message', async (order: FloodOrder) => {
 });
 
 /** Opens the connections in parts: the effect of a thousand at once is covered by another row. */
-async function startRate(order: RateOrder, log: ToldLog): Promise<RunningLoad[]> {
+async function startRate(order: RateOrder, log: OutcomeLog): Promise<RunningLoad[]> {
   const { urls, timeoutMs, prompts } = order;
   const part = { urls: () => urls, accounts: [order], streamShare: 0, timeoutMs, prompts, log };
   const loads: RunningLoad[] = [];

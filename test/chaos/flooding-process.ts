@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { FloodOrder } from './flood.ts';
 import type { RunningLoad } from './load-client.ts';
-import type { Told, ToldLog } from './told-log.ts';
+import type { CallOutcome, OutcomeLog } from './outcome-log.ts';
 
 const FLOOD = fileURLToPath(new URL('./flood.ts', import.meta.url));
 
 /** Sends calls from a process of the lowest priority. Its `stop` records the outcomes of calls sent at a fixed rate. */
-export async function startFlood(order: FloodOrder, log: ToldLog): Promise<RunningLoad> {
+export async function startFlood(order: FloodOrder, log: OutcomeLog): Promise<RunningLoad> {
   const child = fork(FLOOD, { serialization: 'advanced' });
   const ended = once(child, 'exit');
   const toldBy = async (): Promise<unknown> => {
@@ -22,7 +22,7 @@ export async function startFlood(order: FloodOrder, log: ToldLog): Promise<Runni
     stop: async () => {
       const told = toldBy();
       child.send('stop');
-      for (const call of (await told) as readonly Told[]) {
+      for (const call of (await told) as readonly CallOutcome[]) {
         log.add(call);
       }
       await ended;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type CallTarget, sendKeyed } from './load-client.ts';
+import type { CallOutcome } from './outcome-log.ts';
 import { pause } from './pause.ts';
-import type { Told } from './told-log.ts';
 
 const REPEAT_EVERY_MS = 1_000;
 
 /** Calls, each with its own Idempotency-Key, of a client that repeats them when it was cut off. */
 export class KeyedCalls {
   /** Outcomes of each key, the latest last. */
-  readonly #told = new Map<string, Told[]>();
+  readonly #told = new Map<string, CallOutcome[]>();
 
   get count(): number {
     return this.#told.size;
@@ -86,11 +86,11 @@ export class KeyedCalls {
     });
   }
 
-  #count(isWanted: (told: readonly Told[]) => boolean): number {
+  #count(isWanted: (told: readonly CallOutcome[]) => boolean): number {
     return [...this.#told.values()].filter(isWanted).length;
   }
 }
 
-function isUntold(told: Told | undefined): boolean {
+function isUntold(told: CallOutcome | undefined): boolean {
   return told?.outcome === 'broken' || told?.code === 'idempotency_in_progress';
 }

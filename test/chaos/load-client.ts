@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'undici';
+import type { CallOutcome, OutcomeLog } from './outcome-log.ts';
 import { pause } from './pause.ts';
 import type { ChaosAccount } from './stack.ts';
 import { CHAT_MODEL, TOKEN_PRICE } from './stack.ts';
-import type { Told, ToldLog } from './told-log.ts';
 
 /** The target of calls, and the accounts that make them. */
 export interface CallTarget {
@@ -11,7 +11,7 @@ export interface CallTarget {
   readonly urls: () => readonly string[];
   /** Accounts whose keys are used in turn. */
   readonly accounts: readonly Pick<ChaosAccount, 'key'>[];
-  readonly log: ToldLog;
+  readonly log: OutcomeLog;
   /** Client timeout for an answer, in ms. */
   readonly timeoutMs?: number;
   /** Prompts, used in turn; a short sentence by default. */
@@ -117,7 +117,7 @@ export async function sendBurst(options: CallOptions, calls: number): Promise<vo
 export async function sendKeyed(
   options: CallTarget,
   calls: readonly { readonly idempotencyKey: string; readonly streamed: boolean }[],
-): Promise<Told[]> {
+): Promise<CallOutcome[]> {
   const dueAt = performance.now();
   return await sendAll(
     options,
@@ -125,7 +125,7 @@ export async function sendKeyed(
   );
 }
 
-async function sendAll(options: CallTarget, calls: readonly Call[]): Promise<Told[]> {
+async function sendAll(options: CallTarget, calls: readonly Call[]): Promise<CallOutcome[]> {
   const agent = createAgent();
   const told = await Promise.all(calls.map((call) => sendCall(options, agent, call)));
   told.forEach((one) => {
@@ -177,15 +177,15 @@ export async function runLoad(options: LoadOptions, milliseconds: number): Promi
   await load.stop();
 }
 
-async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<Told> {
+async function sendCall(options: CallTarget, agent: Agent, call: Call): Promise<CallOutcome> {
   const { accounts, onFirstBytes, prompts = PROMPTS } = options;
   const { number, streamed, dueAt, idempotencyKey } = call;
   const urls = options.urls();
   const requestId = `chaos-${randomUUID()}`;
   const finish = (
-    facts: Pick<Told, 'outcome' | 'charge' | 'status' | 'code' | 'message'>,
+    facts: Pick<CallOutcome, 'outcome' | 'charge' | 'status' | 'code' | 'message'>,
     { hasRetryAfter = false, isReplay = false } = {},
-  ): Told => ({
+  ): CallOutcome => ({
     ...{ requestId, account: number % accounts.length, streamed, hasRetryAfter, isReplay, ...facts },
     durationMs: performance.now() - dueAt,
     endedAt: Date.now(),
@@ -264,7 +264,7 @@ function chargeOfStream(text: string): bigint | undefined {
 }
 
 /** Reads the product's error envelope; returns undefined for anything else. */
-function errorOf(text: string): Required<Pick<Told, 'code' | 'message'>> | undefined {
+function errorOf(text: string): Required<Pick<CallOutcome, 'code' | 'message'>> | undefined {
   try {
     const { error } = JSON.parse(text) as { error?: { code: string; message: string } };
     return error && { code: error.code, message: error.message };

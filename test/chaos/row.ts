@@ -1,6 +1,6 @@
+import { reportFinding } from './report-finding.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { startChaosServices } from './services.ts';
-import { tellFinding } from './tell-finding.ts';
 
 /**
  * Runs one row in its own process on its own services, so that nothing of earlier rows remains: no grown heap of the load client, no
@@ -14,7 +14,7 @@ if (scenario === undefined || product === undefined || process.send === undefine
   );
 }
 const services = await startChaosServices(process.env, product);
-await tellFinding(
+await reportFinding(
   () => scenario.run(services, { isShort: form === 'short' }),
   () => services.close(),
   (finding) => new Promise((resolve) => process.send?.(finding, () => resolve())),

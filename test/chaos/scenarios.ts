@@ -19,7 +19,7 @@ import { leavingClients } from './scenarios/d1-leaving-clients.ts';
 import { brokenProvider } from './scenarios/d3-broken-provider.ts';
 import { overload } from './scenarios/d4-overload.ts';
 import { slowClients } from './scenarios/d5-slow-clients.ts';
-import { neighbours } from './scenarios/d6-neighbours.ts';
+import { neighbours } from './scenarios/d6-neighbors.ts';
 import { killedCheckout } from './scenarios/e2-killed-checkout.ts';
 import { monthEnd } from './scenarios/e3-month-end.ts';
 import { wrongClock } from './scenarios/f1-wrong-clock.ts';

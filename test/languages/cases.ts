@@ -19,7 +19,7 @@ export interface CaseSeen {
   readonly dimensions?: number;
   readonly bytes?: number;
   /** The client's own name for a rejection. */
-  readonly recognised?: string;
+  readonly recognized?: string;
   readonly error?: {
     readonly status?: number | null;
     readonly code?: string | null;
@@ -88,8 +88,8 @@ export const MORE_CASES: Readonly<Record<string, Check>> = {
   },
   images: downloaded,
   videos: downloaded,
-  'too long': recognised,
-  'gives up': recognised,
+  'too long': recognized,
+  'gives up': recognized,
   'asked again': whole,
   'asked again with a key': whole,
 };
@@ -116,9 +116,9 @@ function raised({ error }: CaseSeen): string {
   return error.message;
 }
 
-function recognised(seen: CaseSeen): string {
-  assert.ok(told(seen).recognised, 'the client has no name for it');
-  return String(seen.recognised);
+function recognized(seen: CaseSeen): string {
+  assert.ok(told(seen).recognized, 'the client has no name for it');
+  return String(seen.recognized);
 }
 
 /** Returns a check for a rejection. A client must report the status, our code, or both. */

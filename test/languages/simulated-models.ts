@@ -18,7 +18,7 @@ const MANY_WORDS = Array.from({ length: 100 }, (_, index) => ` word${index}`);
  * The behavior of a model, by the second part of its id. Each model has its own provider, so that the failures of one do not affect
  * another.
  */
-const BEHAVIOURS: Readonly<Record<string, Partial<Script>>> = {
+const BEHAVIORS: Readonly<Record<string, Partial<Script>>> = {
   chat: {},
   structured: { words: ['{"city":', ' "Paris"}'] },
   cached: { cacheRead: CACHED_TOKENS },
@@ -51,7 +51,7 @@ export async function startSimulatedModels(): Promise<SimulatedModels> {
   const start = { openai: startOpenAiUpstream, anthropic: startAnthropicUpstream };
   const servers = new Map<string, UpstreamServer>();
   for (const family of ['openai', 'anthropic'] as const) {
-    for (const [behaviour, script] of Object.entries(BEHAVIOURS)) {
+    for (const [behaviour, script] of Object.entries(BEHAVIORS)) {
       const server = await start[family]();
       server.reset(script);
       servers.set(`${family}/${behaviour}`, server);

@@ -24,7 +24,7 @@ import {
   usd,
 } from '../factories/ledger.ts';
 import { ledgerStory } from '../ledger/model/ledger-commands.ts';
-import { StoryTeller } from '../ledger/model/story-teller.ts';
+import { StoryRunner } from '../ledger/model/story-runner.ts';
 import { clockSetBack, corrections } from './book-scenarios.ts';
 import { holdsInTurn, locksInOrder } from './lock-scenarios.ts';
 import type { Parts } from './parts.types.ts';
@@ -279,7 +279,7 @@ async function storiesAgree(parts: Parts): Promise<void> {
   try {
     await fc.assert(
       fc.asyncProperty(ledgerStory, async (story) => {
-        const teller = await StoryTeller.begin(database, ledger);
+        const teller = await StoryRunner.begin(database, ledger);
         for (const command of story) {
           await teller.tell(command);
         }

@@ -1,11 +1,11 @@
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { auditBooks, auditCalls } from '../chaos/audit.ts';
 import { type RunningLoad, startClients } from '../chaos/load-client.ts';
+import { OutcomeLog } from '../chaos/outcome-log.ts';
 import { pause } from '../chaos/pause.ts';
 import type { ChaosServices } from '../chaos/services.ts';
 import type { ChaosAccount } from '../chaos/stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../chaos/task-client.ts';
-import { ToldLog } from '../chaos/told-log.ts';
 import { words } from '../chaos/upstream-words.ts';
 import { startNginx } from '../deployment/nginx.ts';
 import type { Build } from './previous-build.ts';
@@ -81,7 +81,7 @@ class UpgradeRun {
   readonly #installation: RollingInstallation;
   readonly #url: string;
   readonly #onProgress: (line: string) => void;
-  readonly #log = new ToldLog();
+  readonly #log = new OutcomeLog();
   readonly #told: ToldTasks = { accepted: [], refused: 0 };
   readonly #witnesses: Witness[] = [];
   /** Request ids of the calls that witnesses make. */
@@ -188,8 +188,8 @@ function startOrders(options: {
   };
 }
 
-function rowOf(phase: string, log: ToldLog, from: number, milliseconds: number): PhaseRow {
-  const part = new ToldLog();
+function rowOf(phase: string, log: OutcomeLog, from: number, milliseconds: number): PhaseRow {
+  const part = new OutcomeLog();
   part.calls.push(...log.calls.slice(from));
   return {
     phase,

@@ -1,10 +1,10 @@
 import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const TTL_AND_MARGIN_MS = 70_000;
@@ -20,7 +20,7 @@ export const killedProcesses: ChaosScenario = {
     services.upstream.reset({ words: words(20), tokenDelayMs: 10 });
     const stack = await startStack(services, { apis: 3, workers: [[], []] });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const tasks: ToldTasks = { accepted: [], refused: 0 };
     const target = { urls: () => stack.urls, accounts };
     const load = startLoad({ ...target, log, perSecond: isShort ? 60 : 100, streamShare: 0.5 });

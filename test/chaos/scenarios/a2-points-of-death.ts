@@ -2,13 +2,13 @@ import { auditBooks, auditCalls, queryOwner, untilNoHolds } from '../audit.ts';
 import { DEATH_POINTS, type DeathPoint } from '../death-points.ts';
 import { KeyedCalls } from '../keyed-calls.ts';
 import { KeyedOrders } from '../keyed-orders.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosFinding, ChaosScenario } from '../scenario.types.ts';
 import type { ChaosServices } from '../services.ts';
 import { type ChaosAccount, type ChaosStack, type StackMember, startStack, throughPort } from '../stack.ts';
 import { openStatementTrap, type StatementTrap } from '../statement-trap.ts';
 import { auditTasks } from '../task-client.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../webhook-receiver.ts';
 
@@ -36,7 +36,7 @@ interface Field {
   readonly stack: ChaosStack;
   readonly traps: Readonly<Record<Victim, StatementTrap>>;
   readonly account: ChaosAccount;
-  readonly log: ToldLog;
+  readonly log: OutcomeLog;
   readonly calls: KeyedCalls;
   readonly orders: KeyedOrders;
 }
@@ -66,7 +66,7 @@ export const pointsOfDeath: ChaosScenario = {
     });
     const account = await stack.openAccount('1000');
     const [calls, orders] = [new KeyedCalls(), new KeyedOrders(account, receiver.url)];
-    const field: Field = { services, stack, traps, account, orders, log: new ToldLog(), calls };
+    const field: Field = { services, stack, traps, account, orders, log: new OutcomeLog(), calls };
     const missed = await Promise.all([
       strikeAll(field, ({ work }) => victimOf(work) === 'api'),
       strikeWorkers(field),

@@ -1,10 +1,10 @@
 import { startFaultProxy } from '../../setup/fault-proxy.ts';
 import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
 import { runLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack, throughPort } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const CUTS_MIN = 50;
@@ -23,7 +23,7 @@ export const lostReplies: ChaosScenario = {
     for (let number = 0; number < 20; number += 1) {
       accounts.push(await patiently(() => stack.openAccount('1000')));
     }
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const load = { urls: () => stack.urls, accounts, log, perSecond: 80, streamShare: 0.5 };
     await runLoad(load, 40_000);
     await pause(2_000);

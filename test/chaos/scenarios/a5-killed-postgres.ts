@@ -1,9 +1,9 @@
 import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const FIRST_SUCCESS_MS_MAX = 5_000;
@@ -19,7 +19,7 @@ export const killedPostgres: ChaosScenario = {
     services.upstream.reset({ words: words(20), tokenDelayMs: 10 });
     const stack = await startStack(services, { apis: 2 });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const load = startLoad({ urls: () => stack.urls, accounts, log, perSecond: 100, streamShare: 0.5 });
     const delays: number[] = [];
     for (let kill = 0; kill < kills; kill += 1) {

@@ -1,10 +1,10 @@
 import { startFaultProxy } from '../../setup/fault-proxy.ts';
 import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack, throughPort } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const FROZEN_MS = 10_000;
@@ -22,7 +22,7 @@ export const frozenPostgres: ChaosScenario = {
     const proxy = await startFaultProxy({ ...target, cutReplyChance: 0 });
     const stack = await startStack(services, { apis: 2, databaseUrl: throughPort(proxy.port) });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const load = startLoad({ urls: () => stack.urls, accounts, log, perSecond: 30, streamShare: 1 });
     await pause(STREAM_MS + 2_000);
     const frozenAt = Date.now();

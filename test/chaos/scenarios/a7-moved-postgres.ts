@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { isShed, OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import { startReplicatedPostgres } from '../replicated-postgres.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { ADMIN_TOKEN, type ChaosAccount, type ChaosStack, startStack, throughPort } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
-import { isShed, ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const CALLS_PER_SECOND = 20;
@@ -34,7 +34,7 @@ export const movedPostgres: ChaosScenario = {
     try {
       const ownerUrl = through(stack.database.ownerUrl);
       const accounts = await Promise.all(Array.from({ length: 10 }, () => stack.openAccount('1000')));
-      const log = new ToldLog();
+      const log = new OutcomeLog();
       const target = { urls: () => stack.urls, accounts };
       const load = startLoad({ ...target, log, perSecond: CALLS_PER_SECOND, streamShare: 0.5 });
       const told: ToldTasks = { accepted: [], refused: 0 };

@@ -1,9 +1,9 @@
 import { startMovingAddress } from '../../setup/moving-address.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { runLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack, throughPort } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const DELAY_MS = 500;
@@ -24,7 +24,7 @@ export const slowPostgres: ChaosScenario = {
     try {
       const accounts = await Promise.all(Array.from({ length: 10 }, () => stack.openAccount('1000')));
       const load = { urls: () => stack.urls, accounts, perSecond: CALLS_PER_SECOND, streamShare: 0.5 };
-      const [calm, slow, after] = [new ToldLog(), new ToldLog(), new ToldLog()];
+      const [calm, slow, after] = [new OutcomeLog(), new OutcomeLog(), new OutcomeLog()];
       await runLoad({ ...load, log: calm }, CALM_MS);
       address.delay(DELAY_MS);
       await runLoad({ ...load, log: slow }, SLOW_MS);

@@ -1,10 +1,10 @@
 import { median } from '../../../bench/soak/slope.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { runLoad } from '../load-client.ts';
+import { type CallOutcome, OutcomeLog } from '../outcome-log.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
-import { type Told, ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const CALLS_SHARE_MIN = 0.99;
@@ -28,9 +28,9 @@ export const redisAway: ChaosScenario = {
     const stack = await startStack(services, { apis: 2, workers: [[]] });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
     const target = { urls: () => stack.urls, accounts };
-    const [warmUp, undisturbed, during] = [new ToldLog(), new ToldLog(), new ToldLog()];
+    const [warmUp, undisturbed, during] = [new OutcomeLog(), new OutcomeLog(), new OutcomeLog()];
     const load = { ...target, perSecond: CALLS_PER_SECOND, streamShare: 0.5 };
-    const run = async (log: ToldLog, told: ToldTasks, milliseconds: number) => {
+    const run = async (log: OutcomeLog, told: ToldTasks, milliseconds: number) => {
       const count = (milliseconds / 1_000) * TASKS_PER_SECOND;
       const orders = orderTasks({ ...target, perSecond: TASKS_PER_SECOND, count, told });
       await Promise.all([runLoad({ ...load, log }, milliseconds), orders]);
@@ -70,8 +70,8 @@ export const redisAway: ChaosScenario = {
   },
 };
 
-function typicalP99Ms(log: ToldLog): number {
-  const sliceOf = ({ endedAt }: Told) => Math.floor(endedAt / SLICE_MS);
+function typicalP99Ms(log: OutcomeLog): number {
+  const sliceOf = ({ endedAt }: CallOutcome) => Math.floor(endedAt / SLICE_MS);
   const slices = [...new Set(log.calls.map(sliceOf))];
   return median(slices.map((slice) => log.latencyMs(0.99, (told) => sliceOf(told) === slice)));
 }

@@ -7,11 +7,11 @@ import { type MovingAddress, startMovingAddress } from '../../setup/moving-addre
 import { guardServices } from '../../setup/test-services.ts';
 import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { isShed, OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { type ChaosStack, startStack, throughPort } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
-import { isShed, ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const CALLS_PER_SECOND = 20;
@@ -48,7 +48,7 @@ export const movedRedis: ChaosScenario = {
     const stack = await startStack(services, { apis: 2, workers: [[]], redisUrl: through });
     try {
       const accounts = await Promise.all(Array.from({ length: 10 }, () => stack.openAccount('1000')));
-      const log = new ToldLog();
+      const log = new OutcomeLog();
       const target = { urls: () => stack.urls, accounts };
       const load = startLoad({ ...target, log, perSecond: CALLS_PER_SECOND, streamShare: 0.5 });
       const told: ToldTasks = { accepted: [], refused: 0 };

@@ -2,10 +2,10 @@ import { Redis } from 'ioredis';
 import { startMovingAddress } from '../../setup/moving-address.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack, throughPort } from '../stack.ts';
 import { auditTasks, orderTasks, type ToldTasks } from '../task-client.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const DELAY_MS = 500;
@@ -29,7 +29,7 @@ export const slowRedis: ChaosScenario = {
     try {
       const accounts = await Promise.all(Array.from({ length: 10 }, () => stack.openAccount('1000')));
       const target = { urls: () => stack.urls, accounts };
-      const log = new ToldLog();
+      const log = new OutcomeLog();
       const load = startLoad({ ...target, log, perSecond: CALLS_PER_SECOND, streamShare: 0.5 });
       const told: ToldTasks = { accepted: [], refused: 0 };
       const order = () => orderTasks({ ...target, perSecond: TASKS_PER_SECOND, count: TASKS, told });

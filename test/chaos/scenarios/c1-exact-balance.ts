@@ -1,8 +1,8 @@
 import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
 import { sendBurst } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { type ChaosStack, startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const ADMITTED = 7;
@@ -17,7 +17,7 @@ export const exactBalance: ChaosScenario = {
     // long enough that no call settles before all of them are admitted or rejected
     services.upstream.reset({ words: words(20), tokenDelayMs: 250 });
     const stack = await startStack(services, { apis: 3 });
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const amount = await holdOfOneCall(stack, log);
     const account = await stack.openAccount(usd(amount * BigInt(ADMITTED)));
     await sendBurst({ urls: () => stack.urls, accounts: [account], log, streamShare: 0 }, CALLS);
@@ -43,7 +43,7 @@ export const exactBalance: ChaosScenario = {
 };
 
 /** Returns the hold for one call of the load client, in nano-USD. The call is recorded in the log. */
-export async function holdOfOneCall(stack: ChaosStack, log: ToldLog): Promise<bigint> {
+export async function holdOfOneCall(stack: ChaosStack, log: OutcomeLog): Promise<bigint> {
   const account = await stack.openAccount('100');
   await sendBurst({ urls: () => stack.urls, accounts: [account], log, streamShare: 0 }, 1);
   const [row] = await queryOwner<{ hold_amount: string }>(

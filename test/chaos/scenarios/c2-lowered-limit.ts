@@ -1,9 +1,9 @@
 import { auditBooks, auditCalls } from '../audit.ts';
 import { sendBurst } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { type ChaosStack, startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 import { holdOfOneCall, usd } from './c1-exact-balance.ts';
 
@@ -18,7 +18,7 @@ export const loweredLimit: ChaosScenario = {
   async run(services) {
     services.upstream.reset({ words: words(20), tokenDelayMs: 300 });
     const stack = await startStack(services, { apis: 3 });
-    const [first, log, later] = [new ToldLog(), new ToldLog(), new ToldLog()];
+    const [first, log, later] = [new OutcomeLog(), new OutcomeLog(), new OutcomeLog()];
     const amount = await holdOfOneCall(stack, first);
     const owner = await stack.openAccount('1000');
     const limited = await createKey(stack, owner.key, usd(amount * BigInt(ADMITTED)));

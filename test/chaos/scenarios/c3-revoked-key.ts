@@ -1,9 +1,9 @@
 import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 import { changeKey, createKey } from './c2-lowered-limit.ts';
 
@@ -17,7 +17,7 @@ export const revokedKey: ChaosScenario = {
     const stack = await startStack(services, { apis: 3 });
     const owner = await stack.openAccount('1000');
     const key = await createKey(stack, owner.key, '900');
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const calls = { urls: () => stack.urls, accounts: [key], streamShare: 0.5 };
     const load = startLoad({ ...calls, log, perSecond: 150 });
     await pause(3_000);

@@ -1,8 +1,8 @@
 import { auditBooks, auditCalls } from '../audit.ts';
 import { runLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const SETTLE_MS = 10_000;
@@ -21,7 +21,7 @@ export const brokenProvider: ChaosScenario = {
     const stack = await startStack(services, { apis: 2, catalog: { routes: ['main', 'other'] } });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
     const load = { urls: () => stack.urls, accounts, perSecond: 60, streamShare: 0.5 };
-    const [before, during, later] = [new ToldLog(), new ToldLog(), new ToldLog()];
+    const [before, during, later] = [new OutcomeLog(), new OutcomeLog(), new OutcomeLog()];
     await runLoad({ ...load, log: before }, 3_000);
     services.upstream.reset({ ...script, fault: 'server_error' });
     await runLoad({ ...load, log: during }, SETTLE_MS);

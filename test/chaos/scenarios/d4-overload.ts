@@ -2,12 +2,12 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { median } from '../../../bench/soak/slope.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { runLoad, saturate, startLoad } from '../load-client.ts';
+import { type CallOutcome, OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import { pinProcesses, whileBusy } from '../processor-affinity.ts';
 import type { ChaosEffort, ChaosFinding, ChaosScenario } from '../scenario.types.ts';
 import type { ChaosServices } from '../services.ts';
 import { startStack } from '../stack.ts';
-import { type Told, ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const PRODUCT_PROCESSOR = '0';
@@ -58,7 +58,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
     timeoutMs: PATIENCE_MS,
     prompts: [PROMPT] as const,
   };
-  const [calm, during, recovering] = [new ToldLog(), new ToldLog(), new ToldLog()];
+  const [calm, during, recovering] = [new OutcomeLog(), new OutcomeLog(), new OutcomeLog()];
   const carried = async (milliseconds: number): Promise<number> => {
     const before = calm.calls.length;
     const endsAt = Date.now() + milliseconds;
@@ -132,7 +132,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
   };
 }
 
-function answeredBy(calls: readonly Told[], endsAt: number): number {
+function answeredBy(calls: readonly CallOutcome[], endsAt: number): number {
   return calls.filter(({ outcome, endedAt }) => outcome === 'answered' && endedAt <= endsAt).length;
 }
 
@@ -140,6 +140,6 @@ function each(values: readonly number[]): string {
   return values.map((value) => value.toFixed(0)).join(', ');
 }
 
-function isImproper({ outcome, status, hasRetryAfter }: Told): boolean {
+function isImproper({ outcome, status, hasRetryAfter }: CallOutcome): boolean {
   return outcome === 'broken' || (outcome === 'refused' && !([429, 503].includes(status) && hasRetryAfter));
 }

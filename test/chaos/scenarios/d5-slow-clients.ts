@@ -4,10 +4,10 @@ import { percentile } from '../../../bench/measure/clients.ts';
 import { auditBooks, auditCalls, expireHolds } from '../audit.ts';
 import { ignoreDisk } from '../ignored-disk.ts';
 import { type LoadOptions, runLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { CHAT_MODEL, type ChaosAccount, type ChaosStack, startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const TRICKLERS = 500;
@@ -29,9 +29,9 @@ const P99_FACTOR_MAX = 1.5;
 
 /** The result of a wave of slow clients, and of the calm before it. */
 interface Wave {
-  readonly calm: ToldLog;
-  readonly arriving: ToldLog;
-  readonly during: ToldLog;
+  readonly calm: OutcomeLog;
+  readonly arriving: OutcomeLog;
+  readonly during: OutcomeLog;
   readonly dropped: number;
   /** How long the last trickling client stayed connected, in ms. */
   readonly lastDroppedMs: number;
@@ -56,11 +56,11 @@ export const slowClients: ChaosScenario = {
     const stack = await startStack(services, { apis: 1, prepareDatabase: ignoreDisk });
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
     const load = { urls: () => stack.urls, accounts, perSecond: CALLS_PER_SECOND, streamShare: 0 };
-    await runLoad({ ...load, log: new ToldLog() }, 5_000);
+    await runLoad({ ...load, log: new OutcomeLog() }, 5_000);
     const memoryBefore = residentBytes(stack.apis[0]!.pid);
     const waves: Wave[] = [];
     for (let wave = 0; wave < WAVES; wave += 1) {
-      const calm = new ToldLog();
+      const calm = new OutcomeLog();
       await runLoad({ ...load, log: calm }, CALM_MS);
       waves.push({ calm, ...(await sendWave(stack, accounts, load)) });
       await pause(1_000);
@@ -114,7 +114,7 @@ async function sendWave(
   accounts: readonly ChaosAccount[],
   load: Omit<LoadOptions, 'log'>,
 ): Promise<Omit<Wave, 'calm'>> {
-  const [arriving, during] = [new ToldLog(), new ToldLog()];
+  const [arriving, during] = [new OutcomeLog(), new OutcomeLog()];
   const port = Number(new URL(stack.urls[0]!).port);
   const [tricklers, readers] = await Promise.all([
     come(TRICKLERS, BETWEEN_TRICKLERS_MS, () => trickle(port)),

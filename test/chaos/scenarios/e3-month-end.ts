@@ -3,10 +3,10 @@ import { testMonthClose } from '../../factories/month-close.ts';
 import { MOVABLE_CLOCK } from '../../setup/movable-clock.ts';
 import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 /** Time left in the month by the ledger's clock when the calls begin, in ms. */
@@ -37,7 +37,7 @@ export const monthEnd: ChaosScenario = {
     });
     const { ownerUrl, url } = stack.database;
     const accounts = await Promise.all(Array.from({ length: 10 }, () => stack.openAccount('1000')));
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const load = startLoad({
       urls: () => stack.urls,
       accounts,

@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { auditBooks, auditCalls, untilNoHolds } from '../audit.ts';
 import { runLoad, sendBurst } from '../load-client.ts';
+import { type CallOutcome, OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
-import { type Told, ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const CLOCK_STEP = fileURLToPath(new URL('../clock-step.mjs', import.meta.url));
@@ -23,7 +23,7 @@ export const wrongClock: ChaosScenario = {
     const stack = await startStack(services, { apis: 2, settings });
     const { ownerUrl } = stack.database;
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
-    const [log, frozen] = [new ToldLog(), new ToldLog()];
+    const [log, frozen] = [new OutcomeLog(), new OutcomeLog()];
     const load = { urls: () => stack.urls, accounts, log, perSecond: 40, streamShare: 0.5 };
     const running = runLoad(load, 16_000);
     for (let step = 0; step < 3; step += 1) {
@@ -46,7 +46,7 @@ export const wrongClock: ChaosScenario = {
     await burst;
     const books = await auditBooks(ownerUrl, 10_000);
     // the reaper settled these at their last recorded usage: less than the clients finally received
-    const late = frozen.calls.map((told): Told => ({ ...told, outcome: 'broken' }));
+    const late = frozen.calls.map((told): CallOutcome => ({ ...told, outcome: 'broken' }));
     const { told, wrong } = await auditCalls(ownerUrl, [...log.calls, ...late]);
     await stack.stop();
     return {

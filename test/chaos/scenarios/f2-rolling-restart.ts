@@ -2,10 +2,10 @@ import { choosePort } from '../../../ops/embedded/free-port.ts';
 import { startNginx } from '../../deployment/nginx.ts';
 import { auditBooks, auditCalls } from '../audit.ts';
 import { startClients } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const PROCESSES = 3;
@@ -27,7 +27,7 @@ export const rollingRestart: ChaosScenario = {
     const port = await choosePort();
     const nginx = await startNginx(port, stack.sockets);
     const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
-    const log = new ToldLog();
+    const log = new OutcomeLog();
     const urls = [`http://127.0.0.1:${port}`];
     const load = startClients(
       { urls: () => urls, accounts, log, streamShare: 0.5 },

@@ -1,12 +1,12 @@
 import { auditBooks, auditCalls, queryOwner, withOwner } from '../audit.ts';
 import { startLoad } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import type { ChaosFinding, ChaosScenario } from '../scenario.types.ts';
 import type { ChaosServices } from '../services.ts';
 import { mountSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { ADMIN_TOKEN, type ChaosStack, startStack } from '../stack.ts';
 import { type SupervisedPostgres, startSupervisedPostgres } from '../supervised-postgres.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const READ_ONLY_MS = 6_000;
@@ -61,7 +61,7 @@ async function breakWrites(
   );
   const { ownerUrl } = stack.database;
   const accounts = await Promise.all(Array.from({ length: 20 }, () => stack.openAccount('1000')));
-  const log = new ToldLog();
+  const log = new OutcomeLog();
   const load = startLoad({ urls: () => stack.urls, accounts, log, perSecond: 60, streamShare: 0.5 });
   await pause(2_000);
   const faults = [await makeReadOnly(stack)];
@@ -157,7 +157,7 @@ async function writeSomething([url]: readonly string[]): Promise<number> {
 
 function describe(
   { name, from, until, writes }: Fault,
-  log: ToldLog,
+  log: OutcomeLog,
 ): { text: string; failures: readonly string[] } {
   const refused = log.count(({ status, endedAt }) => status === 503 && endedAt > from && endedAt <= until);
   const first = log.calls.find(({ outcome, endedAt }) => outcome === 'answered' && endedAt > until);

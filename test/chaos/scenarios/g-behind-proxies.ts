@@ -5,6 +5,7 @@ import { Agent, request } from 'undici';
 import { eventually } from '../../factories/eventually.ts';
 import { auditBooks, auditCalls, queryOwner } from '../audit.ts';
 import { sendBurst, startClients } from '../load-client.ts';
+import { isShed, OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import {
   caddy,
@@ -18,7 +19,6 @@ import {
 import type { ChaosFinding, ChaosScenario } from '../scenario.types.ts';
 import type { ChaosServices } from '../services.ts';
 import { CHAT_MODEL, type ChaosAccount, type ChaosStack, startStack } from '../stack.ts';
-import { isShed, ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const PROCESSES = 3;
@@ -45,7 +45,7 @@ interface Bench {
   readonly proxy: RunningProxy;
   readonly account: ChaosAccount;
   /** Every call that is compared with the books. */
-  readonly log: ToldLog;
+  readonly log: OutcomeLog;
 }
 
 /** Returns what a check saw, and its failures. */
@@ -230,7 +230,7 @@ async function runChecks(
   stack: ChaosStack,
   proxy: RunningProxy,
 ): Promise<ChaosFinding> {
-  const bench = { services, stack, proxy, account: await stack.openAccount('1000'), log: new ToldLog() };
+  const bench = { services, stack, proxy, account: await stack.openAccount('1000'), log: new OutcomeLog() };
   const seen: string[] = [];
   const failures: string[] = [];
   for (const check of [streams, leaves, knowsAddress, passesAsItIs]) {

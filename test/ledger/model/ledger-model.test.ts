@@ -5,7 +5,7 @@ import { createDatabase, type Database } from '../../../src/store/database.ts';
 import { testLedger } from '../../factories/ledger.ts';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
 import { ledgerStory } from './ledger-commands.ts';
-import { StoryTeller } from './story-teller.ts';
+import { StoryRunner } from './story-runner.ts';
 
 const SHARDS = 4;
 const STORIES = 1_000;
@@ -41,7 +41,7 @@ async function tellStories(shard: Shard, seed: number): Promise<void> {
   const verifier = new LedgerVerifier(shard.database.money);
   await fc.assert(
     fc.asyncProperty(ledgerStory, async (story) => {
-      const teller = await StoryTeller.begin(shard.database, shard.ledger);
+      const teller = await StoryRunner.begin(shard.database, shard.ledger);
       for (const command of story) {
         await teller.tell(command);
       }

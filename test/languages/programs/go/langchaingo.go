@@ -82,7 +82,7 @@ func langChainCases(dialect string) []testCase {
 		prompt := llms.TextParts(llms.ChatMessageTypeHuman, strings.Repeat("word ", 120_000))
 		_, err := with("chat", key, nil).GenerateContent(ctx, []llms.MessageContent{prompt})
 		if err != nil && llms.IsTokenLimitError(openai.MapError(err)) {
-			return seen{"recognised": string(llms.ErrCodeTokenLimit)}, nil
+			return seen{"recognized": string(llms.ErrCodeTokenLimit)}, nil
 		}
 		return nil, err
 	}

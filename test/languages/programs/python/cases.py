@@ -33,13 +33,13 @@ def told(error):
     }
 
 
-def recognised(play, *classes):
+def recognized(play, *classes):
     """A rejection with its own exception class in the client, so that programs can handle it."""
     def case():
         try:
             return play()
         except classes as error:
-            return {"recognised": type(error).__name__}
+            return {"recognized": type(error).__name__}
     return case
 
 

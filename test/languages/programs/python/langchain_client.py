@@ -4,7 +4,7 @@ import sys
 
 from langchain_core.exceptions import ContextOverflowError
 
-from cases import ASK, EMPTY_KEY, KEY, TOO_LONG, URL, WEATHER, model, recognised, run
+from cases import ASK, EMPTY_KEY, KEY, TOO_LONG, URL, WEATHER, model, recognized, run
 
 
 def chat(name="chat", key=KEY, **more):
@@ -82,5 +82,5 @@ run({
     "breaks off": lambda: list(chat("breaking").stream(ASK)) and {},
     "cancel": cancel,
     "time-out": lambda: chat("slow", timeout=0.5).invoke(ASK),
-    "too long": recognised(lambda: chat().invoke(TOO_LONG), ContextOverflowError),
+    "too long": recognized(lambda: chat().invoke(TOO_LONG), ContextOverflowError),
 })

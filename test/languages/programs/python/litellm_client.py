@@ -5,7 +5,7 @@ import json
 
 import litellm
 
-from cases import ASK, EMPTY_KEY, FAMILY, KEY, TOO_LONG, URL, WEATHER, model, recognised, run
+from cases import ASK, EMPTY_KEY, FAMILY, KEY, TOO_LONG, URL, WEATHER, model, recognized, run
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
@@ -99,7 +99,7 @@ def gives_up():
         verdict = LiteLLMExceptions().get_ex_info(error)
         if verdict.retry:
             raise
-        return {"recognised": f"aider does not ask again after {verdict.name}"}
+        return {"recognized": f"aider does not ask again after {verdict.name}"}
 
 
 run({
@@ -118,7 +118,7 @@ run({
     "breaks off": lambda: read("breaking"),
     "cancel": lambda: asyncio.run(cancel()),
     "time-out": lambda: ask("slow", timeout=0.5),
-    "too long": recognised(
+    "too long": recognized(
         lambda: ask(messages=[{"role": "user", "content": TOO_LONG}]), litellm.ContextWindowExceededError
     ),
     "gives up": gives_up,

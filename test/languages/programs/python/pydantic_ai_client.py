@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError
 
-from cases import ASK, EMPTY_KEY, FAMILY, KEY, TOO_LONG, URL, model, recognised, run
+from cases import ASK, EMPTY_KEY, FAMILY, KEY, TOO_LONG, URL, model, recognized, run
 
 
 def behind(name, key):
@@ -100,5 +100,5 @@ run({
     "breaks off": lambda: asyncio.run(read("breaking")) and {},
     "cancel": lambda: {"chunks": len(asyncio.run(read("patient", 3)))},
     "time-out": lambda: ask("slow", settings={"timeout": 0.5}),
-    "too long": recognised(lambda: ask(prompt=TOO_LONG), ModelContextWindowExceededError),
+    "too long": recognized(lambda: ask(prompt=TOO_LONG), ModelContextWindowExceededError),
 })

@@ -10,11 +10,11 @@ import {
   sendBurst,
   startLoad,
 } from '../load-client.ts';
+import { OutcomeLog } from '../outcome-log.ts';
 import { pause } from '../pause.ts';
 import { pinProcesses } from '../processor-affinity.ts';
 import type { ChaosScenario } from '../scenario.types.ts';
 import { startStack } from '../stack.ts';
-import { ToldLog } from '../told-log.ts';
 import { words } from '../upstream-words.ts';
 
 const SERVED_MIN = 0.99;
@@ -38,7 +38,7 @@ const POISON = 'poison';
 interface Attack {
   readonly name: string;
   /** Log of what it sends, when that must be a multiple of the capacity. */
-  readonly sent?: ToldLog;
+  readonly sent?: OutcomeLog;
   start(): RunningLoad | Promise<RunningLoad>;
 }
 
@@ -61,8 +61,8 @@ export const neighbours: ChaosScenario = {
     const product = [services.postgresPid(), ...stack.apis.map(({ pid }) => pid)];
     const isPinned = (await pinProcesses(product, '0')) && (await pinProcesses([process.pid], '1'));
     const target = { urls: () => stack.urls, streamShare: 0, timeoutMs: 30_000 };
-    const logs: ToldLog[] = [];
-    const newLog = () => logs[logs.push(new ToldLog()) - 1]!;
+    const logs: OutcomeLog[] = [];
+    const newLog = () => logs[logs.push(new OutcomeLog()) - 1]!;
     const fresh = newLog();
     await sendBurst({ ...target, accounts: [neighbour], log: fresh }, 1_000);
     const carried = async (clients: number, asked?: CallOptions['prompts']): Promise<number> => {
@@ -74,7 +74,7 @@ export const neighbours: ChaosScenario = {
     const peak = await carried(SATURATING);
     const prompts = dearPrompts();
     const dearPeak = await carried(SATURATING_DEAR, prompts);
-    const served = async (): Promise<ToldLog> => {
+    const served = async (): Promise<OutcomeLog> => {
       const log = newLog();
       await runLoad({ ...target, accounts: [victim], perSecond: 10, log }, phaseMs);
       return log;
@@ -181,7 +181,7 @@ function burst(options: Parameters<typeof sendBurst>[0]): RunningLoad {
 }
 
 /** Returns the calls per second that were answered or rejected between two times. */
-function rateIn({ calls }: ToldLog, from: number, until: number): number {
+function rateIn({ calls }: OutcomeLog, from: number, until: number): number {
   const ended = calls.filter(({ endedAt }) => endedAt >= from && endedAt < until);
   return ended.length / ((until - from) / 1_000);
 }

@@ -8,7 +8,7 @@ const CLOSE_MS = 20_000;
  * Runs a row, reports its finding, and only then closes its services. A row that throws has failed: it leaves processes and connections
  * behind, and closing what they still use may never finish. The caller exits, which ends the rest.
  */
-export async function tellFinding(
+export async function reportFinding(
   run: () => Promise<ChaosFinding>,
   closeServices: () => Promise<void>,
   tell: (finding: ChaosFinding) => Promise<void>,

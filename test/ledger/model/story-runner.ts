@@ -15,7 +15,7 @@ import { LedgerModel, type ModelHold } from './ledger-model.ts';
 import { expectOutcome, pick, setClock } from './story-support.ts';
 
 /** Plays one story on the model and on the real ledger, and compares both after every command. */
-export class StoryTeller {
+export class StoryRunner {
   readonly #database: Database;
   readonly #ledger: PostgresLedger;
   readonly #movements: Movements;
@@ -38,12 +38,12 @@ export class StoryTeller {
     this.#model = new LedgerModel(keys);
   }
 
-  static async begin(database: Database, ledger: PostgresLedger): Promise<StoryTeller> {
+  static async begin(database: Database, ledger: PostgresLedger): Promise<StoryRunner> {
     await setClock(database.money, 0);
     const accountId = newUuid();
     await new Movements(() => database.money).openAccount(accountId, 'model');
     const keys = [await testKey(database, accountId), await testKey(database, accountId)];
-    return new StoryTeller(database, ledger, accountId, keys);
+    return new StoryRunner(database, ledger, accountId, keys);
   }
 
   async tell(command: LedgerCommand): Promise<void> {

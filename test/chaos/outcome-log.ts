@@ -4,7 +4,7 @@ import { percentile } from '../../bench/measure/clients.ts';
  * The outcome of a call as the client saw it. `answered`: the complete answer, with the charge that follows from its usage; `refused`: an
  * error, so nothing may be charged; `broken`: nothing certain, or only part of an answer.
  */
-export interface Told {
+export interface CallOutcome {
   readonly requestId: string;
   /** Index of its account among the calling accounts. */
   readonly account: number;
@@ -28,19 +28,19 @@ export interface Told {
 }
 
 /** Whether the API rejected the call because it was overloaded. */
-export function isShed({ outcome, message = '' }: Told): boolean {
+export function isShed({ outcome, message = '' }: CallOutcome): boolean {
   return outcome === 'refused' && message.includes('overloaded');
 }
 
 /** The load client's own record, which the auditor compares with the books. */
-export class ToldLog {
-  readonly calls: Told[] = [];
+export class OutcomeLog {
+  readonly calls: CallOutcome[] = [];
 
-  add(told: Told): void {
+  add(told: CallOutcome): void {
     this.calls.push(told);
   }
 
-  count(isWanted: (told: Told) => boolean): number {
+  count(isWanted: (told: CallOutcome) => boolean): number {
     return this.calls.reduce((sum, told) => sum + (isWanted(told) ? 1 : 0), 0);
   }
 
@@ -71,7 +71,7 @@ export class ToldLog {
   }
 
   /** Returns the latency in ms that `share` (0–1) of the answered calls stayed below. */
-  latencyMs(share: number, isWanted: (told: Told) => boolean = () => true): number {
+  latencyMs(share: number, isWanted: (told: CallOutcome) => boolean = () => true): number {
     const sorted = this.calls
       .filter((told) => told.outcome === 'answered' && isWanted(told))
       .map(({ durationMs }) => durationMs)
