@@ -4,7 +4,7 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { PausedRoute } from './provider-health.ts';
 
-/** Redis hash with one field per API process, named after it; the value is JSON of {@link Told}. */
+/** Redis hash with one field per API process, named after it; the value is JSON of {@link CircuitReport}. */
 const KEY_NAME = 'circuits';
 /** A process that has not reported for this long, in ms, counts as gone. */
 const SILENT_MS = 15_000;
@@ -12,7 +12,7 @@ const SILENT_MS = 15_000;
 const FORGOTTEN_MS = 60_000;
 
 /** The report of one process. */
-interface Told {
+interface CircuitReport {
   readonly atMs: number;
   readonly resting: readonly PausedRoute[];
 }
@@ -49,32 +49,32 @@ export class CircuitExchange {
 
   start(everyMs: number): void {
     this.#loop = every(everyMs, () =>
-      this.tell().catch((error: unknown) => this.#parts.log.debug({ error }, 'circuit states not shared')),
+      this.publish().catch((error: unknown) => this.#parts.log.debug({ error }, 'circuit states not shared')),
     );
   }
 
   /** Publishes the routes paused now. Rejects when Redis does. */
-  async tell(): Promise<void> {
+  async publish(): Promise<void> {
     const { redis, replica, resting, clock } = this.#parts;
-    const told: Told = { atMs: clock.now(), resting: resting() };
-    await redis.hset(this.#key, replica, JSON.stringify(told));
+    const report: CircuitReport = { atMs: clock.now(), resting: resting() };
+    await redis.hset(this.#key, replica, JSON.stringify(report));
     await redis.pexpire(this.#key, FORGOTTEN_MS);
   }
 
   /** Returns the paused routes of each live process, those of this one as of now. Rejects when Redis does. */
   async read(): Promise<ReplicaCircuits[]> {
     const { redis, clock } = this.#parts;
-    await this.tell();
+    await this.publish();
     const all = Object.entries(await redis.hgetall(this.#key)).map(
-      ([replica, text]) => [replica, JSON.parse(text) as Told] as const,
+      ([replica, text]) => [replica, JSON.parse(text) as CircuitReport] as const,
     );
-    const isAlive = ({ atMs }: Told) => atMs > clock.now() - SILENT_MS;
-    const gone = all.filter(([, told]) => !isAlive(told)).map(([replica]) => replica);
+    const isAlive = ({ atMs }: CircuitReport) => atMs > clock.now() - SILENT_MS;
+    const gone = all.filter(([, report]) => !isAlive(report)).map(([replica]) => replica);
     if (gone.length > 0) {
       await redis.hdel(this.#key, ...gone);
     }
     return all
-      .filter(([, told]) => isAlive(told))
+      .filter(([, report]) => isAlive(report))
       .map(([replica, { resting }]) => ({ replica, resting }))
       .sort((one, other) => (one.replica < other.replica ? -1 : 1));
   }

@@ -106,7 +106,7 @@ class ResponsesReader implements EventReader {
 const END = /^response\.(completed|incomplete|failed|cancelled)$/;
 
 /** What has been passed on of an item so far. */
-interface Told {
+interface SentParts {
   text?: boolean;
   call?: boolean;
   args?: boolean;
@@ -121,7 +121,7 @@ interface Told {
  */
 class OutputItems {
   /** By index in the output. */
-  readonly #told = new Map<unknown, Told>();
+  readonly #sent = new Map<unknown, SentParts>();
   readonly #origin: string;
   #thoughts = 0;
 
@@ -130,7 +130,7 @@ class OutputItems {
   }
 
   get any(): boolean {
-    return this.#told.size > 0;
+    return this.#sent.size > 0;
   }
 
   piece(type: string, event: JsonObject): JsonObject[] {
@@ -164,23 +164,23 @@ class OutputItems {
 
   /** Returns the deltas of an item that have not been passed on yet. */
   whole(item: JsonObject, place: unknown): JsonObject[] {
-    const told = this.#of(place);
+    const sent = this.#of(place);
     switch (item.type) {
       case 'message':
-        if (told.text) {
+        if (sent.text) {
           return [];
         }
-        told.text = true;
+        sent.text = true;
         return objectsOf(item.content).map(({ text, refusal }) => ({ content: text, refusal }));
       case 'reasoning':
-        return this.#wholeThought(item, place, told);
+        return this.#wholeThought(item, place, sent);
       case 'function_call':
       case 'custom_tool_call':
-        if (told.args) {
+        if (sent.args) {
           return [];
         }
-        told.call = true;
-        told.args = true;
+        sent.call = true;
+        sent.args = true;
         return [callOf(item, place, true)];
       default:
         return [];
@@ -188,24 +188,24 @@ class OutputItems {
   }
 
   #begin(item: JsonObject, place: unknown): JsonObject[] {
-    const told = this.#of(place);
+    const sent = this.#of(place);
     const isCall = item.type === 'function_call' || item.type === 'custom_tool_call';
-    if (!isCall || told.call) {
+    if (!isCall || sent.call) {
       return [];
     }
-    told.call = true;
+    sent.call = true;
     return [callOf(item, place, false)];
   }
 
-  #wholeThought(item: JsonObject, place: unknown, told: Told): JsonObject[] {
+  #wholeThought(item: JsonObject, place: unknown, sent: SentParts): JsonObject[] {
     const summary = objectsOf(item.summary);
-    const texts = told.thought === undefined ? (summary.length > 0 ? summary : objectsOf(item.content)) : [];
+    const texts = sent.thought === undefined ? (summary.length > 0 ? summary : objectsOf(item.content)) : [];
     const deltas = texts.flatMap(({ text }, part) => this.#think(place, textOf(text), part));
     const sealed = textOf(item.encrypted_content);
-    if (sealed === '' || told.sealed) {
+    if (sealed === '' || sent.sealed) {
       return deltas;
     }
-    told.sealed = true;
+    sent.sealed = true;
     const index = this.#thoughts;
     this.#thoughts += 1;
     const data = `${this.#origin}.${sealed}`;
@@ -215,19 +215,19 @@ class OutputItems {
 
   /** Returns a reasoning delta; a new part starts a new paragraph. */
   #think(place: unknown, text: string, part: unknown): JsonObject[] {
-    const told = this.#of(place);
-    const isNext = told.thought !== undefined && told.thought !== part;
-    told.thought = part;
+    const sent = this.#of(place);
+    const isNext = sent.thought !== undefined && sent.thought !== part;
+    sent.thought = part;
     return [{ reasoning_content: isNext ? `\n\n${text}` : text }];
   }
 
-  #of(place: unknown): Told {
-    let told = this.#told.get(place);
-    if (!told) {
-      told = {};
-      this.#told.set(place, told);
+  #of(place: unknown): SentParts {
+    let sent = this.#sent.get(place);
+    if (!sent) {
+      sent = {};
+      this.#sent.set(place, sent);
     }
-    return told;
+    return sent;
   }
 }
 

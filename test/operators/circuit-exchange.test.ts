@@ -24,7 +24,7 @@ test('each process reports what it pauses, and one that is gone or silent is lef
   const health = new ProviderHealth(clock);
   const first = replicaOf('api-1', health);
   const second = replicaOf('api-2');
-  await second.tell();
+  await second.publish();
   expect(await first.read()).toEqual([
     { replica: 'api-1', resting: [] },
     { replica: 'api-2', resting: [] },
@@ -32,7 +32,7 @@ test('each process reports what it pauses, and one that is gone or silent is lef
 
   health.reportFailedProbe({ provider: 'openai', model: 'gpt', accountId: 'a' });
   const resting = [{ provider: 'openai', model: 'gpt', state: 'open' }];
-  await first.tell();
+  await first.publish();
   expect((await second.read())[0]).toEqual({ replica: 'api-1', resting });
 
   await first.close();
