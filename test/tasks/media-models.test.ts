@@ -158,9 +158,9 @@ describe('rejects with a hint at what is offered', () => {
   test.each([
     [PHOTO, { size: '512*512' }, 'size: must be 1024*1024 or 2048*1024'],
     [PHOTO, { steps: 9 }, 'steps: '],
-    [PHOTO, { seconds: 5 }, 'seconds: is not taken by this model'],
+    [PHOTO, { seconds: 5 }, 'seconds: is not supported by this model; leave it out'],
     [FILM, { model_name: 'acme/film', seconds: 7 }, 'seconds: must be 5 or 10'],
-    [FILM, { model_name: 'acme/film', steps: 4 }, 'steps: is not taken by this model'],
+    [FILM, { model_name: 'acme/film', steps: 4 }, 'steps: is not supported by this model; leave it out'],
     [FILM, { model_name: 'acme/film', width: 720 }, 'width: must be 1280 or 1920'],
     [
       FILM,

@@ -203,7 +203,13 @@ test.each([
     'model_not_supported_on_endpoint',
     'POST /v3/async/image-turbo',
   ],
-  ['image-turbo', { ...IMAGE, model_name: 'other' }, 400, 'invalid_parameter', 'a path of its own'],
+  [
+    'image-turbo',
+    { ...IMAGE, model_name: 'other' },
+    400,
+    'invalid_parameter',
+    "use the other model's own path",
+  ],
 ])('rejects %s with another model: %j', async (path, body, status, code, hint) => {
   const refused = await server.call('POST', `/v3/async/${path}`, { body });
   expect(refused).toMatchObject({
