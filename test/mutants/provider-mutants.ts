@@ -111,7 +111,7 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
   {
     name: 'a response: streamed text is repeated by the whole item',
     of: 'src/providers/responses-reader.ts',
-    replace: 'if (told.text) {',
+    replace: 'if (sent.text) {',
     by: 'if (false) {',
     caughtBy: 'responses: exact to the protocol',
   },
