@@ -55,10 +55,14 @@ test.each<[string, () => unknown]>([
   ['a choice of many tools, for messages', () => atOnce(chatRequestToMessages(allowed, 1, PLAIN_RULES))],
   ['a schema of many members', () => isStrictSchema(schema)],
 ])('needs only linear work for %s', (_, work) => {
-  const before = process.cpuUsage();
-  expect(work()).toBeTruthy();
-  const { user, system } = process.cpuUsage(before);
-  expect((user + system) / 1000).toBeLessThan(1_000);
+  // the fastest of three: the first run compiles the code, and any of them may include a garbage collection
+  const runs = Array.from({ length: 3 }, () => {
+    const before = process.cpuUsage();
+    expect(work()).toBeTruthy();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  });
+  expect(Math.min(...runs)).toBeLessThan(1_000);
 });
 
 test('merges consecutive items into one message', () => {
