@@ -1,3 +1,4 @@
+import { onlineManager } from '@tanstack/query-core';
 import { SharedValue } from '../lib/shared-value.ts';
 import { get, onLoginNeeded, send, setProof } from './client.ts';
 import { queryClient } from './queries.ts';
@@ -40,11 +41,16 @@ export async function signIn(apiKey: string): Promise<void> {
 
 /** Ends the session of this browser. */
 export async function signOut(): Promise<void> {
-  // pending reads would be rejected once the session has ended
-  await queryClient.cancelQueries();
-  await send('DELETE', '/api/v1/session');
-  queryClient.clear();
-  setSession(null);
+  // reads would be rejected once the session has ended: pending ones are canceled, and those that start meanwhile wait
+  onlineManager.setOnline(false);
+  try {
+    await queryClient.cancelQueries();
+    await send('DELETE', '/api/v1/session');
+    queryClient.clear();
+    setSession(null);
+  } finally {
+    onlineManager.setOnline(true);
+  }
 }
 
 /** Returns the current session, and whether a login is needed over the page. */

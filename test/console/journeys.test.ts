@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { eventually } from '../factories/eventually.ts';
+import { orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole, type Visit } from './console-server.ts';
 import { areText } from './hostile-strings.ts';
@@ -68,6 +70,25 @@ test('signing in stores the key nowhere, and signing out ends the session', asyn
   expect(wrongs).toEqual([]);
   await context.close();
 });
+
+test('signing out starts no reads while the session ends', async () => {
+  const { page, context, customer, wrongs } = await console.signIn();
+  await page.route('**/api/v1/session', async (route) => {
+    const ended = await route.fetch();
+    // the stream of events announces this order to the page, which then reloads what it shows
+    await orderVideo(console.server, customer);
+    await pause(3_000);
+    await route.fulfill({ response: ended });
+  });
+  await page
+    .getByText(/^account /)
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  expect(wrongs).toEqual([]);
+  await context.close();
+}, 60_000);
 
 test('a new key shows its secret once and can make calls', async () => {
   const { page, context, open, wrongs } = await console.signIn();
