@@ -932,16 +932,16 @@ CREATE OR REPLACE FUNCTION calls_needed(month timestamp with time zone)
  STABLE
  SET search_path TO 'public', 'pg_temp'
 AS $function$
-  SELECT 'the month ended less than a month ago: calls of it may still be looked up' WHERE statement_end(statement_end(month)) > ledger_now()
+  SELECT 'the month ended less than a month ago, and its calls may still be looked up' WHERE statement_end(statement_end(month)) > ledger_now()
   UNION ALL
-  SELECT count(*) || ' accounts have no final, sealed statement of it with its document'
+  SELECT count(*) || ' accounts have no final, sealed statement of the month with its document'
     FROM accounts a WHERE a.created_at < statement_end(month) AND NOT EXISTS
       (SELECT 1 FROM invoices i JOIN documents d ON d.id = i.id
         WHERE i.account_id = a.id AND i.period_start = month AND i.status IN ('paid', 'uncollectible')
           AND (i.digest IS NOT NULL OR i.closing_seq = 0))
   HAVING count(*) > 0
   UNION ALL
-  SELECT count(*) || ' tasks of it are still kept'
+  SELECT count(*) || ' tasks of the month are still stored'
     FROM tasks t WHERE t.id >= id_floor(month) AND t.id < id_floor(statement_end(month))
   HAVING count(*) > 0
 $function$
@@ -1555,7 +1555,7 @@ DECLARE
   extended_at timestamptz;
 BEGIN
   IF extra <= 0 THEN
-    RAISE EXCEPTION 'a hold is extended by a positive amount, not %', extra;
+    RAISE EXCEPTION 'the amount that extends a hold must be positive, not %', extra;
   END IF;
   PERFORM 1 FROM balances b WHERE b.account_id = account AND b.posted - b.held >= extra AND b.debt = 0
     FOR NO KEY UPDATE;
@@ -1622,7 +1622,7 @@ BEGIN
     result := ledger_reinstate_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
       CASE standing.kind WHEN 'refund' THEN 'Refund of a payment failed' ELSE 'Dispute decided in your favour' END);
     IF result <> 'posted' THEN
-      RAISE EXCEPTION 'giving back % of purchase % came back as %', step, purchase, result;
+      RAISE EXCEPTION 'reinstating % of purchase % returned %', step, purchase, result;
     END IF;
     INSERT INTO audit_log (actor, action, object, detail) VALUES (provider, 'payment.reinstate', object_id,
       jsonb_build_object(standing.kind, standing.reversal, 'amount', usd_text(step)));
@@ -1643,7 +1643,7 @@ BEGIN
       result := ledger_reverse_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
         CASE standing.kind WHEN 'refund' THEN 'Payment refunded' ELSE 'Payment disputed' END);
       IF result <> 'posted' THEN
-        RAISE EXCEPTION 'taking back % of purchase % came back as %', step, purchase, result;
+        RAISE EXCEPTION 'reversing % of purchase % returned %', step, purchase, result;
       END IF;
       room := room - step;
     END IF;
@@ -1675,7 +1675,7 @@ DECLARE
   existing text;
 BEGIN
   IF paid <= 0 THEN
-    RAISE EXCEPTION 'a purchase is positive, not %', paid;
+    RAISE EXCEPTION 'the amount of a purchase must be positive, not %', paid;
   END IF;
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -1749,7 +1749,7 @@ DECLARE
   to_balance bigint;
 BEGIN
   IF given <= 0 THEN
-    RAISE EXCEPTION 'a reinstatement is positive, not %', given;
+    RAISE EXCEPTION 'the amount of a reinstatement must be positive, not %', given;
   END IF;
   SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -1940,7 +1940,7 @@ DECLARE
   from_balance bigint;
 BEGIN
   IF taken <= 0 THEN
-    RAISE EXCEPTION 'a reversal is positive, not %', taken;
+    RAISE EXCEPTION 'the amount of a reversal must be positive, not %', taken;
   END IF;
   SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -2027,7 +2027,7 @@ BEGIN
     RETURNING h.id, h AS hold, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual)
   SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.hold), coalesce(bool_or(g.unusual), false) INTO closing, closed, unusual FROM gone g;
   IF NOT closing @> ended_tasks THEN
-    RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
+    RAISE EXCEPTION 'these tasks ended without an open hold: %', ended_tasks;
   END IF;
 
   IF unusual THEN

@@ -8,16 +8,16 @@ $$;
 -- Returns why the calls of a month must stay in the database; no row when they may be archived.
 CREATE OR REPLACE FUNCTION calls_needed(month timestamptz) RETURNS SETOF text
 LANGUAGE sql STABLE SET search_path FROM CURRENT AS $$
-  SELECT 'the month ended less than a month ago: calls of it may still be looked up' WHERE statement_end(statement_end(month)) > ledger_now()
+  SELECT 'the month ended less than a month ago, and its calls may still be looked up' WHERE statement_end(statement_end(month)) > ledger_now()
   UNION ALL
-  SELECT count(*) || ' accounts have no final, sealed statement of it with its document'
+  SELECT count(*) || ' accounts have no final, sealed statement of the month with its document'
     FROM accounts a WHERE a.created_at < statement_end(month) AND NOT EXISTS
       (SELECT 1 FROM invoices i JOIN documents d ON d.id = i.id
         WHERE i.account_id = a.id AND i.period_start = month AND i.status IN ('paid', 'uncollectible')
           AND (i.digest IS NOT NULL OR i.closing_seq = 0))
   HAVING count(*) > 0
   UNION ALL
-  SELECT count(*) || ' tasks of it are still kept'
+  SELECT count(*) || ' tasks of the month are still stored'
     FROM tasks t WHERE t.id >= id_floor(month) AND t.id < id_floor(statement_end(month))
   HAVING count(*) > 0
 $$;

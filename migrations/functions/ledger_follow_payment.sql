@@ -43,7 +43,7 @@ BEGIN
     result := ledger_reinstate_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
       CASE standing.kind WHEN 'refund' THEN 'Refund of a payment failed' ELSE 'Dispute decided in your favour' END);
     IF result <> 'posted' THEN
-      RAISE EXCEPTION 'giving back % of purchase % came back as %', step, purchase, result;
+      RAISE EXCEPTION 'reinstating % of purchase % returned %', step, purchase, result;
     END IF;
     INSERT INTO audit_log (actor, action, object, detail) VALUES (provider, 'payment.reinstate', object_id,
       jsonb_build_object(standing.kind, standing.reversal, 'amount', usd_text(step)));
@@ -64,7 +64,7 @@ BEGIN
       result := ledger_reverse_payment(account, payment_step_reference(provider, standing, ledger_now()), purchase, step,
         CASE standing.kind WHEN 'refund' THEN 'Payment refunded' ELSE 'Payment disputed' END);
       IF result <> 'posted' THEN
-        RAISE EXCEPTION 'taking back % of purchase % came back as %', step, purchase, result;
+        RAISE EXCEPTION 'reversing % of purchase % returned %', step, purchase, result;
       END IF;
       room := room - step;
     END IF;

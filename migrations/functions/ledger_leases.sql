@@ -6,7 +6,7 @@ DECLARE
   extended_at timestamptz;
 BEGIN
   IF extra <= 0 THEN
-    RAISE EXCEPTION 'a hold is extended by a positive amount, not %', extra;
+    RAISE EXCEPTION 'the amount that extends a hold must be positive, not %', extra;
   END IF;
   PERFORM 1 FROM balances b WHERE b.account_id = account AND b.posted - b.held >= extra AND b.debt = 0
     FOR NO KEY UPDATE;

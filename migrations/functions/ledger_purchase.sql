@@ -4,7 +4,7 @@ DECLARE
   existing text;
 BEGIN
   IF paid <= 0 THEN
-    RAISE EXCEPTION 'a purchase is positive, not %', paid;
+    RAISE EXCEPTION 'the amount of a purchase must be positive, not %', paid;
   END IF;
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN

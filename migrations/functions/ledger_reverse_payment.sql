@@ -16,7 +16,7 @@ DECLARE
   from_balance bigint;
 BEGIN
   IF taken <= 0 THEN
-    RAISE EXCEPTION 'a reversal is positive, not %', taken;
+    RAISE EXCEPTION 'the amount of a reversal must be positive, not %', taken;
   END IF;
   SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -67,7 +67,7 @@ DECLARE
   to_balance bigint;
 BEGIN
   IF given <= 0 THEN
-    RAISE EXCEPTION 'a reinstatement is positive, not %', given;
+    RAISE EXCEPTION 'the amount of a reinstatement must be positive, not %', given;
   END IF;
   SELECT * INTO balance FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN

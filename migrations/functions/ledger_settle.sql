@@ -34,7 +34,7 @@ BEGIN
     RETURNING h.id, h AS hold, s.charge > h.amount OR s.waiver_max IS NOT NULL AS unusual)
   SELECT coalesce(array_agg(g.id), '{}'), array_agg(g.hold), coalesce(bool_or(g.unusual), false) INTO closing, closed, unusual FROM gone g;
   IF NOT closing @> ended_tasks THEN
-    RAISE EXCEPTION 'a task ended whose hold is not open: %', ended_tasks;
+    RAISE EXCEPTION 'these tasks ended without an open hold: %', ended_tasks;
   END IF;
 
   IF unusual THEN

@@ -30,6 +30,6 @@ function refused(outcome: string): Error {
         'This Idempotency-Key was used for another booking, with a different amount, object, description or account.',
       );
     default:
-      return new Error(`a movement came back as ${outcome}`);
+      return new Error(`a movement returned ${outcome}`);
   }
 }
