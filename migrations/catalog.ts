@@ -51,6 +51,7 @@ import { chosenRequests } from './0113-chosen-requests.ts';
 import { sparseGenerations } from './0114-sparse-generations.ts';
 import { plainHashChecks } from './0115-plain-hash-checks.ts';
 import { unreadStatistics } from './0116-unread-statistics.ts';
+import { hourTotals } from './0117-hour-totals.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -108,4 +109,5 @@ export const MIGRATIONS: readonly Migration[] = [
   sparseGenerations,
   plainHashChecks,
   unreadStatistics,
+  hourTotals,
 ];

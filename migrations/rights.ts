@@ -7,6 +7,7 @@ export const LEDGER_TABLES: readonly string[] = [
   'usage_rollups',
   'usage_days',
   'usage_hours',
+  'usage_hour_totals',
   'usage_day_marks',
   'write_offs',
   'write_off_totals',
@@ -60,7 +61,7 @@ export function rightsOf(applicationRole: string, schema: string): string {
     BEGIN
       FOR inner_function IN SELECT p.oid::regprocedure FROM pg_proc p
         WHERE p.pronamespace = '${schema}'::regnamespace
-          AND p.proname IN ('ledger_append', 'ledger_write_holds', 'ledger_write_settled', 'ledger_end_tasks', 'ledger_cover', 'state_month', 'ledger_repay_debt')
+          AND p.proname IN ('ledger_append', 'ledger_write_holds', 'ledger_write_settled', 'ledger_end_tasks', 'ledger_cover', 'state_month', 'ledger_repay_debt', 'fill_hour_totals')
       LOOP
         EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM ${role}, PUBLIC', inner_function);
       END LOOP;

@@ -662,7 +662,9 @@ TABLE usage_day_marks
   account_id uuid NOT NULL
   filled_until timestamp with time zone NOT NULL
   final_until timestamp with time zone NOT NULL
+  totals_until timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone
   usage_day_marks_final_first CHECK ((filled_until <= final_until))
+  usage_day_marks_hours_first CHECK ((totals_until <= filled_until))
   usage_day_marks_pkey PRIMARY KEY (account_id)
 
 TABLE usage_days
@@ -688,6 +690,20 @@ TABLE usage_days
   charge_video bigint NOT NULL
   usage_days_aligned CHECK ((day = date_bin('1 day'::interval, day, '1970-01-01 00:00:00+00'::timestamp with time zone)))
   usage_days_pkey PRIMARY KEY (account_id, day, api_key_id, endpoint, model)
+
+TABLE usage_hour_totals
+  account_id uuid NOT NULL
+  hour timestamp with time zone NOT NULL
+  charge_input bigint NOT NULL
+  charge_output bigint NOT NULL
+  charge_cache_read bigint NOT NULL
+  charge_cache_write bigint NOT NULL
+  charge_reasoning bigint NOT NULL
+  charge_request bigint NOT NULL
+  charge_image bigint NOT NULL
+  charge_video bigint NOT NULL
+  usage_hour_totals_aligned CHECK ((hour = date_bin('01:00:00'::interval, hour, '1970-01-01 00:00:00+00'::timestamp with time zone)))
+  usage_hour_totals_pkey PRIMARY KEY (account_id, hour)
 
 TABLE usage_hours
   account_id uuid NOT NULL
@@ -1175,6 +1191,31 @@ BEGIN
   RETURN true;
 END $function$
 
+CREATE OR REPLACE FUNCTION fill_hour_totals(account uuid, from_time timestamp with time zone, until_time timestamp with time zone, day_count integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+DECLARE
+  next_from timestamptz := from_time;
+  next_until timestamptz;
+BEGIN
+  -- a mark older than the totals: they begin with the first hour
+  IF next_from = '-infinity' THEN
+    SELECT min(u.hour) INTO next_from FROM usage_hours u WHERE u.account_id = account;
+    next_from := least(until_time, date_bin('1 day', next_from, 'epoch'::timestamptz));
+  END IF;
+  next_until := least(until_time, next_from + day_count * interval '24 hours');
+  INSERT INTO usage_hour_totals
+    SELECT u.account_id, u.hour, sum(u.charge_input), sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write),
+           sum(u.charge_reasoning), sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+      FROM usage_hours u
+     WHERE u.account_id = account AND u.hour >= next_from AND u.hour < next_until
+     GROUP BY 1, 2 ORDER BY 1, 2;
+  UPDATE usage_day_marks m SET totals_until = next_until WHERE m.account_id = account;
+  RETURN extract(epoch FROM next_until - next_from)::bigint / 86400;
+END $function$
+
 CREATE OR REPLACE FUNCTION fill_usage_days(account uuid, day_count integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1186,7 +1227,13 @@ DECLARE
   next_until timestamptz;
 BEGIN
   SELECT * INTO mark FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND OR mark.filled_until = mark.final_until THEN
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
+  IF mark.totals_until < mark.filled_until THEN
+    RETURN fill_hour_totals(account, mark.totals_until, mark.filled_until, day_count);
+  END IF;
+  IF mark.filled_until = mark.final_until THEN
     RETURN 0;
   END IF;
   next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
@@ -1209,7 +1256,7 @@ BEGIN
      WHERE u.account_id = account AND u.hour >= mark.filled_until AND u.hour < next_until
      GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
   UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
-  RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;
+  RETURN fill_hour_totals(account, mark.filled_until, next_until, day_count);
 END $function$
 
 CREATE OR REPLACE FUNCTION finish_usage_days(account uuid)
@@ -1237,8 +1284,9 @@ BEGIN
   today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
   -- and that time stays later even if the clock is set back
   UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
-  INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
-    VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
+  first_day := least(today, date_bin('1 day', first_day, 'epoch'::timestamptz));
+  INSERT INTO usage_day_marks AS m (account_id, totals_until, filled_until, final_until)
+    VALUES (account, first_day, first_day, today)
     ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
 END $function$
 

@@ -19,7 +19,7 @@ export async function writeHistory(owner: pg.Client, account: TestAccount, rows:
   );
   // a running server may already have found these days empty and marked them as finished
   await owner.query('LOCK usage_day_marks IN SHARE ROW EXCLUSIVE MODE');
-  for (const table of ['usage_day_marks', 'usage_days', 'usage_hours']) {
+  for (const table of ['usage_day_marks', 'usage_days', 'usage_hours', 'usage_hour_totals']) {
     await owner.query(`DELETE FROM ${table} WHERE account_id = $1`, [account.accountId]);
   }
   await owner.query('COMMIT');

@@ -1,4 +1,4 @@
-import { USAGE_SUMS } from '../../src/ledger/usage-sums.ts';
+import { CHARGE_SUMS, USAGE_SUMS } from '../../src/ledger/usage-sums.ts';
 
 /** Calls of one session: an agent or a chat makes several calls within a few minutes. */
 const CALLS_PER_SESSION = 8;
@@ -119,8 +119,10 @@ const sumsBy = (length: 'hour' | 'day', from: string, column: string) => `
 export const writeDays = `
   ${sumsBy('hour', 'usage_rollups', 'bucket')};
   ${sumsBy('day', 'usage_hours', 'hour')};
-  INSERT INTO usage_day_marks (account_id, filled_until, final_until)
-    SELECT account_id, date_bin('1 day', now(), 'epoch'::timestamptz), date_bin('1 day', now(), 'epoch'::timestamptz) FROM balances;
+  INSERT INTO usage_hour_totals (account_id, hour, ${CHARGE_SUMS.join(', ')})
+    SELECT account_id, hour, ${CHARGE_SUMS.map((name) => `sum(${name})`).join(', ')} FROM usage_hours GROUP BY 1, 2 ORDER BY 2;
+  INSERT INTO usage_day_marks (account_id, totals_until, filled_until, final_until)
+    SELECT account_id, today, today, today FROM balances, date_bin('1 day', now(), 'epoch'::timestamptz) today;
   UPDATE balances SET last_at = greatest(last_at, date_bin('1 day', now(), 'epoch'::timestamptz))`;
 
 /** Writes the final statements of all months before a time, as closing would have made them. Entries must be sealed first. */

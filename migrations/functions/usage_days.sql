@@ -20,9 +20,34 @@ BEGIN
   today := date_bin('1 day', ledger_now(), 'epoch'::timestamptz);
   -- and that time stays later even if the clock is set back
   UPDATE balances b SET last_at = today WHERE b.account_id = account AND b.last_at < today;
-  INSERT INTO usage_day_marks AS m (account_id, filled_until, final_until)
-    VALUES (account, least(today, date_bin('1 day', first_day, 'epoch'::timestamptz)), today)
+  first_day := least(today, date_bin('1 day', first_day, 'epoch'::timestamptz));
+  INSERT INTO usage_day_marks AS m (account_id, totals_until, filled_until, final_until)
+    VALUES (account, first_day, first_day, today)
     ON CONFLICT (account_id) DO UPDATE SET final_until = greatest(m.final_until, excluded.final_until);
+END $$;
+
+-- Fills the totals of an account's hours, for up to day_count of the days between the two times. Returns how many. Its caller holds the
+-- mark; from_time and until_time are its totals_until and filled_until.
+CREATE OR REPLACE FUNCTION fill_hour_totals(account uuid, from_time timestamptz, until_time timestamptz, day_count integer) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  next_from timestamptz := from_time;
+  next_until timestamptz;
+BEGIN
+  -- a mark older than the totals: they begin with the first hour
+  IF next_from = '-infinity' THEN
+    SELECT min(u.hour) INTO next_from FROM usage_hours u WHERE u.account_id = account;
+    next_from := least(until_time, date_bin('1 day', next_from, 'epoch'::timestamptz));
+  END IF;
+  next_until := least(until_time, next_from + day_count * interval '24 hours');
+  INSERT INTO usage_hour_totals
+    SELECT u.account_id, u.hour, sum(u.charge_input), sum(u.charge_output), sum(u.charge_cache_read), sum(u.charge_cache_write),
+           sum(u.charge_reasoning), sum(u.charge_request), sum(u.charge_image), sum(u.charge_video)
+      FROM usage_hours u
+     WHERE u.account_id = account AND u.hour >= next_from AND u.hour < next_until
+     GROUP BY 1, 2 ORDER BY 1, 2;
+  UPDATE usage_day_marks m SET totals_until = next_until WHERE m.account_id = account;
+  RETURN extract(epoch FROM next_until - next_from)::bigint / 86400;
 END $$;
 
 -- Fills up to day_count final days of an account, oldest first. Returns how many. Skips an account that another worker is filling.
@@ -33,7 +58,13 @@ DECLARE
   next_until timestamptz;
 BEGIN
   SELECT * INTO mark FROM usage_day_marks m WHERE m.account_id = account FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND OR mark.filled_until = mark.final_until THEN
+  IF NOT FOUND THEN
+    RETURN 0;
+  END IF;
+  IF mark.totals_until < mark.filled_until THEN
+    RETURN fill_hour_totals(account, mark.totals_until, mark.filled_until, day_count);
+  END IF;
+  IF mark.filled_until = mark.final_until THEN
     RETURN 0;
   END IF;
   next_until := least(mark.final_until, mark.filled_until + day_count * interval '24 hours');
@@ -56,5 +87,5 @@ BEGIN
      WHERE u.account_id = account AND u.hour >= mark.filled_until AND u.hour < next_until
      GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5;
   UPDATE usage_day_marks m SET filled_until = next_until WHERE m.account_id = account;
-  RETURN extract(epoch FROM next_until - mark.filled_until)::bigint / 86400;
+  RETURN fill_hour_totals(account, mark.filled_until, next_until, day_count);
 END $$;

@@ -94,7 +94,11 @@ const GROUPS: readonly (readonly [title: string, tables: Readonly<Record<string,
       usage_rollups: ['usage and charges of five minutes, by key, endpoint and model', FOR_EVER],
       usage_hours: ['the same, per hour', FOR_EVER],
       usage_days: ['the same, per day', FOR_EVER],
-      usage_day_marks: ['the time up to which hours and days of an account are summed', 'one row each'],
+      usage_hour_totals: ['the charges of an hour, over all keys, endpoints and models', FOR_EVER],
+      usage_day_marks: [
+        'the time up to which hours, days and totals of an account are summed',
+        'one row each',
+      ],
       price_versions: ["a version of a model's prices, as generations refer to it", FOR_EVER],
       price_periods: ['a period in which prices were in effect, and the catalog that set them', FOR_EVER],
       input_margins: [

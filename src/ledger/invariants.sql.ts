@@ -1,5 +1,5 @@
 import type { SqlStatement } from '../store/statement.ts';
-import { ROLLUPS_UNLIKE_CALLS, unlikeRollups } from './rollup-invariants.sql.ts';
+import { ROLLUPS_UNLIKE_CALLS, TOTALS_UNLIKE_HOURS, unlikeRollups } from './rollup-invariants.sql.ts';
 
 /** A query that returns no rows while the books are right. $1: one account's id, or NULL for all. */
 export interface Invariant extends SqlStatement {
@@ -217,8 +217,9 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     name: 'invariant_days_equal_rollups',
     nightly: 'new',
-    claim: 'I15: filled hours and days equal the five-minute roll-ups in every sum, and no others exist',
-    text: `${unlikeRollups('day')} UNION ALL ${unlikeRollups('hour')}`,
+    claim:
+      'I15: filled hours and days equal the five-minute roll-ups in every sum, totals of hours equal the hours, and no others exist',
+    text: [unlikeRollups('day'), unlikeRollups('hour'), TOTALS_UNLIKE_HOURS].join(' UNION ALL '),
   },
   {
     name: 'invariant_entries_as_sealed',

@@ -1,4 +1,4 @@
-import { USAGE_SUMS } from './usage-sums.ts';
+import { CHARGE_SUMS, USAGE_SUMS } from './usage-sums.ts';
 
 /** Sums of calls, named like those of the roll-ups. */
 const CALL_SUMS = USAGE_SUMS.filter((name) => name !== 'requests' && name !== 'charge')
@@ -51,3 +51,12 @@ export function unlikeRollups(length: 'day' | 'hour'): string {
         USING (account_id, ${length}, api_key_id, endpoint, model)
      WHERE (${sums('d')}) IS DISTINCT FROM (${sums('u')})`;
 }
+
+/** I15: rows of usage_hour_totals that differ from the sums of their hours, which the statement above compares. $1 and $2 as above. */
+export const TOTALS_UNLIKE_HOURS = `SELECT coalesce(t.account_id, u.account_id)::text AS object, 'total of hour ' || coalesce(t.hour, u.hour) AS detail
+      FROM (SELECT * FROM usage_hour_totals WHERE ($1::uuid IS NULL OR account_id = $1) AND ($2::timestamptz IS NULL OR hour >= $2)) t
+      FULL JOIN (SELECT h.account_id, h.hour, ${CHARGE_SUMS.map((name) => `sum(h.${name}) AS ${name}`).join(', ')}
+             FROM usage_hours h JOIN usage_day_marks m ON m.account_id = h.account_id AND h.hour < m.totals_until
+            WHERE ($1::uuid IS NULL OR h.account_id = $1) AND ($2::timestamptz IS NULL OR h.hour >= $2) GROUP BY 1, 2) u
+        USING (account_id, hour)
+     WHERE (${CHARGE_SUMS.map((name) => `t.${name}`).join(', ')}) IS DISTINCT FROM (${CHARGE_SUMS.map((name) => `u.${name}`).join(', ')})`;

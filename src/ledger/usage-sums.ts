@@ -16,3 +16,6 @@ export const USAGE_SUMS = [
   'charge_image',
   'charge_video',
 ] as const;
+
+/** The columns that the totals of an hour add up: the charges by line item. */
+export const CHARGE_SUMS = USAGE_SUMS.filter((name) => name.startsWith('charge_'));

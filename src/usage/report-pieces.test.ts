@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { reportPieces } from './report-pieces.ts';
+import { reportPieces, totalPieces } from './report-pieces.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -39,4 +39,13 @@ test('days are used where the window contains any', () => {
   const window = { start: new Date(DAY_MS / 2), end: new Date(9.5 * DAY_MS) };
   const ends = reportPieces(window, DAY_MS, new Date(8 * DAY_MS)).map((end) => end.getTime() / HOUR_MS);
   expect(ends).toEqual([12, 12, 24, 192, 192, 228]);
+});
+
+test('totals of hours are used for hours and days, up to where they are filled', () => {
+  const window = { start: new Date(HOUR_MS / 2), end: new Date(9.5 * DAY_MS) };
+  const endsOf = (bucketMs: number) =>
+    totalPieces(window, bucketMs, new Date(8 * DAY_MS)).map((end) => end.getTime() / HOUR_MS);
+  expect(endsOf(HOUR_MS)).toEqual([0.5, 1, 192, 228]);
+  expect(endsOf(DAY_MS)).toEqual([0.5, 1, 192, 228]);
+  expect(endsOf(5 * MINUTE_MS)).toEqual([0.5, 228, 228, 228]);
 });

@@ -17,6 +17,15 @@ export function reportPieces(window: ScanWindow, bucketMs: number, filledUntil: 
   return [start, hours[0], ...days, hours[1], end].map((time) => new Date(time));
 }
 
+/**
+ * Splits such a window into roll-ups, totals of hours and roll-ups. Returns their four boundaries. Totals are used where they are filled
+ * and fit into a bucket of the report.
+ */
+export function totalPieces(window: ScanWindow, bucketMs: number, filledUntil: Date): Date[] {
+  const pieces = reportPieces(window, Math.min(bucketMs, HOUR_MS), filledUntil);
+  return [...pieces.slice(0, 2), ...pieces.slice(4)];
+}
+
 /** Returns the start of the first and the end of the last period of this length that lie entirely in a range. */
 function whole(start: number, end: number, length: number | undefined): [number, number] | undefined {
   if (length === undefined) {

@@ -1,10 +1,10 @@
 import type { SqlStatement } from '../store/statement.ts';
 
-/** Accounts with finished days that are not in usage_days yet. $1: maximum number of accounts. */
+/** Accounts with finished days that are not in usage_days yet, or filled ones without totals. $1: maximum number of accounts. */
 export const accountsToRollUp: SqlStatement = {
   name: 'usage_accounts_to_roll_up',
   text: `SELECT b.account_id AS id FROM balances b LEFT JOIN usage_day_marks m USING (account_id)
-          WHERE m.account_id IS NULL OR m.filled_until < m.final_until
+          WHERE m.account_id IS NULL OR m.filled_until < m.final_until OR m.totals_until < m.filled_until
              OR (b.last_at > m.final_until AND m.final_until < date_bin('1 day', ledger_now(), 'epoch'::timestamptz))
           LIMIT $1`,
 };

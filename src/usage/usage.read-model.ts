@@ -5,9 +5,16 @@ import { idAt } from '../lib/ids.ts';
 import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { chargesByBalance, sumOfCharges } from './ledger-total.sql.ts';
-import { reportPieces } from './report-pieces.ts';
+import { reportPieces, totalPieces } from './report-pieces.ts';
 import { type ScanWindow, scanForward } from './scan-forward.ts';
-import { activityRows, costRows, filledUntil, performanceRows, usageRows } from './usage.sql.ts';
+import {
+  activityRows,
+  costRows,
+  filledUntil,
+  performanceRows,
+  totalCostRows,
+  usageRows,
+} from './usage.sql.ts';
 
 interface PeriodRow {
   readonly period_start: Date;
@@ -57,6 +64,15 @@ const CALLS_MAX = 50_000;
 const CHARGES_MAX = 200_000;
 /** How far the clocks of a process and the database may differ, in ms. */
 const CLOCK_SLACK_MS = 60_000;
+
+/** How far an account's hours and days are filled. */
+interface Mark {
+  readonly filled_until: Date;
+  /** Whether the totals of those hours are filled, too. */
+  readonly has_totals: boolean;
+}
+
+const NOTHING_FILLED: Mark = { filled_until: new Date(0), has_totals: true };
 
 interface LedgerTotal {
   readonly amount: string | null;
@@ -119,12 +135,29 @@ export class UsageReadModel {
   ): Promise<CostSums[]> {
     const { accountId, apiKeyId, range } = scope;
     const [period = null, ...rest] = after ?? [];
-    const pieces = await this.#pieces(scope);
+    const mark = await this.#mark(scope);
+    const isTotal = apiKeyId === null && !by.model && !by.apiKey && !by.endpoint;
+    if (isTotal && mark.has_totals) {
+      return this.#totalCosts(scope, mark, [period, rest[3] ?? null]);
+    }
     return scanForward(range, resumeAt(range, period), scope.limit, (window, limit) =>
       readRows<CostSums>(this.#cells.of(accountId).sequelize, costRows, [
-        ...[accountId, ...pieces(window), interval(range), apiKeyId],
-        ...[by.model, by.apiKey, by.endpoint],
+        ...[accountId, ...reportPieces(window, range.bucketMs, mark.filled_until)],
+        ...[interval(range), apiKeyId, by.model, by.apiKey, by.endpoint],
         ...[period, rest[0] ?? null, rest[1] ?? null, rest[2] ?? null, rest[3] ?? null, limit],
+      ]),
+    );
+  }
+
+  #totalCosts(
+    { accountId, range, limit: rowsMax }: ReportScope,
+    mark: Mark,
+    [period, item]: readonly [string | null, string | null],
+  ): Promise<CostSums[]> {
+    return scanForward(range, resumeAt(range, period), rowsMax, (window, limit) =>
+      readRows<CostSums>(this.#cells.of(accountId).sequelize, totalCostRows, [
+        ...[accountId, ...totalPieces(window, range.bucketMs, mark.filled_until)],
+        ...[interval(range), period, item, limit],
       ]),
     );
   }
@@ -161,12 +194,16 @@ export class UsageReadModel {
     return rest?.amount ?? null;
   }
 
-  /** Returns how to split a window. The mark may be older than the rows: it only moves forward, and nothing before it ever changes. */
-  async #pieces({ accountId, range }: ReportScope): Promise<(window: ScanWindow) => Date[]> {
-    const [mark] = await readRows<{ filled_until: Date }>(this.#cells.of(accountId).sequelize, filledUntil, [
-      accountId,
-    ]);
-    return (window) => reportPieces(window, range.bucketMs, mark?.filled_until ?? new Date(0));
+  /** Returns how to split a window. */
+  async #pieces(scope: ReportScope): Promise<(window: ScanWindow) => Date[]> {
+    const { filled_until } = await this.#mark(scope);
+    return (window) => reportPieces(window, scope.range.bucketMs, filled_until);
+  }
+
+  /** The mark may be older than the rows: it only moves forward, and nothing before it ever changes. */
+  async #mark({ accountId }: ReportScope): Promise<Mark> {
+    const [mark] = await readRows<Mark>(this.#cells.of(accountId).sequelize, filledUntil, [accountId]);
+    return mark ?? NOTHING_FILLED;
   }
 }
 

@@ -1,4 +1,4 @@
-import { USAGE_SUMS } from '../ledger/usage-sums.ts';
+import { CHARGE_SUMS, USAGE_SUMS } from '../ledger/usage-sums.ts';
 import type { SqlStatement } from '../store/statement.ts';
 
 const COLUMNS = `api_key_id, endpoint, model, ${USAGE_SUMS.join(', ')}`;
@@ -18,10 +18,28 @@ const PERIODS = `(
       UNION ALL
       SELECT bucket, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $6 AND bucket < $7) p`;
 
-/** $1 account. Returns filled_until: days before it are filled. No row when none is. */
+/** $1 account, $2 ≤ … ≤ $5: five-minute roll-ups from $2 to $3, totals of hours to $4, roll-ups to $5. Totals must be filled. */
+const TOTALS = `(
+      SELECT bucket AS at, ${CHARGE_SUMS.join(', ')} FROM usage_rollups WHERE account_id = $1 AND bucket >= $2 AND bucket < $3
+      UNION ALL
+      SELECT hour, ${CHARGE_SUMS.join(', ')} FROM usage_hour_totals WHERE account_id = $1 AND hour >= $3 AND hour < $4
+      UNION ALL
+      SELECT bucket, ${CHARGE_SUMS.join(', ')} FROM usage_rollups WHERE account_id = $1 AND bucket >= $4 AND bucket < $5) p`;
+
+/** The line items of a row `s` of sums that cost anything, in the order of their positions. */
+const ITEMS = `(
+      SELECT * FROM (VALUES
+          (1, 'input', s.input), (2, 'output', s.output), (3, 'cache_read', s.cache_read),
+          (4, 'cache_write', s.cache_write), (5, 'reasoning', s.reasoning), (6, 'request', s.request),
+          (7, 'image', s.image), (8, 'video', s.video)) v (position, line_item, amount)
+       WHERE v.amount <> 0) i`;
+
+const ITEM_SUMS = CHARGE_SUMS.map((name) => `sum(${name}) AS ${name.slice('charge_'.length)}`).join(', ');
+
+/** $1 account. Returns filled_until: days before it are filled, and with has_totals the totals of their hours too. No row when none is. */
 export const filledUntil: SqlStatement = {
   name: 'usage_filled_until',
-  text: 'SELECT filled_until FROM usage_day_marks WHERE account_id = $1',
+  text: 'SELECT filled_until, totals_until = filled_until AS has_totals FROM usage_day_marks WHERE account_id = $1',
 };
 
 /**
@@ -79,9 +97,7 @@ export const costRows: SqlStatement = {
              CASE WHEN $10::boolean THEN model END AS model,
              CASE WHEN $11::boolean THEN api_key_id END AS api_key_id,
              CASE WHEN $12::boolean THEN endpoint END AS endpoint,
-             sum(charge_input) AS input, sum(charge_output) AS output, sum(charge_cache_read) AS cache_read,
-             sum(charge_cache_write) AS cache_write, sum(charge_reasoning) AS reasoning, sum(charge_request) AS request,
-             sum(charge_image) AS image, sum(charge_video) AS video
+             ${ITEM_SUMS}
         FROM ${PERIODS}
        WHERE ($9::uuid IS NULL OR api_key_id = $9::uuid)
        GROUP BY 1, 2, 3, 4),
@@ -89,17 +105,28 @@ export const costRows: SqlStatement = {
       SELECT s.period_start, s.model, s.api_key_id, s.endpoint, i.position, i.line_item, i.amount,
              coalesce(s.model, '') AS model_key, coalesce(s.api_key_id::text, '') AS key_key,
              coalesce(s.endpoint, '') AS endpoint_key
-        FROM sums s CROSS JOIN LATERAL (VALUES
-          (1, 'input', s.input), (2, 'output', s.output), (3, 'cache_read', s.cache_read),
-          (4, 'cache_write', s.cache_write), (5, 'reasoning', s.reasoning), (6, 'request', s.request),
-          (7, 'image', s.image), (8, 'video', s.video)) i (position, line_item, amount)
-       WHERE i.amount <> 0)
+        FROM sums s CROSS JOIN LATERAL ${ITEMS})
     SELECT i.period_start, i.model, i.api_key_id, i.endpoint, i.position, i.line_item, i.amount, k.hash AS api_key_hash
       FROM items i LEFT JOIN api_keys k ON k.id = i.api_key_id
      WHERE $13::timestamptz IS NULL
         OR (i.period_start, i.model_key, i.key_key, i.endpoint_key, i.position)
            > ($13::timestamptz, $14::text, $15::text, $16::text, $17::integer)
      ORDER BY i.period_start, i.model_key, i.key_key, i.endpoint_key, i.position LIMIT $18`,
+};
+
+/**
+ * Like {@link costRows} for all keys and without groups: reads the totals of hours, however many keys and models an account has. $1–$5 as
+ * above, $6 bucket length as interval, $7–$8 position of the last row before this page (period, item) or NULL, $9 maximum rows.
+ */
+export const totalCostRows: SqlStatement = {
+  name: 'total_cost_rows',
+  text: `
+    WITH sums AS (
+      SELECT date_bin($6::interval, p.at, 'epoch'::timestamptz) AS period_start, ${ITEM_SUMS} FROM ${TOTALS} GROUP BY 1)
+    SELECT s.period_start, NULL AS model, NULL AS api_key_id, NULL AS endpoint, i.position, i.line_item, i.amount, NULL AS api_key_hash
+      FROM sums s CROSS JOIN LATERAL ${ITEMS}
+     WHERE $7::timestamptz IS NULL OR (s.period_start, i.position) > ($7::timestamptz, $8::integer)
+     ORDER BY s.period_start, i.position LIMIT $9`,
 };
 
 /**

@@ -99,6 +99,7 @@ const someReports = fc.sample(
       fc.constantFrom(
         ...['usage?', 'activity?', 'costs?', 'costs?group_by=model,api_key,endpoint&'],
         ...['usage?granularity=hour&model=acme/large&', 'costs?granularity=hour&group_by=endpoint&'],
+        'costs?granularity=hour&',
       ),
       fc.integer({ min: 0, max: 47 * 288 }),
       fc.integer({ min: 0, max: 47 * 288 }),

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { UsageDays } from '../../src/usage/usage-days.store.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -34,6 +34,7 @@ async function sums(account: TestAccount): Promise<Record<string, unknown>> {
   const { rows } = await db.database.money.query(
     `SELECT (SELECT count(*)::integer FROM usage_days WHERE account_id = $1) AS days,
             (SELECT count(*)::integer FROM usage_hours WHERE account_id = $1) AS hours,
+            (SELECT count(*)::integer FROM usage_hour_totals WHERE account_id = $1) AS totals,
             (SELECT coalesce(sum(charge), 0)::text FROM usage_days WHERE account_id = $1) AS charge`,
     [account.accountId],
   );
@@ -45,7 +46,7 @@ const rollUp = () => new UsageDays(db.database.money).rollUp();
 test('fills finished days once and leaves the current one', async () => {
   const account = await accountWithCalls(45, 3, 3, 0);
   expect(await rollUp()).toBe(45);
-  const filled = { days: 2, hours: 2, charge: usd('0.30').toString() };
+  const filled = { days: 2, hours: 2, totals: 2, charge: usd('0.30').toString() };
   expect(await sums(account)).toEqual(filled);
   expect(await rollUp()).toBe(0);
   expect(await sums(account)).toEqual(filled);
@@ -58,7 +59,7 @@ test('continues where it stopped when another day has passed', async () => {
   await call(account, 3);
   await call(account, 1);
   await rollUp();
-  expect(await sums(account)).toEqual({ days: 3, hours: 3, charge: usd('0.30').toString() });
+  expect(await sums(account)).toEqual({ days: 3, hours: 3, totals: 3, charge: usd('0.30').toString() });
 });
 
 test('fills each day once when many workers run at once while calls are settled', async () => {
@@ -69,7 +70,7 @@ test('fills each day once when many workers run at once while calls are settled'
   ]);
   await rollUp();
   for (const account of accounts) {
-    expect(await sums(account)).toEqual({ days: 2, hours: 2, charge: usd('0.20').toString() });
+    expect(await sums(account)).toEqual({ days: 2, hours: 2, totals: 2, charge: usd('0.20').toString() });
   }
 });
 
@@ -90,7 +91,19 @@ test('counts a settlement that is being committed when its day ends in that day'
   } finally {
     yesterday.release(true);
   }
-  expect(await sums(account)).toEqual({ days: 2, hours: 2, charge: usd('0.20').toString() });
+  expect(await sums(account)).toEqual({ days: 2, hours: 2, totals: 2, charge: usd('0.20').toString() });
+});
+
+test('adds the totals of hours that were filled before there were totals', async () => {
+  const account = await accountWithCalls(45, 3, 3, 0);
+  await rollUp();
+  const owner = new pg.Client({ connectionString: db.ownerUrl });
+  await owner.connect();
+  await owner.query('DELETE FROM usage_hour_totals; UPDATE usage_day_marks SET totals_until = DEFAULT');
+  await owner.end();
+  expect(await rollUp()).toBe(45);
+  expect(await sums(account)).toMatchObject({ hours: 2, totals: 2 });
+  expect(await rollUp()).toBe(0);
 });
 
 test('adds nothing to a finished day, even when the clock is set back', async () => {

@@ -93,6 +93,11 @@ const CORRUPTIONS: readonly [string, (ids: { account: string; generation: string
   ],
   ['I14', ({ generation: id }) => `UPDATE generations SET lines = '{"input": "1"}' WHERE id = '${id}'`],
   ['I15', ({ account: id }) => `INSERT INTO usage_day_marks VALUES ('${id}', '2100-01-01', '2100-01-01')`],
+  [
+    'I15',
+    ({ account: id }) =>
+      `INSERT INTO usage_hour_totals VALUES ('${id}', '2026-01-01', 1, 0, 0, 0, 0, 0, 0, 0)`,
+  ],
 ];
 
 test('finds no violations in sound books, in full and per account', async () => {
