@@ -82,7 +82,7 @@ function ledgerChores(services: WorkerServices) {
     }),
     'maintenance.roll-up-days': async () => {
       await services.writeOffs.rollUp();
-      return { days: await services.usageDays.rollUp() };
+      return { hours: await services.usageDays.rollUp() };
     },
     'maintenance.verify-ledger': async (_, { log }) => {
       const { violations, ...counts } = await services.nightlyProof.prove();

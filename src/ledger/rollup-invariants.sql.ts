@@ -46,7 +46,7 @@ export function unlikeRollups(length: 'day' | 'hour'): string {
       FROM (SELECT * FROM usage_${length}s WHERE ($1::uuid IS NULL OR account_id = $1) AND ($2::timestamptz IS NULL OR ${length} >= $2)) d
       FULL JOIN (SELECT r.account_id, date_bin('1 ${length}', r.bucket, 'epoch'::timestamptz) AS ${length}, r.api_key_id,
                         r.endpoint, r.model, ${USAGE_SUMS.map((name) => `sum(r.${name}) AS ${name}`).join(', ')}
-             FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < m.filled_until
+             FROM usage_rollups r JOIN usage_day_marks m ON m.account_id = r.account_id AND r.bucket < date_bin('1 ${length}', m.filled_until, 'epoch'::timestamptz)
             WHERE ($1::uuid IS NULL OR r.account_id = $1) AND ($2::timestamptz IS NULL OR r.bucket >= $2) GROUP BY 1, 2, 3, 4, 5) u
         USING (account_id, ${length}, api_key_id, endpoint, model)
      WHERE (${sums('d')}) IS DISTINCT FROM (${sums('u')})`;

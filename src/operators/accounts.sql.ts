@@ -11,7 +11,7 @@ const LATELY = `
                           WHERE u.account_id = b.account_id AND u.bucket >= greatest(f.first_day, f.filled_until)), 0) AS usage_30d,
            (SELECT max(k.last_used_at) FROM api_keys k WHERE k.account_id = b.account_id) AS last_used_at
       FROM (SELECT date_trunc('day', statement_timestamp(), 'UTC') - interval '29 days' AS first_day,
-                   coalesce((SELECT m.filled_until FROM usage_day_marks m WHERE m.account_id = b.account_id), '-infinity') AS filled_until) f
+                   coalesce((SELECT date_bin('1 day', m.filled_until, 'epoch'::timestamptz) FROM usage_day_marks m WHERE m.account_id = b.account_id), '-infinity') AS filled_until) f
   ) lately`;
 
 const ACCOUNTS = `

@@ -4,12 +4,12 @@ import { forEachIsolated } from '../lib/for-each-isolated.ts';
 import { run } from '../store/statement.ts';
 import { accountsToRollUp, fillUsageDays, finishUsageDays } from './usage-days.sql.ts';
 
-/** Accounts per run. An account has a new finished day once a day; the next run takes the rest. */
+/** Accounts per run. A busy account has a new finished hour once an hour; the next run takes the rest. */
 const ACCOUNTS_PER_RUN = 2_000;
 /** Days that one statement sums. */
 const DAYS_PER_STATEMENT = 31;
 
-/** Sums finished days, so that reports over months need not read five-minute roll-ups. Several workers may run it at the same time. */
+/** Sums finished hours and days, so that reports need not read their five-minute roll-ups. Several workers may run it at the same time. */
 export class UsageDays {
   readonly #pool: pg.Pool;
 
@@ -18,25 +18,25 @@ export class UsageDays {
   }
 
   /**
-   * Fills the finished days of up to 2,000 accounts. Returns the number of days filled in total. When accounts fail, rethrows the first
+   * Fills the finished hours and days of up to 2,000 accounts. Returns the number of hours filled in total. When accounts fail, rethrows the first
    * Postgres error after all other accounts are filled.
    */
   async rollUp(): Promise<number> {
     const accounts = await run<{ id: string }>(this.#pool, accountsToRollUp, [ACCOUNTS_PER_RUN]);
-    let days = 0;
+    let hours = 0;
     const failures: unknown[] = [];
     const rollUp = async ({ id }: { id: string }) => {
-      days += await this.#rollUpAccount(id);
+      hours += await this.#rollUpAccount(id);
     };
     await forEachIsolated(accounts, rollUp, { onFailure: (_, error) => failures.push(error) });
     if (failures.length > 0) {
       throw failures[0];
     }
-    return days;
+    return hours;
   }
 
   /** Skips an account whose lock is held too long. The next run retries it. */
-  async #finishDays(accountId: string): Promise<void> {
+  async #finishHours(accountId: string): Promise<void> {
     try {
       await run(this.#pool, finishUsageDays, [accountId]);
     } catch (error) {
@@ -48,14 +48,14 @@ export class UsageDays {
 
   /** Uses two transactions: the first holds the account's lock for a moment, the second reads its roll-ups without it. */
   async #rollUpAccount(accountId: string): Promise<number> {
-    await this.#finishDays(accountId);
-    let days = 0;
+    await this.#finishHours(accountId);
+    let hours = 0;
     for (;;) {
       const [row] = await run<{ filled: number }>(this.#pool, fillUsageDays, [accountId, DAYS_PER_STATEMENT]);
       if (row === undefined || row.filled === 0) {
-        return days;
+        return hours;
       }
-      days += row.filled;
+      hours += row.filled;
     }
   }
 }

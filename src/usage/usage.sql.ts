@@ -36,7 +36,7 @@ const ITEMS = `(
 
 const ITEM_SUMS = CHARGE_SUMS.map((name) => `sum(${name}) AS ${name.slice('charge_'.length)}`).join(', ');
 
-/** $1 account. Returns filled_until: days before it are filled, and with has_totals the totals of their hours too. No row when none is. */
+/** $1 account. Returns filled_until: hours, and days that ended, before it are filled, and with has_totals the totals of those hours. No row when none is. */
 export const filledUntil: SqlStatement = {
   name: 'usage_filled_until',
   text: 'SELECT filled_until, totals_until = filled_until AS has_totals FROM usage_day_marks WHERE account_id = $1',

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { accountsToRollUp } from '../../src/usage/usage-days.sql.ts';
 import { UsageDays } from '../../src/usage/usage-days.store.ts';
 import { eventually } from '../factories/eventually.ts';
 import { createGeneration } from '../factories/generation.ts';
@@ -15,6 +16,11 @@ beforeEach(async () => {
 // which also proves that the days equal the roll-ups
 afterEach(() => db?.close());
 
+/** Half past this hour, so that no hour ends during a test. */
+const NOW = `${30 - new Date().getUTCMinutes()} minutes`;
+/** The finished hours of today. */
+const HOURS_TODAY = new Date().getUTCHours();
+
 /** Creates an account with one call of 0.10 on each of these days. */
 async function accountWithCalls(...daysAgo: number[]): Promise<TestAccount> {
   const account = await atTime(db.url, db.database, '-60 days', (database) => fundedAccount(database, '9'));
@@ -25,7 +31,7 @@ async function accountWithCalls(...daysAgo: number[]): Promise<TestAccount> {
 }
 
 async function call(account: TestAccount, daysAgo: number): Promise<void> {
-  await atTime(db.url, db.database, `-${daysAgo} days`, (database) =>
+  await atTime(db.url, db.database, `-${daysAgo} days ${NOW}`, (database) =>
     createGeneration(database, { ...account, charge: '0.10' }),
   );
 }
@@ -41,11 +47,11 @@ async function sums(account: TestAccount): Promise<Record<string, unknown>> {
   return rows[0];
 }
 
-const rollUp = () => new UsageDays(db.database.money).rollUp();
+const rollUp = () => atTime(db.url, db.database, NOW, ({ money }) => new UsageDays(money).rollUp());
 
-test('fills finished days once and leaves the current one', async () => {
+test('fills finished hours and days once and leaves the current ones', async () => {
   const account = await accountWithCalls(45, 3, 3, 0);
-  expect(await rollUp()).toBe(45);
+  expect(await rollUp()).toBe(45 * 24 + HOURS_TODAY);
   const filled = { days: 2, hours: 2, totals: 2, charge: usd('0.30').toString() };
   expect(await sums(account)).toEqual(filled);
   expect(await rollUp()).toBe(0);
@@ -101,7 +107,7 @@ test('adds the totals of hours that were filled before there were totals', async
   await owner.connect();
   await owner.query('DELETE FROM usage_hour_totals; UPDATE usage_day_marks SET totals_until = DEFAULT');
   await owner.end();
-  expect(await rollUp()).toBe(45);
+  expect(await rollUp()).toBe(45 * 24 + HOURS_TODAY);
   expect(await sums(account)).toMatchObject({ hours: 2, totals: 2 });
   expect(await rollUp()).toBe(0);
 });
@@ -114,6 +120,17 @@ test('adds nothing to a finished day, even when the clock is set back', async ()
   await call(account, 0);
   await atTime(db.url, db.database, '1 day', ({ money }) => new UsageDays(money).rollUp());
   expect(await sums(account)).toMatchObject({ days: 2, charge: usd('0.30').toString() });
+});
+
+test('fills an hour as soon as it has ended, and its day when that has ended', async () => {
+  const account = await accountWithCalls(3);
+  await atTime(db.url, db.database, `-3 days 1 hour ${NOW}`, ({ money }) => new UsageDays(money).rollUp());
+  const isOver = HOURS_TODAY === 23;
+  expect(await sums(account)).toMatchObject({ hours: 1, totals: 1, days: isOver ? 1 : 0 });
+  await rollUp();
+  expect(await sums(account)).toEqual({ hours: 1, totals: 1, days: 1, charge: usd('0.10').toString() });
+  const { rows } = await db.database.money.query(accountsToRollUp.text, [10]);
+  expect(rows).toEqual([]);
 });
 
 test('creates no days for an account without calls and looks at it once', async () => {

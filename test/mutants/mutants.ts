@@ -278,14 +278,18 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a day is finished before it is over',
+    name: 'an hour is finished before it is over',
     edits: [
       {
         of: 'finish_usage_days',
-        replace: "today := date_bin('1 day', ledger_now(),",
-        by: "today := interval '1 day' + date_bin('1 day', ledger_now(),",
+        replace: "ledger_now(), 'epoch'::timestamptz);",
+        by: "interval '1 hour' + ledger_now(), 'epoch'::timestamptz);",
       },
-      { of: 'finish_usage_days', replace: 'SET last_at = today WHERE', by: 'SET last_at = b.last_at WHERE' },
+      {
+        of: 'finish_usage_days',
+        replace: 'SET last_at = until_time WHERE',
+        by: 'SET last_at = b.last_at WHERE',
+      },
     ],
   },
 ];
