@@ -16,7 +16,7 @@ const SIZES = (process.env.BENCH_GENERATIONS ?? (isQuick ? '20000,200000' : '500
 const ROUNDS = isQuick ? 1 : 3;
 const SAMPLES = 200;
 const P95_MS_MAX = 50;
-const RATIO_MAX = 1.5;
+const RATIO_MAX = 1.2;
 
 const REPORTS: readonly [string, string][] = [
   ['credits', '/api/v1/credits'],
