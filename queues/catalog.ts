@@ -70,7 +70,7 @@ export const JOBS = {
   'maintenance.make-partitions': defineChore('maintenance.make-partitions', 60_000),
   /** Statements of months that have ended. */
   'maintenance.close-months': defineChore('maintenance.close-months', 55 * 60_000),
-  /** Usage of past days, summed for the reports; write-offs, for the gauges. */
+  /** Usage of past hours and days, summed for the reports; write-offs, for the gauges. */
   'maintenance.roll-up-days': defineChore('maintenance.roll-up-days', 10 * 60_000),
   /** What was booked since each account was last proven. */
   'maintenance.verify-new-entries': defineChore('maintenance.verify-new-entries', 5 * 60_000),

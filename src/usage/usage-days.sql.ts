@@ -2,7 +2,7 @@ import type { SqlStatement } from '../store/statement.ts';
 
 /**
  * Accounts with finished hours that are not in usage_hours yet, filled ones without totals, or a day that ended after their last entry and
- * is not in usage_days. $1: maximum number of accounts.
+ * is not in usage_days. Those that have waited longest come first. $1: maximum number of accounts.
  */
 export const accountsToRollUp: SqlStatement = {
   name: 'usage_accounts_to_roll_up',
@@ -11,7 +11,7 @@ export const accountsToRollUp: SqlStatement = {
              OR (b.last_at > m.final_until AND m.final_until < date_bin('1 hour', ledger_now(), 'epoch'::timestamptz))
              OR (m.final_until <> date_bin('1 day', m.final_until, 'epoch'::timestamptz)
                  AND m.final_until < date_bin('1 day', ledger_now(), 'epoch'::timestamptz))
-          LIMIT $1`,
+          ORDER BY m.final_until NULLS FIRST LIMIT $1`,
 };
 
 /** Makes all hours before the current one final: no settlement is recorded in them any more. $1 account. */

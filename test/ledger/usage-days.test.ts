@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { LedgerStore } from '../../src/ledger/ledger.store.ts';
+import { accountById } from '../../src/operators/accounts.sql.ts';
 import { accountsToRollUp } from '../../src/usage/usage-days.sql.ts';
 import { UsageDays } from '../../src/usage/usage-days.store.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -127,10 +128,21 @@ test('fills an hour as soon as it has ended, and its day when that has ended', a
   await atTime(db.url, db.database, `-3 days 1 hour ${NOW}`, ({ money }) => new UsageDays(money).rollUp());
   const isOver = HOURS_TODAY === 23;
   expect(await sums(account)).toMatchObject({ hours: 1, totals: 1, days: isOver ? 1 : 0 });
+  const listed = await db.database.money.query(accountById.text, [account.accountId]);
+  expect(listed.rows).toMatchObject([{ usage_30d: usd('0.10').toString() }]);
   await rollUp();
   expect(await sums(account)).toEqual({ hours: 1, totals: 1, days: 1, charge: usd('0.10').toString() });
   const { rows } = await db.database.money.query(accountsToRollUp.text, [10]);
   expect(rows).toEqual([]);
+});
+
+test('looks first at the accounts that have waited longest', async () => {
+  const known = await accountWithCalls(6);
+  await atTime(db.url, db.database, '-5 days', ({ money }) => new UsageDays(money).rollUp());
+  await call(known, 1);
+  const added = await accountWithCalls(2);
+  const { rows } = await db.database.money.query(accountsToRollUp.text, [10]);
+  expect(rows.map(({ id }) => id)).toEqual([added.accountId, known.accountId]);
 });
 
 test('creates no days for an account without calls and looks at it once', async () => {
