@@ -18,8 +18,8 @@ export class UsageDays {
   }
 
   /**
-   * Fills the finished hours and days of up to 2,000 accounts. Returns the number of hours filled in total. When accounts fail, rethrows the first
-   * Postgres error after all other accounts are filled.
+   * Fills the finished hours and days of up to 2,000 accounts. Returns the number of hours filled in total. When accounts fail, rethrows
+   * the first Postgres error after all other accounts are filled.
    */
   async rollUp(): Promise<number> {
     const accounts = await run<{ id: string }>(this.#pool, accountsToRollUp, [ACCOUNTS_PER_RUN]);

@@ -1,30 +1,32 @@
 import { CHARGE_SUMS, USAGE_SUMS } from '../ledger/usage-sums.ts';
 import type { SqlStatement } from '../store/statement.ts';
 
-const COLUMNS = `api_key_id, endpoint, model, ${USAGE_SUMS.join(', ')}`;
+/** Unites parts of an account's sums: the n-th [table, its time] from parameter n + 2 to parameter n + 3. $1 is the account. */
+function united(columns: string, parts: readonly (readonly [table: string, time: string])[]): string {
+  const read = parts.map(
+    ([table, time], place) =>
+      `SELECT ${time} AS at, ${columns} FROM ${table} WHERE account_id = $1 AND ${time} >= $${place + 2} AND ${time} < $${place + 3}`,
+  );
+  return `(${read.join(' UNION ALL ')}) p`;
+}
+
+const ROLLUPS = ['usage_rollups', 'bucket'] as const;
+const HOURS = ['usage_hours', 'hour'] as const;
 
 /**
  * $1 account, $2 ≤ … ≤ $7: five-minute roll-ups from $2 to $3, hours to $4, days to $5, hours to $6, roll-ups to $7. Hours and days must
  * be filled. A part with equal ends is not read.
  */
-const PERIODS = `(
-      SELECT bucket AS at, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $2 AND bucket < $3
-      UNION ALL
-      SELECT hour, ${COLUMNS} FROM usage_hours WHERE account_id = $1 AND hour >= $3 AND hour < $4
-      UNION ALL
-      SELECT day, ${COLUMNS} FROM usage_days WHERE account_id = $1 AND day >= $4 AND day < $5
-      UNION ALL
-      SELECT hour, ${COLUMNS} FROM usage_hours WHERE account_id = $1 AND hour >= $5 AND hour < $6
-      UNION ALL
-      SELECT bucket, ${COLUMNS} FROM usage_rollups WHERE account_id = $1 AND bucket >= $6 AND bucket < $7) p`;
+const PERIODS = united(`api_key_id, endpoint, model, ${USAGE_SUMS.join(', ')}`, [
+  ROLLUPS,
+  HOURS,
+  ['usage_days', 'day'],
+  HOURS,
+  ROLLUPS,
+]);
 
 /** $1 account, $2 ≤ … ≤ $5: five-minute roll-ups from $2 to $3, totals of hours to $4, roll-ups to $5. Totals must be filled. */
-const TOTALS = `(
-      SELECT bucket AS at, ${CHARGE_SUMS.join(', ')} FROM usage_rollups WHERE account_id = $1 AND bucket >= $2 AND bucket < $3
-      UNION ALL
-      SELECT hour, ${CHARGE_SUMS.join(', ')} FROM usage_hour_totals WHERE account_id = $1 AND hour >= $3 AND hour < $4
-      UNION ALL
-      SELECT bucket, ${CHARGE_SUMS.join(', ')} FROM usage_rollups WHERE account_id = $1 AND bucket >= $4 AND bucket < $5) p`;
+const TOTALS = united(CHARGE_SUMS.join(', '), [ROLLUPS, ['usage_hour_totals', 'hour'], ROLLUPS]);
 
 /** The line items of a row `s` of sums that cost anything, in the order of their positions. */
 const ITEMS = `(
@@ -36,7 +38,10 @@ const ITEMS = `(
 
 const ITEM_SUMS = CHARGE_SUMS.map((name) => `sum(${name}) AS ${name.slice('charge_'.length)}`).join(', ');
 
-/** $1 account. Returns filled_until: hours, and days that ended, before it are filled, and with has_totals the totals of those hours. No row when none is. */
+/**
+ * $1 account. Returns filled_until: hours before it, and days that ended before it, are filled, and with has_totals the totals of those
+ * hours. No row when none is.
+ */
 export const filledUntil: SqlStatement = {
   name: 'usage_filled_until',
   text: 'SELECT filled_until, totals_until = filled_until AS has_totals FROM usage_day_marks WHERE account_id = $1',

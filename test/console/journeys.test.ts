@@ -53,6 +53,15 @@ interface Ordered {
   readonly outputs: readonly { readonly sha256: string }[];
 }
 
+async function signOut(page: Page): Promise<void> {
+  await page
+    .getByText(/^account /)
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+}
+
 test('signing in stores the key nowhere, and signing out ends the session', async () => {
   const { page, context, customer, wrongs } = await console.signIn();
   const kept = await page.evaluate(
@@ -61,12 +70,7 @@ test('signing in stores the key nowhere, and signing out ends the session', asyn
   const cookies = JSON.stringify(await context.cookies());
   expect(kept + cookies).not.toContain(customer.secret);
   expect(console.server.log.text).not.toContain(customer.secret);
-  await page
-    .getByText(/^account /)
-    .first()
-    .click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await signOut(page);
   expect(wrongs).toEqual([]);
   await context.close();
 });
@@ -80,12 +84,7 @@ test('signing out starts no reads while the session ends', async () => {
     await pause(3_000);
     await route.fulfill({ response: ended });
   });
-  await page
-    .getByText(/^account /)
-    .first()
-    .click();
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await signOut(page);
   expect(wrongs).toEqual([]);
   await context.close();
 }, 60_000);
