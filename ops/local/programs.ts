@@ -21,11 +21,15 @@ export const ALLOCATOR_SETTINGS = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD
  *   warm-up. Such objects keep alive whatever they reference until a full collection: a third of everything that calls moved there.
  * - Heap growing percent: a full collection occupies two cores for a tenth of a second, and calls wait for it. When little reaches the old
  *   generation, V8 starts one whenever that has grown by a tenth: every ten seconds at 200 calls a second. With 100 it may double first.
+ * - No memory reducer: eight seconds after the last call it runs a full collection to shrink the idle heap. That collects the hidden
+ *   classes of objects of which none happens to live, and with them the optimized code of most functions of a call (266 at once, as
+ *   `--trace-deopt` shows). The first calls afterwards then ran in the interpreter.
  */
 export const API_NODE_OPTIONS: readonly string[] = [
   '--max-semi-space-size=32',
   '--no-allocation-site-pretenuring',
   '--heap-growing-percent=100',
+  '--no-memory-reducer',
 ];
 
 /** Returns compiled programs for `start`, or TypeScript run through tsx for `dev`. */
