@@ -11,7 +11,7 @@ import { DeviceSettings } from './ui/device-settings.tsx';
 import { Choice } from './ui/field.tsx';
 import { Frame } from './ui/frame.tsx';
 import type { IconName } from './ui/icon.tsx';
-import type { Command } from './ui/palette.tsx';
+import type { Command } from './ui/command-palette.tsx';
 
 interface Page {
   readonly page: string;

@@ -11,7 +11,7 @@ import { DeviceSettings } from '../ui/device-settings.tsx';
 import { Empty, Problem, Skeleton } from '../ui/feedback.tsx';
 import { Frame } from '../ui/frame.tsx';
 import type { IconName } from '../ui/icon.tsx';
-import type { Command } from '../ui/palette.tsx';
+import type { Command } from '../ui/command-palette.tsx';
 import { Time } from '../ui/time.tsx';
 import { HomePage } from './home/home.tsx';
 import { SearchBox } from './search/search-box.tsx';

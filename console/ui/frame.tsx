@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { t } from '../lib/text.ts';
 import { Icon, type IconName } from './icon.tsx';
-import { type Command, Palette, type PaletteProps } from './palette.tsx';
+import { type Command, CommandPalette, type CommandPaletteProps } from './command-palette.tsx';
 
 export interface Entry {
   readonly href: string;
@@ -23,7 +23,7 @@ export interface FrameProps {
   readonly menuName: string;
   readonly menu: ComponentChildren;
   /** What Ctrl K offers besides the pages. */
-  readonly palette: PaletteProps;
+  readonly palette: CommandPaletteProps;
   readonly children: ComponentChildren;
 }
 
@@ -44,7 +44,7 @@ export function Frame({ home, brand, entries, top, menuName, menu, palette, chil
           {brand}
         </a>
         {top}
-        <Palette commands={[...pages, ...palette.commands]} find={palette.find} />
+        <CommandPalette commands={[...pages, ...palette.commands]} find={palette.find} />
         <TopMenu name={menuName}>{menu}</TopMenu>
       </header>
       <SideBar entries={entries} />

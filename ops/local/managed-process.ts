@@ -26,7 +26,7 @@ const ATTEMPTS_MAX = 5;
 const WORKED_MS = 10_000;
 
 /** Returns the pause in ms before the next attempt after `failures` failures in a row: 0.5 s, doubling up to 30 s. */
-export function backoffMs(failures: number): number {
+export function restartDelayMs(failures: number): number {
   return Math.min(BACKOFF_FIRST_MS * 2 ** (failures - 1), BACKOFF_MAX_MS);
 }
 
@@ -48,7 +48,7 @@ export function startManagedProcess(plan: ProcessPlan, events: ProcessEvents): M
       events.onGiveUp(giveUpFailure(plan, reason, failures, final));
       return;
     }
-    const pauseMs = backoffMs(failures);
+    const pauseMs = restartDelayMs(failures);
     events.onCrash(reason, pauseMs);
     retryTimer = setTimeout(launch, pauseMs);
   };

@@ -10,14 +10,14 @@ export interface Command {
   readonly run: () => void;
 }
 
-export interface PaletteProps {
+export interface CommandPaletteProps {
   readonly commands: readonly Command[];
   /** Finds commands for a text that is not a command itself, such as an id. */
   readonly find: (text: string) => readonly Command[];
 }
 
 /** Finds everything by name, from anywhere; opened by Ctrl K or by its button. */
-export function Palette(props: PaletteProps) {
+export function CommandPalette(props: CommandPaletteProps) {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -47,7 +47,7 @@ export function Palette(props: PaletteProps) {
 }
 
 /** A combobox whose list is always open: focus stays in the text field, and arrow keys choose what Enter selects. */
-function Choices({ commands, find, onClose }: PaletteProps & { readonly onClose: () => void }) {
+function Choices({ commands, find, onClose }: CommandPaletteProps & { readonly onClose: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const input = useRef<HTMLInputElement>(null);
