@@ -7,11 +7,11 @@ import type { AccountOverview } from './api/types.gen.ts';
 import { BASE, to } from './lib/location.ts';
 import { t } from './lib/text.ts';
 import { Amount } from './ui/amount.tsx';
+import type { Command } from './ui/command-palette.tsx';
 import { DeviceSettings } from './ui/device-settings.tsx';
 import { Choice } from './ui/field.tsx';
 import { Frame } from './ui/frame.tsx';
 import type { IconName } from './ui/icon.tsx';
-import type { Command } from './ui/command-palette.tsx';
 
 interface Page {
   readonly page: string;

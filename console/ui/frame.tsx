@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
 import { t } from '../lib/text.ts';
-import { Icon, type IconName } from './icon.tsx';
 import { type Command, CommandPalette, type CommandPaletteProps } from './command-palette.tsx';
+import { Icon, type IconName } from './icon.tsx';
 
 export interface Entry {
   readonly href: string;
