@@ -65,12 +65,14 @@ const NEVER_PASSED = new Set([
   'speed',
   'models',
   'fallbacks',
+  'billing_policy',
   // members of Responses that store data at the provider or use data stored there
   'input',
   'background',
   'previous_response_id',
   'conversation',
   'prompt',
+  'thread',
 ]);
 
 const passedMember = z

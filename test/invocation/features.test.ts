@@ -57,6 +57,14 @@ afterAll(async () => {
 const ASK = [{ role: 'user' as const, content: 'hello' }];
 const TOOL = { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } };
 
+test("rejects a thread of Anthropic's SDK at its first turn, before any money is held", async () => {
+  const thread = anthropic.beta.messages.thread({ model: 'to/anthropic', max_tokens: 9 });
+  await expect(thread.send({ role: 'user', content: 'hello' })).rejects.toThrow(
+    /^400 .*thread: conversations are not stored here; send all messages with every call/,
+  );
+  expect(anthropicUpstream.requests).toEqual([]);
+});
+
 describe('same protocol: kept as it is', () => {
   test.each([
     ['7', 7],
