@@ -85,6 +85,7 @@ export const INVOCATION_EXAMPLES = {
     id: GENERATION,
     object: 'response',
     created_at: 1_795_253_400,
+    completed_at: 1_795_253_400,
     status: 'completed',
     model: 'acme/small',
     output: [

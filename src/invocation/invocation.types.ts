@@ -2,7 +2,7 @@ import type { Pricing } from '../catalog/pricing.ts';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
-import type { TokenUsage, UsageSource } from '../lib/usage.ts';
+import type { TokenUsage } from '../lib/usage.ts';
 import type { JsonObject } from '../providers/json.ts';
 import type { FinishReason, RequestDialect } from '../providers/provider.types.ts';
 import type { ItemKind } from './input-media.ts';
@@ -114,10 +114,11 @@ export interface SettledCall {
 /** The ending of a call whose charge is committed. */
 export interface CallEnd {
   readonly usage: TokenUsage;
-  readonly usageSource: UsageSource;
   readonly finishReason: FinishReason;
   /** The charge recorded in the ledger, in nano-USD. */
   readonly charge: NanoUsd;
+  /** When it was recorded, in Unix ms. */
+  readonly endedAt: number;
 }
 
 export interface InvocationSettings {

@@ -192,7 +192,7 @@ export class LiveCall {
 
   async #end(ending: 'answered' | 'cut', verdict: Judgment, finishReason: FinishReason): Promise<CallEnd> {
     const charge = await this.#settle({ ending, status: 'completed', verdict, finishReason });
-    return { usage: verdict.usage, usageSource: verdict.source, finishReason, charge };
+    return { usage: verdict.usage, finishReason, charge, endedAt: this.parts.clock.now() };
   }
 
   async #cancel(ending: CallEnding, error: EndError, verdict: Judgment): Promise<void> {

@@ -1,3 +1,4 @@
+import { OpenRouter } from '@openrouter/sdk';
 import OpenAI from 'openai';
 import type { Response, ResponseInput, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
@@ -315,6 +316,48 @@ test('passes custom tools and namespaces to the model as functions and returns t
     },
     { role: 'tool', tool_call_id: called.body.output[0].call_id, content: 'read' },
   ]);
+});
+
+test.each([...MODELS])('applies updates of the configuration inside the input over %s', async (id) => {
+  const schema = { type: 'object', properties: {}, additionalProperties: false };
+  const format = { type: 'json_schema', name: 'facts', schema, strict: true };
+  const plain = { model: id, reasoning: { effort: 'low' }, input: [{ role: 'user', content: 'one' }] };
+  await post({ ...plain, reasoning: { effort: 'high' }, text: { format } });
+  const expected = upstreams[id].requests.at(-1)!.body;
+  const updated = await post({
+    ...plain,
+    input: [
+      { type: 'configuration_update', reasoning: { effort: 'medium' }, text: { format } },
+      ...plain.input,
+      { type: 'configuration_update', id: 'cu_1', reasoning: { effort: 'high' } },
+    ],
+  });
+  expect(updated.status).toBe(200);
+  expect(updated.headers.get('x-ignored-parameters')).toBeNull();
+  expect(upstreams[id].requests.at(-1)!.body).toEqual(expected);
+});
+
+test('rejects an update of the configuration with a malformed setting', async () => {
+  const input = [
+    { role: 'user', content: 'one' },
+    { type: 'configuration_update', reasoning: 'high' },
+  ];
+  const { status, body } = await post({ model: 'to/openai', input });
+  expect([status, body.error.message]).toEqual([400, expect.stringMatching(/^input\[1\]\.reasoning: /)]);
+});
+
+test("OpenRouter's SDK parses answers and streams", async () => {
+  const router = new OpenRouter({ apiKey: 'k', serverURL: `${gateway.url}/api/v1` });
+  const request = { model: 'to/openai', input: 'hello' };
+  const answer = await router.beta.responses.send({ responsesRequest: request });
+  expect(answer).toMatchObject({ status: 'completed', completedAt: expect.any(Number) });
+  const events = await router.beta.responses.send({ responsesRequest: { ...request, stream: true } });
+  const types: string[] = [];
+  for await (const { type } of events as AsyncIterable<{ type: string }>) {
+    types.push(type);
+  }
+  expect(types).not.toContain('UNKNOWN');
+  expect(types).toEqual(expect.arrayContaining(['response.created', 'response.completed']));
 });
 
 test('merges instructions and the first developer messages, and calls only a forced tool', async () => {

@@ -150,7 +150,34 @@ function* sorted(
       others[name] = value;
     }
   }
-  return { known, others };
+  return { known: configured(known), others };
+}
+
+/**
+ * Applies items that update the configuration from their place on: the answer follows the last update of each setting. They are no part
+ * of the conversation that a model reads.
+ */
+function configured(known: JsonObject): JsonObject {
+  const items = objectsOf(known.input);
+  let { effort } = objectOf(known.reasoning);
+  let { format } = objectOf(known.text);
+  const conversation = items.filter((item) => {
+    if (item.type !== 'configuration_update') {
+      return true;
+    }
+    effort = objectOf(item.reasoning).effort ?? effort;
+    format = objectOf(item.text).format ?? format;
+    return false;
+  });
+  if (conversation.length === items.length) {
+    return known;
+  }
+  return {
+    ...known,
+    input: conversation,
+    reasoning: { ...objectOf(known.reasoning), effort },
+    text: { ...objectOf(known.text), format },
+  };
 }
 
 /** Adds the `type` to messages, which may omit it. */

@@ -79,15 +79,18 @@ export class ResponsesPresenter implements DialectPresenter {
       id,
       object: 'response',
       created_at: createdSeconds,
+      completed_at: null,
       status: 'in_progress',
       background: false,
       error: null,
+      frequency_penalty: null,
       incomplete_details: null,
       instructions: body.instructions ?? null,
       max_output_tokens: body.max_output_tokens ?? null,
       model,
       output: [],
       parallel_tool_calls: body.parallel_tool_calls ?? true,
+      presence_penalty: null,
       previous_response_id: null,
       prompt_cache_key: body.prompt_cache_key ?? null,
       reasoning: { effort: body.reasoning?.effort ?? null, summary: body.reasoning?.summary ?? null },
@@ -167,5 +170,6 @@ function ended(head: JsonObject, output: readonly JsonObject[], end: CallEnd): J
   const reason = INCOMPLETE[end.finishReason];
   const status = itemStatus(end.finishReason);
   const incomplete_details = reason === undefined ? null : { reason };
-  return { ...head, status, incomplete_details, output, usage: presentResponsesUsage(end) };
+  const completed_at = reason === undefined ? Math.floor(end.endedAt / 1_000) : null;
+  return { ...head, status, completed_at, incomplete_details, output, usage: presentResponsesUsage(end) };
 }

@@ -16,7 +16,7 @@ const item = z
   .looseObject({
     type: z.string().nullish().meta({
       description:
-        'message (the default), reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output',
+        'message (the default), reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, configuration_update',
     }),
     role: z
       .enum(['user', 'assistant', 'system', 'developer'])
@@ -41,6 +41,16 @@ const item = z
       .string()
       .nullish()
       .meta({ description: 'Of a reasoning item: unchanged from an earlier answer' }),
+    reasoning: z
+      .looseObject({ effort: z.string().nullish().meta({ description: 'How hard to think from now on' }) })
+      .optional()
+      .meta({ description: 'Of a configuration_update: replaces the effort of the request' }),
+    text: z
+      .looseObject({
+        format: z.looseObject({}).optional().meta({ description: 'As in `text` of the request' }),
+      })
+      .optional()
+      .meta({ description: 'Of a configuration_update: replaces the format of the request' }),
   })
   .superRefine((value, context) => {
     for (const name of REQUIRED[value.type ?? 'message'] ?? []) {
@@ -215,6 +225,10 @@ export const responsesAnswer = z
     id: z.string().meta({ description: 'The generation id' }),
     object: z.literal('response').meta({ description: 'Always response' }),
     created_at: z.int().meta({ description: 'Unix seconds' }),
+    completed_at: z
+      .int()
+      .nullable()
+      .meta({ description: 'Unix seconds; null unless the response is completed' }),
     status: z
       .enum(['in_progress', 'completed', 'incomplete', 'failed'])
       .meta({ description: 'completed, incomplete and failed are final' }),
