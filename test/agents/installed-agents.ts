@@ -5,12 +5,12 @@ import { cachedFolder, clientCache, installFromNpm } from '../clients/client-cac
 const AGENTS = {
   claude: {
     package: '@anthropic-ai/claude-code',
-    version: '2.1.330',
+    version: '2.1.332',
     program: `@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
   },
   codex: {
     package: '@openai/codex',
-    version: '0.169.0',
+    version: '0.171.0',
     program: `@openai/codex-${process.platform}-${process.arch}/vendor/${codexTarget()}/bin/codex`,
   },
 } as const;
