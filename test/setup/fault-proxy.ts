@@ -4,6 +4,8 @@ export interface FaultProxy {
   readonly port: number;
   /** Returns how many replies were cut. */
   readonly cuts: () => number;
+  /** Changes the probability that a reply is withheld. */
+  cutReplies(chance: number): void;
   /** Breaks all connections now. */
   sever(): void;
   /** Blocks traffic in both directions without breaking connections, like a network that drops packets. */
@@ -27,6 +29,7 @@ const QUIET_REPLIES = 3;
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const sockets = new Set<Socket>();
   let cuts = 0;
+  let { cutReplyChance } = options;
   let isFrozen = false;
   const server = createServer((client) => {
     const target = connect(options.targetPort, options.targetHost);
@@ -46,7 +49,7 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
     client.on('data', (chunk) => target.write(chunk));
     target.on('data', (chunk) => {
       replies += 1;
-      if (replies > QUIET_REPLIES && Math.random() < options.cutReplyChance) {
+      if (replies > QUIET_REPLIES && Math.random() < cutReplyChance) {
         cuts += 1;
         sever();
       } else {
@@ -67,6 +70,9 @@ export async function startFaultProxy(options: FaultProxyOptions): Promise<Fault
   return {
     port: (server.address() as AddressInfo).port,
     cuts: () => cuts,
+    cutReplies: (chance) => {
+      cutReplyChance = chance;
+    },
     sever: () => forEach((socket) => socket.destroy()),
     freeze: () => {
       isFrozen = true;

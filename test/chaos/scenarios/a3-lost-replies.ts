@@ -17,8 +17,10 @@ export const lostReplies: ChaosScenario = {
   async run(services) {
     services.upstream.reset({ words: words(10), tokenDelayMs: 5 });
     const target = { targetHost: '127.0.0.1', targetPort: services.postgresPort() };
-    const proxy = await startFaultProxy({ ...target, cutReplyChance: 0.02 });
+    const proxy = await startFaultProxy({ ...target, cutReplyChance: 0 });
     const stack = await startStack(services, { apis: 2, databaseUrl: throughPort(proxy.port) });
+    // only now: a process that cannot read its database ends, and its supervisor starts it again
+    proxy.cutReplies(0.02);
     const accounts = [];
     for (let number = 0; number < 20; number += 1) {
       accounts.push(await patiently(() => stack.openAccount('1000')));
