@@ -337,13 +337,21 @@ test.each([...MODELS])('applies updates of the configuration inside the input ov
   expect(upstreams[id].requests.at(-1)!.body).toEqual(expected);
 });
 
-test('rejects an update of the configuration with a malformed setting', async () => {
-  const input = [
-    { role: 'user', content: 'one' },
-    { type: 'configuration_update', reasoning: 'high' },
-  ];
+test.each([
+  [
+    [
+      { role: 'user', content: 'one' },
+      { type: 'configuration_update', reasoning: 'high' },
+    ],
+    /^input\[1\]\.reasoning: /,
+  ],
+  [
+    [{ type: 'configuration_update', reasoning: { effort: 'high' } }],
+    /^input: contains only configuration updates/,
+  ],
+])('rejects malformed updates of the configuration: %j', async (input, message) => {
   const { status, body } = await post({ model: 'to/openai', input });
-  expect([status, body.error.message]).toEqual([400, expect.stringMatching(/^input\[1\]\.reasoning: /)]);
+  expect([status, body.error.message]).toEqual([400, expect.stringMatching(message)]);
 });
 
 test("OpenRouter's SDK parses answers and streams", async () => {

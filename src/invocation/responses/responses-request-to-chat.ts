@@ -172,6 +172,9 @@ function configured(known: JsonObject): JsonObject {
   if (conversation.length === items.length) {
     return known;
   }
+  if (conversation.length === 0) {
+    throw new AppError('invalid_parameter', 'input: contains only configuration updates; add a message');
+  }
   return {
     ...known,
     input: conversation,
