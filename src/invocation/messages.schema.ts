@@ -128,6 +128,11 @@ export const messagesRequest = z
       })
       .nullish()
       .meta({ description: 'Passed to the provider' }),
+    // from the first call on: a later one sends only its new messages, and the model would answer without the others
+    thread: z
+      .null({ error: 'conversations are not stored here; send all messages with every call' })
+      .optional()
+      .meta({ description: 'Not supported: send all messages with every call' }),
   })
   .meta({ id: 'MessagesRequest' });
 

@@ -92,7 +92,6 @@ export function* applyRequestPolicy(dialect: RequestDialect, body: JsonObject): 
   requireOpenRouting(body.provider);
   requireClientTools(dialect, body.tools);
   if (dialect === 'messages') {
-    requireWholeConversation(body.thread);
     requireClientTools(dialect, addedTools(body.messages));
   }
   requireOfferedTool(dialect, body);
@@ -134,19 +133,6 @@ function isHarmless(name: string, body: JsonObject): boolean {
       return Array.isArray(value) && value.every((id) => id === body.model);
     default:
       return false;
-  }
-}
-
-/**
- * Rejects Anthropic's threads, which hold a conversation between calls, from the first call on: a later one sends only its new messages,
- * and the model would answer without the others.
- */
-function requireWholeConversation(thread: unknown): void {
-  if (thread !== undefined && thread !== null) {
-    throw new AppError(
-      'invalid_parameter',
-      'thread: conversations are not stored here; send all messages with every call',
-    );
   }
 }
 
