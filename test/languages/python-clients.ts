@@ -10,12 +10,18 @@ import type { Family } from './simulated-models.ts';
 
 const PROGRAMS = fileURLToPath(new URL('programs/python/', import.meta.url));
 
+const OPENAI = '3.57.0';
+const ANTHROPIC = '2.14.0';
+const LANGCHAIN_OPENAI = '1.7.4';
+const LANGCHAIN_ANTHROPIC = '1.7.10';
+const LITELLM = '1.110.2';
+
 const PYTHON_PACKAGES = [
-  'openai==3.57.0',
-  'anthropic==2.14.0',
+  `openai==${OPENAI}`,
+  `anthropic==${ANTHROPIC}`,
   'langchain==1.4.7',
-  'langchain-openai==1.7.4',
-  'langchain-anthropic==1.7.10',
+  `langchain-openai==${LANGCHAIN_OPENAI}`,
+  `langchain-anthropic==${LANGCHAIN_ANTHROPIC}`,
   'langchain-tests==1.1.9',
   'requests==2.34.2',
 ];
@@ -65,29 +71,33 @@ export async function installPython(cache: string, folder: string): Promise<Inst
   return {
     clients: [
       {
-        ...{ name: 'python openai 3.57.0', family: 'openai' },
+        ...{ name: `python openai ${OPENAI}`, family: 'openai' },
         ...{ also: [...openaiCases, ...ASKED_AGAIN], ...openai },
       },
       {
-        ...{ name: 'python openai 3.57.0, a Claude behind it', family: 'anthropic' },
+        ...{ name: `python openai ${OPENAI}, a Claude behind it`, family: 'anthropic' },
         ...{ also: ['responses', 'responses, stream'], ...openai },
       },
       {
-        ...{ name: 'python anthropic 2.14.0', family: 'anthropic' },
+        ...{ name: `python anthropic ${ANTHROPIC}`, family: 'anthropic' },
         ...{ also: ['count tokens', ...ASKED_AGAIN], ...anthropic },
       },
       {
-        ...{ name: 'python anthropic 2.14.0, a GPT behind it', family: 'openai' },
+        ...{ name: `python anthropic ${ANTHROPIC}, a GPT behind it`, family: 'openai' },
         ...{ also: ['count tokens'], ...anthropic },
       },
-      { name: 'langchain-openai 1.7.4', ...langchain('openai') },
-      { name: 'langchain-anthropic 1.7.10', ...langchain('anthropic') },
+      { name: `langchain-openai ${LANGCHAIN_OPENAI}`, ...langchain('openai') },
+      { name: `langchain-anthropic ${LANGCHAIN_ANTHROPIC}`, ...langchain('anthropic') },
     ],
     ownTests: [
-      { name: 'langchain-openai 1.7.4', ...standard('openai') },
-      { name: 'langchain-anthropic 1.7.10', ...standard('anthropic') },
+      { name: `langchain-openai ${LANGCHAIN_OPENAI}`, ...standard('openai') },
+      { name: `langchain-anthropic ${LANGCHAIN_ANTHROPIC}`, ...standard('anthropic') },
       {
-        ...{ name: 'openai 3.57.0, anthropic 2.14.0', call: 'what they report is charged', family: 'openai' },
+        ...{
+          name: `openai ${OPENAI}, anthropic ${ANTHROPIC}`,
+          call: 'what they report is charged',
+          family: 'openai',
+        },
         ...runs(join(PROGRAMS, 'reported_costs.py')),
       },
     ],
@@ -117,12 +127,12 @@ export async function installPydanticAi(cache: string): Promise<InstalledLanguag
 export async function installLiteLlm(cache: string): Promise<InstalledLanguage> {
   const program = join(PROGRAMS, 'litellm_client.py');
   // it needs mcp for calls with tools, without declaring it
-  const runs = pythonRuns(await pythonPackages(cache, ['litellm==1.110.2', 'mcp==2.3.0']), program);
+  const runs = pythonRuns(await pythonPackages(cache, [`litellm==${LITELLM}`, 'mcp==2.3.0']), program);
   const pinned = await pythonPackages(cache, ['litellm==1.81.10', 'openai==2.20.0'], ['aider-chat==0.86.2']);
   return {
     clients: [
-      { name: 'litellm 1.110.2, openai/…', family: 'openai', also: ['too long'], ...runs },
-      { name: 'litellm 1.110.2, anthropic/…', family: 'anthropic', also: ['too long'], ...runs },
+      { name: `litellm ${LITELLM}, openai/…`, family: 'openai', also: ['too long'], ...runs },
+      { name: `litellm ${LITELLM}, anthropic/…`, family: 'anthropic', also: ['too long'], ...runs },
       {
         ...{ name: 'litellm 1.81.10 of aider 0.86.2', family: 'openai', lacks: ['cancel'] },
         ...{ also: ['too long', 'gives up'], ...pythonRuns(pinned, program) },
