@@ -39,6 +39,7 @@ export function withAdmission(
     nextTurn: (run) => setImmediate(run),
     later: (run, milliseconds) => setTimeout(run, milliseconds),
   });
+  ledger.gatherWhile(() => pacer.isCrowded);
   const fair = admitFairly({
     ...{ listener: app, routes, resolve, pacer, callers, registry, log },
     onKnown: (connection) => strangers.proven(connection),

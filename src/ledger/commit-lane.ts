@@ -20,6 +20,8 @@ export interface LaneOptions<Item, Result> {
    * Infinity: retried forever.
    */
   readonly giveUpAfterMs: number;
+  /** Returns whether calls wait for their turn to begin. Batches then gather longer: throughput counts, not the wait of a single item. */
+  readonly isCrowded?: () => boolean;
   /** Called when an item commits after it was already rejected. */
   readonly onLate?: (item: Item, result: Result) => void;
   readonly observer: LaneObserver;
@@ -44,7 +46,7 @@ const WATCHES_PER_PATIENCE = 12;
 
 /**
  * Group commit: one statement is in flight, and items that arrive meanwhile form the next batch. A lone item is sent at the end
- * of its turn of the event loop; the first of a herd briefly waits for the rest. Batches therefore grow with the load. A
+ * of its turn of the event loop; the first of a herd, or in a crowd, briefly waits for the rest. Batches therefore grow with the load. A
  * promise resolves after COMMIT has returned.
  */
 export class CommitLane<Item, Result> {
@@ -125,7 +127,9 @@ export class CommitLane<Item, Result> {
       await nextTurn();
     }
     while (this.#queue.length > 0) {
-      if (this.#herd.isAwaited(this.#queue.length)) {
+      if (this.#options.isCrowded?.()) {
+        await this.#herd.gatherCrowd(this.#queue.length);
+      } else if (this.#herd.isAwaited(this.#queue.length)) {
         await this.#herd.gather();
       }
       const batch = this.#takeBatch();

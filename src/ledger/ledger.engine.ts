@@ -46,12 +46,14 @@ export class PostgresLedger implements Ledger {
   readonly #leases: HoldLeases;
   readonly #reserveLanes: CommitLane<HoldRequest, ReserveRow>[];
   readonly #settleLanes: CommitLane<SettlementItem, SettleRow>[];
+  #isCrowded: () => boolean = () => false;
 
   constructor(store: LedgerStore, log: Logger, observer: LedgerObserver, lanes = ADMITTING_LANES) {
     this.#store = store;
     this.#log = log;
     this.#observer = observer;
     this.#leases = new HoldLeases(store, log);
+    const isCrowded = () => this.#isCrowded();
     const numbers = Array.from({ length: lanes }, (_, lane) => lane);
     this.#reserveLanes = numbers.map(
       (lane) =>
@@ -62,6 +64,7 @@ export class PostgresLedger implements Ledger {
           batchItemsMax: BATCH_ITEMS_MAX,
           queueItemsMax: RESERVE_QUEUE_ITEMS_MAX,
           giveUpAfterMs: RESERVE_GIVE_UP_MS,
+          isCrowded,
           onLate: (request, row) => this.#releaseLate(request, row),
           observer,
         }),
@@ -76,9 +79,15 @@ export class PostgresLedger implements Ledger {
           // a settlement is never dropped; their number is bounded by the holds granted to this process
           queueItemsMax: Number.POSITIVE_INFINITY,
           giveUpAfterMs: Number.POSITIVE_INFINITY,
+          isCrowded,
           observer,
         }),
     );
+  }
+
+  /** Lets batches gather longer whenever `isCrowded` returns true: while calls wait for their turn to begin. */
+  gatherWhile(isCrowded: () => boolean): void {
+    this.#isCrowded = isCrowded;
   }
 
   /** Number of waiting items per kind of lane. */

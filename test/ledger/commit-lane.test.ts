@@ -165,6 +165,46 @@ describe('batches', () => {
     expect(sizes).toEqual([21, 1]);
   });
 
+  test('gathers sixteen items while calls wait for their turn, and waits at most 20 ms for them', async () => {
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'clearImmediate', 'queueMicrotask', 'performance'],
+    });
+    try {
+      let isCrowded = true;
+      const sizes: number[] = [];
+      const tested = lane(
+        (items) => {
+          sizes.push(items.length);
+          return Promise.resolve(values(items));
+        },
+        { isCrowded: () => isCrowded },
+      );
+      const submit = (count: number) =>
+        Array.from({ length: count }, (_, value) => tested.submit(item(value)));
+      const afterTurns = async () => {
+        for (let turn = 0; turn < 5; turn += 1) {
+          await setImmediate();
+        }
+        return sizes;
+      };
+      const few = submit(15);
+      expect(await afterTurns()).toEqual([]);
+      await Promise.all([...few, ...submit(1)]);
+      expect(sizes).toEqual([16]);
+      const fewer = submit(2);
+      await afterTurns();
+      jest.advanceTimersByTime(19);
+      expect(await afterTurns()).toEqual([16]);
+      jest.advanceTimersByTime(1);
+      expect(await afterTurns()).toEqual([16, 2]);
+      isCrowded = false;
+      expect(await Promise.all([...fewer, ...submit(1)])).toEqual([0, 1, 0]);
+      expect(sizes).toEqual([16, 2, 1]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test('never makes a batch larger than its maximum', async () => {
     const sizes: number[] = [];
     const tested = lane(

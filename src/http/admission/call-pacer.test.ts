@@ -158,6 +158,17 @@ test('a quiet account hardly waits beside one at five times the capacity and bes
   expect(share).toBeLessThan(0.15);
 });
 
+test('a crowd is more than sixteen waiting calls', () => {
+  const { pacer } = simulate([], 1);
+  const isCrowded = Array.from({ length: 18 }, () => {
+    const call = { account: 'a', weight: 1, cost: 1, begin: () => {}, refuse: () => {}, isGone: () => false };
+    pacer.enqueue(call);
+    return pacer.isCrowded;
+  });
+  expect(isCrowded.indexOf(true)).toBe(16);
+  expect(isCrowded.at(-1)).toBe(true);
+});
+
 test('below capacity, no call is rejected and no call waits', () => {
   const { outcomes } = simulate(every(5, 5, 'a'), 3);
   expect(servedOf(outcomes)).toHaveLength(1_000);

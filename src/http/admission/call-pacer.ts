@@ -40,6 +40,8 @@ const WAIT_MS_MAX = 5_000;
 const WAIT_BEHIND_MS_MAX = 3_000;
 /** Maximum number of waiting calls. */
 const WAITING_MAX = 5_000;
+/** More waiting calls than this are a crowd. */
+const CROWD_CALLS = 16;
 /** A turn of the event loop longer than this, in ms, delays everybody. */
 const LONG_TURN_MS = 6;
 /** A longer backlog counts as a long turn: deferring work keeps turns short although the process falls behind. */
@@ -102,6 +104,11 @@ export class CallPacer {
   /** Number of waiting calls. */
   get waiting(): number {
     return this.#queue.size;
+  }
+
+  /** Whether so many calls wait for their turn that the process should spare work at the price of a little latency. */
+  get isCrowded(): boolean {
+    return this.#queue.size > CROWD_CALLS;
   }
 
   /** Must be called for every new connection. */
