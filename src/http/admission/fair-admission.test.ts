@@ -76,13 +76,13 @@ const call = (path: string, method = 'POST') =>
     ...(method === 'POST' && { body: 'x'.repeat(100_000) }),
   });
 
-test('a body costs as much as counting its tokens, beyond 256 kB a sixth of that, and at most 64', async () => {
+test('a body costs as much as counting its tokens, beyond 256 kB a quarter of that, and at most 64', async () => {
   isOverloaded = false;
   const admits = jest.spyOn(pacer, 'admits');
-  for (const kilobytes of [0, 10, 256, 320, 20_000]) {
+  for (const kilobytes of [0, 16, 256, 320, 20_000]) {
     await fetch(`${url}/chat`, { method: 'POST', body: 'x'.repeat(kilobytes * 1_024) });
   }
-  expect(admits.mock.calls.map(([cost]) => cost)).toEqual([1, 2, 26.6, 27.6, 65]);
+  expect(admits.mock.calls.map(([cost]) => cost)).toEqual([1, 2, 17, 18, 65]);
   admits.mockRestore();
 });
 
