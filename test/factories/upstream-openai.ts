@@ -95,7 +95,7 @@ function plan(request: UpstreamRequest, script: Script) {
   const stops = [body.stop ?? []].flat();
   const { words, end } = spoken(script, body.max_tokens ?? body.max_completion_tokens ?? 1e9, stops);
   const wantsTool = body.tools && body.tool_choice !== 'none' && body.messages.at(-1).role !== 'tool';
-  const parallel = JSON.stringify(body.messages.at(-1)).includes('both');
+  const parallel = wantsTool && JSON.stringify(body.messages.at(-1)).includes('both');
   const cities = parallel ? ['Paris', 'Oslo'] : ['Paris'];
   const wanted = script.call
     ? [script.call]
@@ -107,11 +107,16 @@ function plan(request: UpstreamRequest, script: Script) {
         function: { name: call.name, arguments: JSON.stringify(call.arguments) },
       }))
     : undefined;
-  const images =
-    JSON.stringify(body.messages).match(/"image_url":\{"url":"(data:image\/png|https:)/g)?.length ?? 0;
+  const images = body.messages.flatMap(({ content }: { content: unknown }) => content).filter(isImage).length;
   const seen = images > 0 ? `${images} image: ` : '';
   const finish = calls ? 'tool_calls' : end === 'length' ? 'length' : 'stop';
   return { calls, words, finish, seen };
+}
+
+function isImage(part: { image_url?: { url: string } } | string | null): boolean {
+  return /^(data:image\/png|https:)/.test(
+    (part as { image_url?: { url: string } } | null)?.image_url?.url ?? '',
+  );
 }
 
 function usageOf(request: UpstreamRequest, script: Script): object {
