@@ -29,7 +29,8 @@ export async function pinProcesses(pids: readonly number[], processors: string):
  * works, so measurements on one are comparable only while the other is always busy.
  */
 export async function whileBusy<T>(processor: string, work: () => Promise<T>): Promise<T> {
-  const endless = [process.execPath, '-e', 'for (;;);'];
+  // ends when this process is gone, however that ended
+  const endless = [process.execPath, '-e', 'const parent = process.ppid; while (process.ppid === parent);'];
   const busy = spawn('taskset', ['--cpu-list', processor, 'nice', '-n', '19', ...endless], {
     stdio: 'ignore',
   });
