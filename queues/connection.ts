@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
+import { optimizeStrings } from '../src/lib/optimize-strings.ts';
 import { redisAddress } from '../src/lib/redis-url.ts';
+
+// ioredis, which is loaded by now, derives a class from String
+optimizeStrings();
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const COMMAND_TIMEOUT_MS = 2_000;

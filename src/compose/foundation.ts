@@ -15,7 +15,6 @@ import { LedgerVerifier } from '../ledger/ledger-verifier.ts';
 import { Movements } from '../ledger/movements.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
-import { optimizeStrings } from '../lib/optimize-strings.ts';
 import { NO_TRACING, type Tracing } from '../lib/tracing.ts';
 import { type Cells, oneCell } from '../store/cells.ts';
 import { createDatabase, type Database, type DatabaseSettings } from '../store/database.ts';
@@ -67,7 +66,6 @@ export async function composeFoundation(
   process: 'api' | 'worker',
   log: Logger = createLogger({ name: process, level: config.logLevel }),
 ): Promise<Foundation> {
-  optimizeStrings();
   const clock = new DatabaseClock();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

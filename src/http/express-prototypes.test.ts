@@ -1,18 +1,8 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { setFlagsFromString } from 'node:v8';
 import express from 'express';
+import { haveSameClass } from '../../test/factories/v8-objects.ts';
 import { createHttpServer } from './http-server.ts';
-
-/** Returns whether V8 lays out the properties of both objects alike, so that code optimized for one also serves the other. */
-function haveSameClass(one: object, other: object): boolean {
-  setFlagsFromString('--allow-natives-syntax');
-  try {
-    return new Function('one', 'other', 'return %HaveSameMap(one, other)')(one, other) as boolean;
-  } finally {
-    setFlagsFromString('--no-allow-natives-syntax');
-  }
-}
 
 test('requests and responses keep their hidden classes when they pass through Express', async () => {
   const app = express();

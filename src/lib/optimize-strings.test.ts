@@ -1,4 +1,4 @@
-import { hasFastProperties } from '../../test/factories/fast-properties.ts';
+import { hasFastProperties } from '../../test/factories/v8-objects.ts';
 import { optimizeStrings } from './optimize-strings.ts';
 
 test('string methods are fast again after a class was derived from String', () => {

@@ -1,4 +1,4 @@
-import { hasFastProperties } from '../factories/fast-properties.ts';
+import { hasFastProperties } from '../factories/v8-objects.ts';
 import { startOperatorServer } from '../operators/support/operator-server.ts';
 
 test('the string methods of a started API are fast, whatever its libraries did to them', async () => {

@@ -107,16 +107,16 @@ function plan(request: UpstreamRequest, script: Script) {
         function: { name: call.name, arguments: JSON.stringify(call.arguments) },
       }))
     : undefined;
-  const images = body.messages.flatMap(({ content }: { content: unknown }) => content).filter(isImage).length;
+  const images = body.messages
+    .flatMap(({ content }: UpstreamRequest['body']) => content)
+    .filter(isImage).length;
   const seen = images > 0 ? `${images} image: ` : '';
   const finish = calls ? 'tool_calls' : end === 'length' ? 'length' : 'stop';
   return { calls, words, finish, seen };
 }
 
-function isImage(part: { image_url?: { url: string } } | string | null): boolean {
-  return /^(data:image\/png|https:)/.test(
-    (part as { image_url?: { url: string } } | null)?.image_url?.url ?? '',
-  );
+function isImage(part: { image_url?: { url: string } } | null | undefined): boolean {
+  return /^(data:image\/png|https:)/.test(part?.image_url?.url ?? '');
 }
 
 function usageOf(request: UpstreamRequest, script: Script): object {
