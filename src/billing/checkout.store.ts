@@ -1,5 +1,5 @@
 import type { WhereOptions } from 'sequelize';
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import { type Cells, inAll } from '../store/cells.ts';
 import { type CheckoutSessionRow, checkoutSessionModel } from '../store/models/checkout-session.model.ts';

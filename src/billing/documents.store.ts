@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 import type { Cells } from '../store/cells.ts';
 import { preparedReads, type ReadRows, run } from '../store/statement.ts';
 import {

@@ -1,4 +1,4 @@
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { ReadRows } from '../store/statement.ts';
 import {

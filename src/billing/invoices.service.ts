@@ -1,6 +1,6 @@
 import { decodeCursor, INTEGER_PART } from '../http/answers/cursor.ts';
 import { cutPage, type Page } from '../http/answers/page.ts';
-import { FieldError } from '../http/input/field-error.ts';
+import { FieldError } from '../http/input/validate.ts';
 import { AppError } from '../lib/errors.ts';
 import { isInvoiceId, nextMonthStart } from './invoice-id.ts';
 import type { InvoiceRow, InvoicesReadModel } from './invoices.read-model.ts';

@@ -1,7 +1,7 @@
 import type { Seller } from '../catalog/catalog.types.ts';
 import type { StatementIssuer } from '../ledger/month-close.ts';
 import { systemClock } from '../lib/clock.ts';
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 import { formatUsd } from '../lib/money.ts';
 import type { DocumentsStore, Printed } from './documents.store.ts';
 import type { IssuedDocument } from './documents.types.ts';

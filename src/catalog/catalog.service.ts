@@ -1,5 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
-import { FieldError } from '../http/input/field-error.ts';
+import { FieldError } from '../http/input/validate.ts';
 import type { Principal } from '../http/route.ts';
 import type { Charge } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';

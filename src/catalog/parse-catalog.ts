@@ -1,7 +1,6 @@
 import { parseDocument } from 'yaml';
 import { Aliases, aliasMistake, withOverrides } from '../http/aliases.ts';
-import { FieldError } from '../http/input/field-error.ts';
-import { validate } from '../http/input/validate.ts';
+import { FieldError, validate } from '../http/input/validate.ts';
 import { AppError } from '../lib/errors.ts';
 import { SecretFileError, secretOf } from '../lib/secret-files.ts';
 import { buildModel } from './build-model.ts';

@@ -1,4 +1,4 @@
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { accountOverview } from './account.sql.ts';

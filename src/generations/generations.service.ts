@@ -1,6 +1,6 @@
 import { decodeCursor, UUID_PART } from '../http/answers/cursor.ts';
 import { cutPage, type Page } from '../http/answers/page.ts';
-import { FieldError } from '../http/input/field-error.ts';
+import { FieldError } from '../http/input/validate.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import { idAt, uuidTimeMs } from '../lib/ids.ts';

@@ -1,9 +1,8 @@
 import { ONE_CALL } from '../catalog/pricing.ts';
 import type { Ledger, LineItem } from '../ledger/ledger.types.ts';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
+import { AppError, invariant } from '../lib/errors.ts';
 import type { EventLoopQueue, InTurn } from '../lib/event-loop-queue.ts';
-import { invariant } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
 import { type NanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { Admitted } from './admitted.ts';

@@ -4,8 +4,11 @@ import { chatRequest } from './chat.schema.ts';
 import { chatChunk, chatCompletion } from './chat-answer.schema.ts';
 import { functionsAsTools, offersFunctions } from './dialects/legacy-functions.ts';
 import type { InvocationService } from './invocation.service.ts';
-import { INVOCATION_ERRORS } from './invocation-errors.ts';
-import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
+import {
+  INVOCATION_ANSWER_HEADERS,
+  INVOCATION_ERRORS,
+  INVOCATION_HEADERS,
+} from './invocation-description.ts';
 import { invoke } from './invoke.ts';
 
 const PATH = '/api/v1/chat/completions';

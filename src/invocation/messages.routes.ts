@@ -1,10 +1,14 @@
 import type { z } from 'zod';
-import { FieldError } from '../http/input/field-error.ts';
+import { FieldError } from '../http/input/validate.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
-import { COUNT_ERRORS, INVOCATION_ERRORS } from './invocation-errors.ts';
-import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from './invocation-headers.ts';
+import {
+  COUNT_ERRORS,
+  INVOCATION_ANSWER_HEADERS,
+  INVOCATION_ERRORS,
+  INVOCATION_HEADERS,
+} from './invocation-description.ts';
 import { answerTokenCount, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
 import { messagesPresenter } from './messages.presenter.ts';
 import { inputCount, messageAnswer, messageEvent, messagesRequest } from './messages.schema.ts';

@@ -1,6 +1,5 @@
-import { AppError, type ErrorCode } from '../lib/errors.ts';
+import { AppError, type ErrorCode, InvariantError } from '../lib/errors.ts';
 import { bucketOf, publicId } from '../lib/ids.ts';
-import { InvariantError } from '../lib/invariant.ts';
 import type { Logger } from '../lib/logger.ts';
 import { formatUsd, type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { ApiKeyRow } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';

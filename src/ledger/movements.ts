@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import { AppError } from '../lib/errors.ts';
-import { invariant } from '../lib/invariant.ts';
+import { AppError, invariant } from '../lib/errors.ts';
 import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { StoredRateLimits } from '../store/models/api-key.model.ts';
 import { run } from '../store/statement.ts';

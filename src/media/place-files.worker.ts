@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 
 /** A file on its way into the storage; both paths are absolute. */
 export interface Placement {

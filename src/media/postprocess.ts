@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
+import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
-import { invariant } from '../lib/invariant.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
 import { digestFile, type FileDigest } from './file-digest.ts';
 import { copyImage, isThumbnail, type MadeThumbnail, makeImage, makeThumbnail } from './image.ts';

@@ -1,7 +1,6 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
-import { invariant } from '../lib/invariant.ts';
+import { AppError, invariant } from '../lib/errors.ts';
 import type { GrantUpload, UploadRequest } from './storage.types.ts';
 import { mediaTypeOfKey } from './storage-key.ts';
 import { isUploadKey, uploadBytesMax } from './upload-limits.ts';

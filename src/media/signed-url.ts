@@ -1,7 +1,6 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { AppError } from '../lib/errors.ts';
-import { invariant } from '../lib/invariant.ts';
+import { AppError, invariant } from '../lib/errors.ts';
 import type { SignOptions } from './storage.types.ts';
 import { isStorageKey } from './storage-key.ts';
 

@@ -14,8 +14,8 @@ import {
 } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import type { Readable } from 'node:stream';
+import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
-import { invariant } from '../lib/invariant.ts';
 import { FilePlacer } from './file-placer.ts';
 import { FILE_MODE, FOLDER_MODE } from './place-files.worker.ts';
 import type { ByteRange, ListedObject, SignOptions, Storage, StoredObject } from './storage.types.ts';

@@ -1,4 +1,4 @@
-import { InvariantError } from '../lib/invariant.ts';
+import { InvariantError } from '../lib/errors.ts';
 import type { MediaOutput, MediaVariant } from './postprocess.ts';
 
 /** The parts of a stored file's key. The ids are ours; nothing comes from the prompt or the client. */

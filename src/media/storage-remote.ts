@@ -1,8 +1,8 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
-import { invariant } from '../lib/invariant.ts';
 import { digestStream } from './digest-stream.ts';
 import { digestFile } from './file-digest.ts';
 import { REMOTE_CLOCKS, RemoteApi, type RemoteClocks, retrying } from './remote-api.ts';

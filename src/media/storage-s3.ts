@@ -13,8 +13,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Clock } from '../lib/clock.ts';
+import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
-import { invariant } from '../lib/invariant.ts';
 import { digestStream } from './digest-stream.ts';
 import {
   createS3Client,

@@ -1,5 +1,5 @@
+import { invariant } from '../lib/errors.ts';
 import { namedUuid, newOwnedUuid } from '../lib/ids.ts';
-import { invariant } from '../lib/invariant.ts';
 import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
 import { bookingReference } from './accounts.sql.ts';

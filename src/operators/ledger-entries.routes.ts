@@ -1,7 +1,7 @@
 import { presentTransaction } from '../billing/transactions.presenter.ts';
 import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/answers/cursor.ts';
 import { cutPage, linkHeader } from '../http/answers/page.ts';
-import { FieldError } from '../http/input/field-error.ts';
+import { FieldError } from '../http/input/validate.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { requestIdOfCall } from '../ledger/stored-call.ts';
 import { publicId } from '../lib/ids.ts';

@@ -2,9 +2,9 @@ import type { CancelPublisher } from '../../queues/cancel-channel.ts';
 import { AppError } from '../lib/errors.ts';
 import type { TaskEndings } from './task-endings.ts';
 import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
+import { taskNotFound } from './task-request.ts';
 import { isTerminal } from './task-state.ts';
 import type { TaskSweepStore } from './task-sweep.store.ts';
-import { taskNotFound } from './tasks.errors.ts';
 
 /** `canceled`: the task is over and its hold released; `requested`: its worker has been told to stop. */
 export type CancelOutcome = 'canceled' | 'requested';

@@ -14,8 +14,7 @@ import {
   TASK_PARAMS,
   TASK_RESPONSE,
 } from './native-tasks.schema.ts';
-import { PREFER_WAIT, preferredWaitMs } from './prefer-wait.ts';
-import { scopeOf, taskIdOf } from './task-scope.ts';
+import { PREFER_WAIT, preferredWaitMs, scopeOf, taskIdOf } from './task-request.ts';
 import type { TasksService } from './tasks.service.ts';
 
 const NO_BODY = z.object({});

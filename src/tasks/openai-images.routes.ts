@@ -7,8 +7,8 @@ import { usdNumber } from '../lib/money.ts';
 import { type ImageDependencies, OpenAiImagesService } from './openai-images.service.ts';
 import { orderImage } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
+import { SUBMIT_ERRORS } from './task-request.ts';
 import type { TaskResult } from './task-results.service.ts';
-import { SUBMIT_ERRORS } from './tasks.errors.ts';
 
 /** Body of POST /api/v1/images/generations: OpenAI's members that say what to draw. The model's own schema validates the rest. */
 const openAiImageRequest = z

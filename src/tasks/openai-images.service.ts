@@ -3,8 +3,8 @@ import { publicId } from '../lib/ids.ts';
 import { pause } from '../lib/pause.ts';
 import type { CancelTaskService } from './cancel-task.service.ts';
 import type { SubmitContext } from './submit-task.service.ts';
+import { scopeOf } from './task-request.ts';
 import type { TaskResult, TaskResultsService } from './task-results.service.ts';
-import { scopeOf } from './task-scope.ts';
 import type { TaskView } from './tasks.types.ts';
 
 /** Maximum ms that a caller waits: the official SDKs give up after ten minutes. */

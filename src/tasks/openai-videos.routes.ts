@@ -13,8 +13,7 @@ import {
 } from './openai-videos.schema.ts';
 import { orderVideo } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
-import { scopeOf, taskIdOf } from './task-scope.ts';
-import { SUBMIT_ERRORS, taskNotFound } from './tasks.errors.ts';
+import { SUBMIT_ERRORS, scopeOf, taskIdOf, taskNotFound } from './task-request.ts';
 import type { TaskDetails, TasksService } from './tasks.service.ts';
 
 const PATH = '/api/v1/videos';

@@ -1,5 +1,4 @@
-import { FieldError } from '../http/input/field-error.ts';
-import { validate } from '../http/input/validate.ts';
+import { FieldError, validate } from '../http/input/validate.ts';
 import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
 import { imageOrder, videoOrder } from './tasks.schema.ts';
 

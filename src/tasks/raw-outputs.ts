@@ -1,5 +1,5 @@
 import type { EngineOutput } from '../engines/engine.types.ts';
-import { invariant } from '../lib/invariant.ts';
+import { invariant } from '../lib/errors.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { RawOutput, TaskKind } from './tasks.types.ts';
 

@@ -3,8 +3,8 @@ import type { StopSignal } from '../lib/stop-signal.ts';
 import type { Storage } from '../media/storage.types.ts';
 import type { QueueEstimate, QueueEstimates } from './queue-estimates.ts';
 import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
+import { taskNotFound } from './task-request.ts';
 import type { TaskWaiter } from './task-waiter.ts';
-import { taskNotFound } from './tasks.errors.ts';
 import type { TaskView } from './tasks.types.ts';
 
 /** Seconds for which a signed URL of a result is valid; each read makes a new one. */

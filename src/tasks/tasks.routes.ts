@@ -4,12 +4,10 @@ import { ignoredHeader } from '../http/input/ignored-members.ts';
 import { defineRoute, type Reply, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { IMAGE_PATH, orderImage, orderVideo, VIDEO_PATH } from './order-media.ts';
-import { PREFER_WAIT, preferredWaitMs } from './prefer-wait.ts';
 import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
+import { PREFER_WAIT, preferredWaitMs, SUBMIT_ERRORS, scopeOf, taskIdOf } from './task-request.ts';
 import { presentTaskResult, retryAfterHeader, TASK_RESULT } from './task-result.presenter.ts';
 import type { TaskResultsService } from './task-results.service.ts';
-import { scopeOf, taskIdOf } from './task-scope.ts';
-import { SUBMIT_ERRORS } from './tasks.errors.ts';
 import {
   IMAGE_MODEL,
   IMAGE_SUBMIT,

@@ -8,10 +8,10 @@ import type { Storage } from '../media/storage.types.ts';
 import type { TaskContentQuery, TaskListQuery } from './native-tasks.schema.ts';
 import type { QueueEstimate, QueueEstimates } from './queue-estimates.ts';
 import type { AccountScope, TaskReadsStore, TaskScope } from './task-reads.store.ts';
+import { taskNotFound } from './task-request.ts';
 import type { TaskRetentionStore } from './task-retention.store.ts';
 import { isTerminal } from './task-state.ts';
 import type { TaskWaiter } from './task-waiter.ts';
-import { taskNotFound } from './tasks.errors.ts';
 import type { TaskLinks, TaskView } from './tasks.types.ts';
 
 export interface TaskDetails {

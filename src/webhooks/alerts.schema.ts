@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { httpUrl } from '../http/input/http-url.ts';
-import { usdString } from '../http/input/wire-shapes.ts';
+import { httpUrl, usdString } from '../http/input/wire-shapes.ts';
 import { parseUsdNumber } from '../lib/money.ts';
 
 const url = httpUrl.nullable().meta({

@@ -1,5 +1,5 @@
 import { systemClock } from '../lib/clock.ts';
-import { InvariantError } from '../lib/invariant.ts';
+import { InvariantError } from '../lib/errors.ts';
 import type { WebhookSecretsStore } from './webhook-secrets.store.ts';
 import { newWebhookSecret } from './webhook-signature.ts';
 

@@ -1,6 +1,5 @@
 import Stripe from 'stripe';
-import { AppError } from '../../lib/errors.ts';
-import { invariant } from '../../lib/invariant.ts';
+import { AppError, invariant } from '../../lib/errors.ts';
 import { type NanoUsd, nanoUsd } from '../../lib/money.ts';
 import type {
   CheckoutStatus,

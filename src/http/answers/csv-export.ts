@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { csvLine, inert } from '../../lib/csv.ts';
-import { invariant } from '../../lib/invariant.ts';
+import { invariant } from '../../lib/errors.ts';
 import type { Route, RouteContext } from '../route.ts';
 
 type Context = RouteContext<never, unknown, unknown, unknown>;

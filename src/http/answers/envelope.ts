@@ -1,5 +1,5 @@
 import type { AppError, ErrorCode } from '../../lib/errors.ts';
-import { FieldError } from '../input/field-error.ts';
+import { FieldError } from '../input/validate.ts';
 import type { Route } from '../route.ts';
 
 export type Envelope = Route['envelope'];

@@ -2,7 +2,7 @@ import type { Hash } from 'node:crypto';
 import { newOwnedUuid, newUuid, ownedByRequest, uuidTimeMs } from '../../lib/ids.ts';
 import { StopController, type StopSignal } from '../../lib/stop-signal.ts';
 import type { Exchange } from '../exchange.ts';
-import { FieldError } from '../input/field-error.ts';
+import { FieldError } from '../input/validate.ts';
 import type { RequestPipeline } from '../request-pipeline.ts';
 import type { Route } from '../route.ts';
 import {

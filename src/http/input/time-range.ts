@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FieldError } from './field-error.ts';
+import { FieldError } from './validate.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

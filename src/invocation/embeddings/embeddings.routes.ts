@@ -1,8 +1,7 @@
 import { defineRoute, type Route } from '../../http/route.ts';
 import { objectsOf } from '../../providers/json.ts';
 import type { InvocationService } from '../invocation.service.ts';
-import { INVOCATION_ERRORS } from '../invocation-errors.ts';
-import { INVOCATION_HEADERS } from '../invocation-headers.ts';
+import { INVOCATION_ERRORS, INVOCATION_HEADERS } from '../invocation-description.ts';
 import { invocationOf } from '../invoke.ts';
 import type { DialectPresenter } from '../presenter.types.ts';
 import { presentEmbeddingsUsage } from '../usage.presenter.ts';

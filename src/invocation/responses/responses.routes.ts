@@ -1,7 +1,10 @@
 import { defineRoute, type Route } from '../../http/route.ts';
 import type { InvocationService } from '../invocation.service.ts';
-import { INVOCATION_ERRORS } from '../invocation-errors.ts';
-import { INVOCATION_ANSWER_HEADERS, INVOCATION_HEADERS } from '../invocation-headers.ts';
+import {
+  INVOCATION_ANSWER_HEADERS,
+  INVOCATION_ERRORS,
+  INVOCATION_HEADERS,
+} from '../invocation-description.ts';
 import { invoke } from '../invoke.ts';
 import { ResponsesPresenter } from './responses.presenter.ts';
 import { responsesAnswer, responsesEvent, responsesRequest } from './responses.schema.ts';

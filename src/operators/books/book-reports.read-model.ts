@@ -1,7 +1,6 @@
 import type { Sequelize } from 'sequelize';
 import type { Period } from '../../billing/invoices.read-model.ts';
-import { AppError } from '../../lib/errors.ts';
-import { invariant } from '../../lib/invariant.ts';
+import { AppError, invariant } from '../../lib/errors.ts';
 import { readRows } from '../../store/report.ts';
 import {
   accountsForCredits,

@@ -1,7 +1,7 @@
 import { exportable } from '../../http/answers/csv-export.ts';
 import { decodeCursor, UUID_PART } from '../../http/answers/cursor.ts';
 import { cutPage, linkHeader } from '../../http/answers/page.ts';
-import { FieldError } from '../../http/input/field-error.ts';
+import { FieldError } from '../../http/input/validate.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { idAt, publicId } from '../../lib/ids.ts';
 import { OPERATOR_ROUTE } from '../operator-access.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { preferredWaitMs } from './prefer-wait.ts';
+import { preferredWaitMs } from './task-request.ts';
 
 test.each([
   [undefined, 0],

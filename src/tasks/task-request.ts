@@ -1,0 +1,49 @@
+import type { Principal } from '../http/route.ts';
+import { AppError } from '../lib/errors.ts';
+import { parsePublicId } from '../lib/ids.ts';
+import type { AccountScope } from './task-reads.store.ts';
+
+const WAIT_SECONDS_MAX = 30;
+
+/** Returns the scope of a caller: an inference key sees the tasks it submitted, an owner key all of its account. */
+export function scopeOf(principal: Principal): AccountScope {
+  const { accountId, apiKeyId, role } = principal;
+  return { accountId, apiKeyId: role === 'owner' ? null : apiKeyId };
+}
+
+/** Returns the stored form of a task's public id. Throws AppError task_not_found for text that is not a task id. */
+export function taskIdOf(text: string): string {
+  const id = parsePublicId('generation', text);
+  if (!id) {
+    throw taskNotFound();
+  }
+  return id;
+}
+
+/** The same answer for a task that does not exist, is another account's, or has a malformed id: callers cannot tell which. */
+export function taskNotFound(): AppError {
+  return new AppError('task_not_found', 'No such task.');
+}
+
+/** The errors of every submit, besides those of every route. */
+export const SUBMIT_ERRORS = [
+  'insufficient_credits',
+  'key_limit_exceeded',
+  'model_not_found',
+  'model_not_allowed',
+  'model_not_supported_on_endpoint',
+  'account_suspended',
+  'idempotency_in_progress',
+  'idempotency_key_reused',
+  'service_unavailable',
+] as const;
+
+/** The description of the header for routes that honor it. */
+export const PREFER_WAIT = 'wait=N waits up to N (at most 30) seconds for the end of the task';
+
+/** Returns the ms for which `Prefer: wait=N` (RFC 7240) asks to hold the answer back, at most 30 s; 0 without it. */
+export function preferredWaitMs(header: string | string[] | undefined): number {
+  const text = Array.isArray(header) ? header.join(',') : (header ?? '');
+  const match = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(text.slice(0, 1_000));
+  return Math.min(Number(match?.[1] ?? 0), WAIT_SECONDS_MAX) * 1_000;
+}
