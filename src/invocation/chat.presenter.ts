@@ -35,7 +35,7 @@ function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
         .map((choice) => form?.(choice) ?? choice);
       // the official schema requires the fingerprint, even where a provider has none
       const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
-      return (end) => ({ ...told, usage: presentChatUsage(end) });
+      return (end) => Object.assign(told, { usage: presentChatUsage(end) });
     },
     stream: (dialect, identity) => new ChatStream(dialect, identity, form),
     failure(error: AppError, identity: AnswerIdentity): string {

@@ -53,7 +53,7 @@ export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Ro
         const body = await context.inTurn(functionsAsTools(context.body));
         const cap = body.max_completion_tokens ?? body.max_tokens ?? undefined;
         const presenter = offersFunctions(context.body) ? functionsPresenter : chatPresenter;
-        return invoke(context, body, cap, { ...route, presenter });
+        return invoke(context, body, cap, { presenter, ...route });
       },
     }),
   ];

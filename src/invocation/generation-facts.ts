@@ -24,5 +24,5 @@ export function withCost(
   cost: NanoUsd | null,
 ): readonly ProviderAttempt[] {
   const last = attempts.at(-1);
-  return last && cost !== null ? [...attempts.slice(0, -1), { ...last, cost: cost.toString() }] : attempts;
+  return last && cost !== null ? [...attempts.slice(0, -1), { cost: cost.toString(), ...last }] : attempts;
 }

@@ -160,7 +160,7 @@ export class InvocationService {
     const { call, invocation } = admitted;
     const { presenter, upstream, route } = opened;
     try {
-      const outcome = await forwardStream({ ...opened, sink, call, client: invocation.signal });
+      const outcome = await forwardStream({ sink, call, client: invocation.signal, ...opened });
       if (outcome === 'left') {
         await call.leave();
         sink.release();

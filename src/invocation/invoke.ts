@@ -2,6 +2,7 @@ import { COMMENT_KEEP_ALIVE, EventStream } from '../http/answers/sse.ts';
 import type { Reply, RouteContext } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
+import { merged } from '../lib/merged.ts';
 import { formatUsd, type NanoUsd, parseUsd } from '../lib/money.ts';
 import { inputsToEmbed } from '../providers/embeddings-reader.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
@@ -74,14 +75,12 @@ export async function invoke(
     const answered = await service.complete(invocation, presenter, (headers) =>
       context.response.set(headers),
     );
-    return answered && { headers: { ...route.headers, ...answered.headers }, body: answered.body };
+    return answered && { headers: merged(route.headers, answered.headers), body: answered.body };
   }
   await service.stream(invocation, presenter, (headers) => {
-    context.response.set({ ...route.headers, ...headers });
-    return new EventStream(context.response, {
-      ...COMMENT_KEEP_ALIVE,
-      keepAliveFrame: presenter.keepAliveFrame,
-    });
+    context.response.set(merged(route.headers, headers));
+    const keepAlive = merged(COMMENT_KEEP_ALIVE, { keepAliveFrame: presenter.keepAliveFrame });
+    return new EventStream(context.response, keepAlive);
   });
   return undefined;
 }
@@ -120,7 +119,10 @@ export async function invocationOf(
       const { inputTokens, outputTokens } = usage;
       context.reportTokens(inputTokens + outputTokens);
       context.note({
-        ...{ model, inputTokens, outputTokens, charge: formatUsd(charge) },
+        model,
+        inputTokens,
+        outputTokens,
+        charge: formatUsd(charge),
         ...(provider !== undefined && { provider }),
         ...(code !== undefined && { code }),
       });

@@ -1,5 +1,6 @@
 import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
+import { merged } from '../lib/merged.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
@@ -21,8 +22,8 @@ export const messagesPresenter: DialectPresenter = {
   answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
     const wire = dialect === 'messages' ? answer.wire : chatAnswerToMessages(answer.wire, identity);
     const { id, model } = identity;
-    const told = { ...wire, id, type: 'message', role: 'assistant', model };
-    return (end) => ({ ...told, usage: presentMessagesUsage(end) });
+    const told = merged(wire, { id, type: 'message', role: 'assistant', model });
+    return (end) => Object.assign(told, { usage: presentMessagesUsage(end) });
   },
   stream: (dialect, identity) => new MessagesStream(dialect, identity),
   failure(error: AppError, identity: AnswerIdentity): string {
@@ -58,12 +59,12 @@ class MessagesStream implements StreamPresenter {
 
   ending(end: CallEnd): string {
     const reason = { stop_reason: stopReasonOf(end.finishReason, null), stop_sequence: null };
-    const delta = { ...reason, ...objectOf(this.#closing.delta) };
+    const delta = merged(reason, objectOf(this.#closing.delta));
     const usage = presentMessagesUsage(end);
     const stop =
       this.#openBlock === undefined ? '' : frame({ type: 'content_block_stop', index: this.#openBlock });
     const opening = this.#begun ? '' : this.#start(undefined);
-    const last = frame({ ...this.#closing, type: 'message_delta', delta, usage });
+    const last = frame(merged(this.#closing, { type: 'message_delta', delta, usage }));
     return `${opening}${stop}${last}${frame({ type: 'message_stop' })}`;
   }
 
@@ -93,7 +94,7 @@ class MessagesStream implements StreamPresenter {
     const own = part?.wire.type === 'message_start' ? objectOf(part.wire.message) : {};
     return frame({
       type: 'message_start',
-      message: { ...shell, ...own, id, type: 'message', role: 'assistant', model, usage },
+      message: merged(merged(shell, own), { id, type: 'message', role: 'assistant', model, usage }),
     });
   }
 }

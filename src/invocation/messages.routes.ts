@@ -101,7 +101,7 @@ function versioned(
   route: Omit<DialectRoute, 'headers'>,
   headers: InvocationContext['headers'],
 ): DialectRoute {
-  return { ...route, headers: { [VERSION_HEADER]: effectiveVersion(headers[VERSION_HEADER]) } };
+  return { headers: { [VERSION_HEADER]: effectiveVersion(headers[VERSION_HEADER]) }, ...route };
 }
 
 /** Returns the version in the response header. There is only one; any valid date is accepted. */

@@ -1,3 +1,4 @@
+import { merged } from '../lib/merged.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { createMessagesReader, messagesAnswerAsEvents, readMessagesAnswer } from './messages-reader.ts';
@@ -43,7 +44,7 @@ export class AnthropicProvider implements Provider {
     const { isEnded } = reader;
     const answerAsEvents = messagesAnswerAsEvents;
     const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, inTurn, signal };
-    const events = await this.#client.postForEvents({ ...call, isEnded, answerAsEvents });
+    const events = await this.#client.postForEvents({ isEnded, answerAsEvents, ...call });
     return openParts(events, reader);
   }
 
@@ -70,13 +71,8 @@ function headersOf({ betas }: ProviderRequest): Readonly<Record<string, string>>
 
 function bodyOf(request: ProviderRequest, stream: boolean): JsonObject {
   const { body, model, maxOutputTokens } = request;
-  return {
-    ...body,
-    ...thinkingWithin(body.thinking, maxOutputTokens),
-    model,
-    max_tokens: maxOutputTokens,
-    stream,
-  };
+  const thinking = thinkingWithin(body.thinking, maxOutputTokens);
+  return merged(body, { model, max_tokens: maxOutputTokens, stream, ...thinking });
 }
 
 /** Keeps the thinking budget below the output cap, which may have been lowered since the caller chose both. */

@@ -1,3 +1,4 @@
+import { merged } from '../lib/merged.ts';
 import { readChatContent, toolCallsOf } from './chat-message.ts';
 import { ChatToolCalls } from './chat-tool-calls.ts';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
@@ -45,7 +46,7 @@ function readAnswer(
     calls.length === 0 ? {} : { tool_calls: calls },
   );
   return {
-    wire: { ...topMembers(wire), choices: [exactChoice(choice, { message: exact }, finishReason)] },
+    wire: { choices: [exactChoice(choice, { message: exact }, finishReason)], ...topMembers(wire) },
     text: content.text + content.refusal + calls.map(textOfCall).join(''),
     reasoning: content.reasoning,
     finishReason,
@@ -279,7 +280,7 @@ function wholeCalls(message: JsonObject, wasCut: boolean): JsonObject[] {
   const calls = new ChatToolCalls();
   for (const [index, call] of toolCallsOf(message).entries()) {
     // a distinct index per call keeps them apart: in a whole message no call continues another
-    calls.add({ ...call, index });
+    calls.add(merged(call, { index }));
   }
   return calls.whole(wasCut);
 }

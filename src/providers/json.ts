@@ -34,7 +34,9 @@ export function parseJson(text: string): unknown {
 export function without(object: JsonObject, ...names: readonly string[]): Record<string, unknown> {
   const copy: Record<string, unknown> = { ...object };
   for (const name of names) {
-    delete copy[name];
+    if (name in copy) {
+      delete copy[name];
+    }
   }
   return copy;
 }

@@ -1,3 +1,4 @@
+import { merged } from '../lib/merged.ts';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import { blockFacts, blockOfDelta, deltaFacts, exactBlock, saysNothing } from './messages-block.ts';
@@ -48,9 +49,9 @@ function readAnswer(wire: JsonObject, usage: ProviderAnswer['usage']): ProviderA
   }
   const called = content.some((block) => block.type === 'tool_use');
   const { finishReason, unknownFinish, word } = readEnd(wire.stop_reason, called);
-  const exact = { ...shell(wire), content, stop_reason: word, stop_sequence: wire.stop_sequence ?? null };
+  const end = { content, stop_reason: word, stop_sequence: wire.stop_sequence ?? null };
   return {
-    wire: exact,
+    wire: merged(shell(wire), end),
     text,
     reasoning,
     finishReason,
@@ -167,7 +168,7 @@ class MessagesReader implements EventReader {
     const { finishReason, unknownFinish, word } = readEnd(this.#delta.stop_reason, this.#called);
     const delta = { stop_sequence: null, ...this.#delta, stop_reason: word };
     parts.push({
-      wire: { ...this.#closing, type: 'message_delta', delta },
+      wire: merged(this.#closing, { type: 'message_delta', delta }),
       ...NOTHING,
       finishReason,
       unknownFinish,

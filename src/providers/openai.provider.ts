@@ -1,3 +1,4 @@
+import { merged } from '../lib/merged.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
 import { inputsToEmbed, readEmbeddings } from './embeddings-reader.ts';
@@ -54,14 +55,14 @@ export class OpenAiProvider implements Provider {
   }
 
   async embed(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
-    const body = { ...request.body, model: request.model };
+    const body = merged(request.body, { model: request.model });
     const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, inTurn: request.inTurn, signal };
     return readEmbeddings(await this.#client.postForJson(call), inputsToEmbed(request.body.input).length);
   }
 
   async rerank(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { documents } = request.body;
-    const body = { ...request.body, model: request.model };
+    const body = merged(request.body, { model: request.model });
     const call = { path: RERANK_PATH, body, maxOutputTokens: 0, inTurn: request.inTurn, signal };
     return readRanking(await this.#client.postForJson(call), Array.isArray(documents) ? documents.length : 0);
   }

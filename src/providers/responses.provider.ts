@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { merged } from '../lib/merged.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { JsonObject } from './json.ts';
 import { authorization } from './openai.provider.ts';
@@ -59,7 +60,7 @@ export class ResponsesProvider implements Provider {
     const { isEnded } = reader;
     const answerAsEvents = responsesAnswerAsEvents;
     const call = { path: PATH, body: this.#body(request, true), maxOutputTokens, inTurn, signal };
-    const events = await this.#client.postForEvents({ ...call, isEnded, answerAsEvents });
+    const events = await this.#client.postForEvents({ isEnded, answerAsEvents, ...call });
     return openParts(events, reader);
   }
 
@@ -82,6 +83,6 @@ export class ResponsesProvider implements Provider {
   #body({ body, model, maxOutputTokens }: ProviderRequest, stream: boolean): JsonObject {
     const input = inputOfOrigin(body.input, this.#origin);
     const max_output_tokens = Math.max(maxOutputTokens, CAP_MIN);
-    return { ...body, input, model, max_output_tokens, stream, store: false };
+    return merged(body, { input, model, max_output_tokens, stream, store: false });
   }
 }

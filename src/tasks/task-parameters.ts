@@ -38,11 +38,11 @@ export interface TaskParameters extends EngineOrder {
 export function storeParameters(parameters: TaskParameters): Record<string, unknown> {
   const { base64Output, chargeLines } = parameters;
   return {
-    ...storeOrder(parameters),
     base64_output: base64Output,
     charge_lines: Object.fromEntries(
       Object.entries(chargeLines).map(([item, nano]) => [item, nano.toString()]),
     ),
+    ...storeOrder(parameters),
   } satisfies z.input<typeof STORED>;
 }
 
@@ -74,9 +74,9 @@ export function readParameters(json: unknown): TaskParameters {
     }
   }
   return {
-    ...toOrder(stored),
     base64Output: stored.base64_output,
     chargeLines: Object.fromEntries(lines),
+    ...toOrder(stored),
   };
 }
 

@@ -61,7 +61,7 @@ export class HttpClient {
    */
   async request(call: HttpCall, clocks: CallTimeouts): Promise<HttpAnswer> {
     try {
-      return await this.#dispatcher.request({ ...call, signal: clocks.signal });
+      return await this.#dispatcher.request({ signal: clocks.signal, ...call });
     } catch (error) {
       throw clocks.explain(error);
     }

@@ -135,7 +135,7 @@ export class CallPacer {
       call.refuse();
       return;
     }
-    this.#queue.push(account, weight, cost, { ...call, since: this.#options.now() });
+    this.#queue.push(account, weight, cost, { since: this.#options.now(), ...call });
     this.#lookAtTurns();
   }
 

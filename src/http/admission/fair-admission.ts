@@ -83,9 +83,9 @@ export function admitFairly(options: FairAdmissionOptions): RequestListener {
         return;
       }
       pacer.enqueue({
-        ...(account
-          ? { account, weight: 1, cost }
-          : { account: STRANGERS, weight: STRANGERS_WEIGHT, cost: STRANGER_COST }),
+        account: account || STRANGERS,
+        weight: account ? 1 : STRANGERS_WEIGHT,
+        cost: account ? cost : STRANGER_COST,
         begin,
         refuse: () => {
           refused();

@@ -58,10 +58,10 @@ export async function admitCaller(
   pipeline.onAuthenticatedConnection(request.socket);
   const ticket = await pipeline.rateLimiter.admit(
     {
-      ...allowanceOf(route, principal, session),
       concurrent: route.access === 'inference' && route.method === 'post',
       bodyBytes: Number(request.headers['content-length'] ?? 0),
       isGone: () => response.destroyed,
+      ...allowanceOf(route, principal, session),
     },
     (headers) => {
       for (const [name, value] of Object.entries(headers)) {

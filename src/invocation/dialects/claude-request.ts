@@ -1,4 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
+import { merged } from '../../lib/merged.ts';
 import { flatMapInSteps, isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import {
   compact,
@@ -65,14 +66,14 @@ export function* claudeRequest(request: JsonObject, rules: ModelRules): Steps<Js
   const thinking = claudeThinking(body.thinking, messages, rules);
   const config = objectOf(body.output_config);
   const effort = thinking?.type === 'adaptive' ? (config.effort ?? effortOf(body.thinking)) : config.effort;
-  const output = compact({ ...config, effort, format: formatOf(config.format) });
-  return compact({
-    ...without(body, ...refusedMembers(body, rules)),
+  const output = compact(merged(config, { effort, format: formatOf(config.format) }));
+  const changes = {
     messages,
     tools: Array.isArray(body.tools) ? yield* mapInSteps(objectsOf(body.tools), toolFor) : undefined,
     thinking,
     output_config: Object.keys(output).length === 0 ? undefined : output,
-  });
+  };
+  return compact(merged(without(body, ...refusedMembers(body, rules)), changes));
 }
 
 /**

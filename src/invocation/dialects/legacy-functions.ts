@@ -1,6 +1,14 @@
 import { AppError } from '../../lib/errors.ts';
 import type { Steps } from '../../lib/steps.ts';
-import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
+import {
+  compact,
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  without,
+} from '../../providers/json.ts';
 
 /**
  * Returns whether a request uses `functions`, OpenAI's predecessor of tools: at most one call per answer, identified only by its
@@ -87,6 +95,6 @@ export function choiceWithFunctionCall(choice: JsonObject): JsonObject | undefin
     return Object.keys(rest).length === 0 ? undefined : { ...choice, [place]: rest, ...finish };
   }
   const { name, arguments: args } = objectOf(call.function);
-  const told = { ...(name !== undefined && { name }), arguments: textOf(args) };
+  const told = compact({ name, arguments: textOf(args) });
   return { ...choice, [place]: { ...rest, function_call: told }, ...finish };
 }

@@ -1,3 +1,4 @@
+import { merged } from '../../lib/merged.ts';
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 
@@ -57,7 +58,8 @@ export function* withoutSystemTurns(body: JsonObject): Steps<JsonObject> {
     isSystemTurn(turn) ? { role: 'user', content: instructionsOf(turn).map(asReminder) } : turn,
   );
   const system = [...blocksOf(body.system), ...leading];
-  return { ...body, ...(system.length === 0 ? {} : { system }), messages: yield* joined(messages) };
+  const changed = { messages: yield* joined(messages), ...(system.length === 0 ? {} : { system }) };
+  return merged(body, changed);
 }
 
 /** Returns the instructions of a system turn as blocks. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { merged } from '../../lib/merged.ts';
 import { flatMapInSteps, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 
@@ -36,7 +37,7 @@ export function* withToolIds(messages: unknown, form: ToolIdForm): Steps<readonl
   return yield* flatMapInSteps(objectsOf(messages), function* (message): Steps<JsonObject[]> {
     const answered = textOf(message.tool_call_id);
     if (answered !== '') {
-      return [{ ...message, tool_call_id: fittingToolId(answered, form) }];
+      return [merged(message, { tool_call_id: fittingToolId(answered, form) })];
     }
     if (!Array.isArray(message.tool_calls)) {
       return [message];
@@ -45,7 +46,7 @@ export function* withToolIds(messages: unknown, form: ToolIdForm): Steps<readonl
       ...call,
       id: fittingToolId(textOf(call.id), form),
     }));
-    return [{ ...message, tool_calls: calls }];
+    return [merged(message, { tool_calls: calls })];
   });
 }
 

@@ -1,3 +1,4 @@
+import { merged } from '../../lib/merged.ts';
 import type { Steps } from '../../lib/steps.ts';
 import { type JsonObject, objectOf, without } from '../../providers/json.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
@@ -71,7 +72,7 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   const kept = rules.drop.length === 0 ? body : without(body, ...rules.drop);
   return rules.toolIds === 'any'
     ? kept
-    : { ...kept, messages: yield* withToolIds(kept.messages, rules.toolIds) };
+    : merged(kept, { messages: yield* withToolIds(kept.messages, rules.toolIds) });
 }
 
 /**
@@ -80,7 +81,7 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
  */
 function withReasoning(body: JsonObject, { reasoning, rules }: RequestTranslation): JsonObject {
   return reasoning || rules.reasons || body.reasoning !== undefined
-    ? { ...body, include: ['reasoning.encrypted_content'] }
+    ? merged(body, { include: ['reasoning.encrypted_content'] })
     : body;
 }
 
@@ -105,7 +106,7 @@ function normalizeTools(body: JsonObject, dialect: Dialect): JsonObject {
     return body;
   }
   if (dialect === 'messages') {
-    return { ...body, tool_choice: messagesToolChoice(readMessagesToolPolicy(body)) };
+    return merged(body, { tool_choice: messagesToolChoice(readMessagesToolPolicy(body)) });
   }
-  return CHAT_WORDS.has(body.tool_choice) ? body : { ...body, ...chatToolChoice(readChatToolPolicy(body)) };
+  return CHAT_WORDS.has(body.tool_choice) ? body : merged(body, chatToolChoice(readChatToolPolicy(body)));
 }

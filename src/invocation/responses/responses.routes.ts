@@ -1,4 +1,5 @@
 import { defineRoute, type Route } from '../../http/route.ts';
+import { merged } from '../../lib/merged.ts';
 import type { InvocationService } from '../invocation.service.ts';
 import {
   INVOCATION_ANSWER_HEADERS,
@@ -50,7 +51,7 @@ Reasoning items have \`encrypted_content\` when \`include\` requests it; send th
       async handle(context) {
         const { body } = context;
         const { chat, native, tools, ignored } = await context.inTurn(responsesRequestToChat(body));
-        const request = { ...chat, model: body.model, models: body.models, stream: body.stream };
+        const request = merged(chat, { model: body.model, models: body.models, stream: body.stream });
         return invoke(context, request, body.max_output_tokens ?? undefined, {
           service,
           presenter: new ResponsesPresenter(body, tools),
