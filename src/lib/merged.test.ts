@@ -19,5 +19,7 @@ test('a member called __proto__ is copied like any other', () => {
 
 test('objects merged from equal shapes share their hidden class', () => {
   const base = { a: 1, b: 2 };
-  expect(haveSameClass(merged(base, { c: 1, d: 1 }), merged(base, { c: 2, d: 2 }))).toBe(true);
+  // V8 chooses how to copy after it has seen some copies
+  const objects = Array.from({ length: 1_000 }, (_, place) => merged(base, { c: place, d: place }));
+  expect(haveSameClass(objects.at(-1)!, objects.at(-2)!)).toBe(true);
 });
