@@ -22,13 +22,23 @@ DECLARE
   last ledger_seals;
   unsealed record;
   made integer := 0;
+  seqs bigint[] := '{}';
+  digests bytea[] := '{}';
 BEGIN
   -- two workers must not continue the same chain at once
   PERFORM pg_advisory_xact_lock(hashtextextended('seal/' || account, 0));
   SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
   FOR unsealed IN
-    SELECT e AS entry, CASE WHEN g.account_id = account THEN g END AS call FROM ledger_entries e
-      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge'
+    -- the columns of entry_digest, in the same order: calling it for each entry would take twice the time
+    SELECT e.seq, convert_to(jsonb_build_array(
+             e.account_id, e.seq, e.type, e.amount, e.balance_after, e.contra, e.reference, e.reverses, e.api_key_id, e.description,
+             (extract(epoch FROM e.at) * 1000000)::bigint, e.actor, e.request_id, e.reason_code,
+             g.api_key_id, g.request_id, g.endpoint, g.model, g.status, g.error_code, g.error_message, g.input_tokens, g.output_tokens,
+             g.cache_read_tokens, g.cache_write_tokens, g.reasoning_tokens, g.usage_source, g.price_version, g.hold_amount, g.charge,
+             g.lines, g.shortfall, g.provider, g.provider_cost, g.attempts, g.finish_reason, g.streamed, g.latency_ms, g.first_token_ms, g.metering,
+             (extract(epoch FROM g.created_at) * 1000000)::bigint, (extract(epoch FROM g.completed_at) * 1000000)::bigint)::text, 'UTF8') AS content
+      FROM ledger_entries e
+      LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge' AND g.account_id = account
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
        -- no index maps a seq to its time: this walks back from the newest entries to the last sealed one
        AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
@@ -36,10 +46,12 @@ BEGIN
      -- the order of the index, in which time and seq rise together; ordering by seq alone would read all remaining entries for each batch
      ORDER BY e.at, e.seq LIMIT at_most
   LOOP
-    last.digest := entry_digest(coalesce(last.digest, ''), unsealed.entry, unsealed.call);
-    INSERT INTO ledger_seals VALUES (account, (unsealed.entry).seq, last.digest);
+    last.digest := sha256(coalesce(last.digest, '') || unsealed.content);
     made := made + 1;
+    seqs[made] := unsealed.seq;
+    digests[made] := last.digest;
   END LOOP;
+  INSERT INTO ledger_seals SELECT account, s.seq, s.digest FROM unnest(seqs, digests) s (seq, digest);
   RETURN made;
 END $$;
 
