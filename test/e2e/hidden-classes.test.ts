@@ -9,10 +9,10 @@ import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { type RunningService, startService } from './running-service.ts';
 
 /** Calls of each kind before those that are counted: hidden classes that calls share exist by then. */
-const WARM_UP_CALLS = 60;
-const CALLS = 40;
+const WARM_UP_CALLS = 30;
+const CALLS = 20;
 /** V8 writes its log through a buffer. */
-const FLUSH_MS = 300;
+const FLUSH_MS = 100;
 const MESSAGES = [{ role: 'user', content: 'Count to three.' }];
 const FUNCTIONS = [{ name: 'look', parameters: { type: 'object' } }];
 const TOOLS = FUNCTIONS.map((named) => ({ type: 'function', function: named }));
