@@ -83,15 +83,15 @@ export function admitFairly(options: FairAdmissionOptions): RequestListener {
         return;
       }
       pacer.enqueue({
-        account: account || STRANGERS,
-        weight: account ? 1 : STRANGERS_WEIGHT,
-        cost: account ? cost : STRANGER_COST,
         begin,
         refuse: () => {
           refused();
           refuse(request.headers, response, path);
         },
         isGone: () => response.destroyed,
+        ...(account
+          ? { account, weight: 1, cost }
+          : { account: STRANGERS, weight: STRANGERS_WEIGHT, cost: STRANGER_COST }),
       });
     };
     const account = callers.known(request.headers);

@@ -12,7 +12,7 @@ export class FieldError extends AppError {
   }
 }
 
-/** zod adds `async: false` to a copy of this. With the member already there, all copies have the same shape (docs/architecture/http.md). */
+/** zod adds `async: false` to a copy of this. With the member already there, all copies have the same shape (docs/architecture/invocation.md). */
 const CHECKING = { reportInput: true, async: false } as const;
 
 type Issue = z.core.$ZodIssue;
