@@ -2469,8 +2469,8 @@ BEGIN
   RETURN QUERY SELECT k.hash FROM api_keys k WHERE k.id = member_key;
 END $function$
 
-CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL::integer)
- RETURNS integer
+CREATE OR REPLACE FUNCTION seal_account(account uuid, at_most integer DEFAULT NULL::integer, since timestamp with time zone DEFAULT NULL::timestamp with time zone, OUT sealed integer, OUT until timestamp with time zone)
+ RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'public', 'pg_temp'
@@ -2482,16 +2482,16 @@ AS $function$
 DECLARE
   last ledger_seals;
   unsealed record;
-  made integer := 0;
   seqs bigint[] := '{}';
   digests bytea[] := '{}';
 BEGIN
+  sealed := 0;
   -- two workers must not continue the same chain at once
   PERFORM pg_advisory_xact_lock(hashtextextended('seal/' || account, 0));
   SELECT * INTO last FROM ledger_seals s WHERE s.account_id = account ORDER BY s.seq DESC LIMIT 1;
   FOR unsealed IN
     -- the columns of entry_digest, in the same order: calling it for each entry would take twice the time
-    SELECT e.seq, convert_to(jsonb_build_array(
+    SELECT e.seq, e.at, convert_to(jsonb_build_array(
              e.account_id, e.seq, e.type, e.amount, e.balance_after, e.contra, e.reference, e.reverses, e.api_key_id, e.description,
              (extract(epoch FROM e.at) * 1000000)::bigint, e.actor, e.request_id, e.reason_code,
              g.api_key_id, g.request_id, g.endpoint, g.model, g.status, g.error_code, g.error_message, g.input_tokens, g.output_tokens,
@@ -2502,18 +2502,21 @@ BEGIN
       LEFT JOIN generations g ON g.id = e.reference AND e.type = 'usage_charge' AND g.account_id = account
      WHERE e.account_id = account AND e.seq > coalesce(last.seq, 0)
        -- no index maps a seq to its time: this walks back from the newest entries to the last sealed one
-       AND e.at >= coalesce((SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
+       AND e.at >= coalesce(since, (SELECT p.at FROM ledger_entries p WHERE p.account_id = account AND p.seq <= last.seq
                               ORDER BY p.at DESC, p.seq DESC LIMIT 1), '-infinity')
      -- the order of the index, in which time and seq rise together; ordering by seq alone would read all remaining entries for each batch
      ORDER BY e.at, e.seq LIMIT at_most
   LOOP
+    IF sealed = 0 AND since IS NOT NULL AND unsealed.seq > last.seq + 1 THEN
+      RAISE EXCEPTION 'entries of account % before % are not sealed', account, since;
+    END IF;
     last.digest := sha256(coalesce(last.digest, '') || unsealed.content);
-    made := made + 1;
-    seqs[made] := unsealed.seq;
-    digests[made] := last.digest;
+    sealed := sealed + 1;
+    until := unsealed.at;
+    seqs[sealed] := unsealed.seq;
+    digests[sealed] := last.digest;
   END LOOP;
   INSERT INTO ledger_seals SELECT account, s.seq, s.digest FROM unnest(seqs, digests) s (seq, digest);
-  RETURN made;
 END $function$
 
 CREATE OR REPLACE FUNCTION seal_audit_log()

@@ -75,10 +75,10 @@ export const accountsToSeal: SqlStatement = {
           WHERE b.seq > coalesce(s.seq, 0) LIMIT $1`,
 };
 
-/** $1 account, $2 limit. → sealed: the number of entries */
+/** $1 account, $2 limit, $3 time of the last sealed entry, or NULL when unknown. → sealed: the number of entries, until: the new $3 */
 export const sealAccount: SqlStatement = {
   name: 'seal_account',
-  text: 'SELECT seal_account($1, $2) AS sealed',
+  text: 'SELECT sealed, until::text FROM seal_account($1, $2, $3::timestamptz)',
 };
 
 /** → sealed: the number of rows */

@@ -259,6 +259,19 @@ test('reads each entry and its call about once when sealing many in small lots',
   expect((await rowsRead(db.database.money)) - before).toBeLessThan(3 * history);
 });
 
+test('seals a long tail in steps, each from where the last one ended', async () => {
+  account = await atTime(db.url, db.database, '-31 days', (then) => fundedAccount(then, '5'));
+  await writeHistory(owner, account, 2_499);
+  await owner.query('SELECT seal_account($1, 10)', [account.accountId]);
+  const skipping = owner.query(
+    'SELECT seal_account($1, 10, (SELECT at FROM ledger_entries WHERE account_id = $1 AND seq = 1000))',
+    [account.accountId],
+  );
+  await expect(skipping).rejects.toThrow(/before .* are not sealed/);
+  expect(await new LedgerVerifier(db.database.money).seal()).toBe(2_490);
+  expect(await nightly(db.database.money, 0).prove()).toMatchObject({ violations: [] });
+});
+
 /** Returns how many rows of entries, calls, seals and roll-ups the sessions have read so far. */
 async function rowsRead(pool: pg.Pool): Promise<number> {
   // a session reports its reads at a time of its own, up to ten seconds later

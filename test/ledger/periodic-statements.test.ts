@@ -161,7 +161,7 @@ const LOOKUPS: readonly { name: string; statement: SqlStatement; values?: () => 
     values: () => [newUuid(), 'f'.repeat(64), accountId, keyId, 1, '', ''],
   },
   { name: 'accounts to seal', statement: accountsToSeal, values: () => [100] },
-  { name: 'the seal of an account', statement: sealAccount, values: () => [accountId, 1_000] },
+  { name: 'the seal of an account', statement: sealAccount, values: () => [accountId, 1_000, null] },
 ];
 
 test.each(LOOKUPS)(
