@@ -146,7 +146,7 @@ function resultOf(
     UPSTREAMS.map(([upstream]) => throughputName(connections, upstream)),
   );
   return {
-    conditions: `Tollgate as \`npm start\` runs it (API, worker, Postgres with fsync on, Redis, rate limits that nobody reaches), one key. "durable floor" is node:http with the product's ledger classes on the same database and nothing else: no rate limit, validation, log or metrics. The other three keep no books. Medians of ${effort.rounds} rounds of ${effort.seconds} s, [least–most], each target in turn. ${comparison.missing}${failuresOf(comparison, found)}`,
+    conditions: `Tollgate as \`npm start\` runs it (API, worker, Postgres with fsync on, Redis, rate limits that nobody reaches), one key. "durable floor" is node:http with the product's ledger classes, a Postgres of its own and nothing else: no rate limit, validation, log or metrics. The other three keep no books. Medians of ${effort.rounds} rounds of ${effort.seconds} s, [least–most], each target in turn. ${comparison.missing}${failuresOf(comparison, found)}`,
     tables: [
       throughputTable(comparison, named(throughput)),
       latencyTable(

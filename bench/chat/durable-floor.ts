@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import pg from 'pg';
 import { Pool } from 'undici';
 import { secretHash } from '../../src/keys/secret.ts';
 import { PostgresLedger } from '../../src/ledger/ledger.engine.ts';
@@ -8,42 +7,31 @@ import { LedgerStore } from '../../src/ledger/ledger.store.ts';
 import { nanoUsd } from '../../src/lib/money.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import {
+  fundedAccount,
   holdRequest,
   settlement,
   silentLog,
   silentObserver,
-  type TestAccount,
 } from '../../test/factories/ledger.ts';
 
 /**
  * The floor: the lowest cost of a paid call whose hold and charge are as durable as the product's. It has node:http, a key looked up by its
- * hash in memory, the product's own ledger classes on the same database, and undici, and it answers once the charge is committed. It has no
- * rate limit, Redis, validation, log, metrics or streams.
+ * hash in memory, the product's own ledger classes on a Postgres with the product's settings, and undici, and it answers once the charge is
+ * committed. It has no rate limit, Redis, validation, log, metrics or streams.
  */
 const HOLD = nanoUsd(2_500_000n);
 const PROMPT_TOKEN_NANO = 150;
 const COMPLETION_TOKEN_NANO = 600;
 const MONEY_CONNECTIONS = 10;
 
-const { UPSTREAM_URL, DATABASE_URL } = process.env;
+const { UPSTREAM_URL, DATABASE_URL, KEY } = process.env;
 const upstream = new Pool(UPSTREAM_URL!, { connections: 256 });
 const database = createDatabase(
   { url: DATABASE_URL!, moneyConnections: MONEY_CONNECTIONS, connections: 1 },
   () => undefined,
 );
 const ledger = new PostgresLedger(new LedgerStore(database.money), silentLog, silentObserver);
-const callers = await readCallers();
-
-/** Reads all keys, by their hash. */
-async function readCallers(): Promise<ReadonlyMap<string, TestAccount>> {
-  const client = new pg.Client({ connectionString: DATABASE_URL! });
-  await client.connect();
-  const { rows } = await client.query<TestAccount & { hash: string }>(
-    'SELECT hash, id AS "apiKeyId", account_id AS "accountId" FROM api_keys',
-  );
-  await client.end();
-  return new Map(rows.map(({ hash, apiKeyId, accountId }) => [hash, { apiKeyId, accountId }]));
-}
+const callers = new Map([[secretHash(KEY!), await fundedAccount(database, '1000')]]);
 
 async function serve(request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<void> {
   const caller = callers.get(secretHash(request.headers.authorization?.slice('Bearer '.length) ?? '') ?? '');

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { openAccounts } from '../measure/accounts.ts';
+import { startBenchPostgres } from '../measure/bench-postgres.ts';
 import { addressOf, startProcess, stopProcess } from '../measure/processes.ts';
 import { type Meters, ownProcessorMs, processorMs } from '../measure/processor-time.ts';
 import { type Product, type ProductOptions, startProduct } from '../measure/product.ts';
@@ -11,6 +12,7 @@ import { PORTKEY_VERSION, startPortkey } from './portkey.ts';
 
 const API_PATH = '/api/v1/chat/completions';
 const PORTKEY_PATH = '/v1/chat/completions';
+const FLOOR_KEY = 'key-of-the-floor';
 
 /** A target of calls and the processes that serve them. */
 export interface BenchTarget extends ChatTarget {
@@ -132,13 +134,22 @@ export async function startProxy(
   };
 }
 
-async function startFloor(log: string, upstream: Upstream, product: Product, key: string) {
-  const environment = { UPSTREAM_URL: upstream.url, DATABASE_URL: product.databaseUrl };
+/** Starts the floor with a Postgres of its own, so that the product's turns do not pay for sealing and vacuuming what the floor booked. */
+async function startFloor(log: string, upstream: Upstream) {
+  const postgres = await startBenchPostgres();
+  const environment = { UPSTREAM_URL: upstream.url, DATABASE_URL: postgres.url, KEY: FLOOR_KEY };
   const child = startProcess('bench/chat/durable-floor.ts', environment, log);
-  const url = await addressOf(child);
+  const stop = async () => {
+    await stopProcess(child);
+    await postgres.stop();
+  };
+  const url = await addressOf(child).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   const meters: Meters = {
     'own process': () => processorMs(child.pid ?? 0),
-    Postgres: product.meters.Postgres!,
+    Postgres: () => processorMs(postgres.pid),
     ...besides(upstream),
   };
   const target: BenchTarget = {
@@ -146,11 +157,11 @@ async function startFloor(log: string, upstream: Upstream, product: Product, key
     url,
     path: API_PATH,
     headers: {},
-    keys: [key],
+    keys: [FLOOR_KEY],
     isForeign: false,
     meters,
   };
-  return { target, child };
+  return { target, stop };
 }
 
 async function startPortkeyTarget(log: string, upstream: Upstream) {
@@ -167,21 +178,22 @@ async function startPortkeyTarget(log: string, upstream: Upstream) {
   return { target, stop: portkey.stop };
 }
 
-/** Starts the product and everything it is compared with, in front of the same upstream. The floor shares the product's Postgres. */
+/** Starts the product and everything it is compared with, in front of the same upstream. */
 export async function startComparison(folder: string, upstream: Upstream): Promise<Comparison> {
   const log = join(folder, 'processes.log');
   const product = await startChatProduct(join(folder, 'product'), upstream);
-  const children: ChildProcess[] = [];
+  const started: (() => Promise<void>)[] = [product.stop];
   const stop = async () => {
-    await Promise.all(children.map(stopProcess));
-    await product.stop();
+    await Promise.all(started.map((end) => end()));
   };
   try {
-    const [hot = '', ofFloor = ''] = await openAccounts(product.url, product.adminToken, 2);
+    const [hot = ''] = await openAccounts(product.url, product.adminToken, 1);
     const express = await startProxy('Express + undici', 'express-proxy.ts', log, upstream);
+    started.push(() => stopProcess(express.child));
     const node = await startProxy('node:http + undici', 'node-proxy.ts', log, upstream);
-    const floor = await startFloor(log, upstream, product, ofFloor);
-    children.push(express.child, node.child, floor.child);
+    started.push(() => stopProcess(node.child));
+    const floor = await startFloor(log, upstream);
+    started.push(floor.stop);
     const portkey = await startPortkeyTarget(log, upstream).catch((error: Error) => error);
     return {
       tollgate: productTarget('Tollgate', product, upstream, [hot]),
