@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { PerScope, RateDecision, RateState } from './rate-policy.ts';
-import { decide, WINDOW_US } from './rate-policy.ts';
+import { decide, RATE_SCOPES, WINDOW_US } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
 interface Counter {
@@ -24,7 +24,7 @@ export class MemoryRateStore implements RateStore {
     const names = namesOf(question);
     const states = { key: this.#current(names.key), account: this.#current(names.account) };
     const decision = decide(states, question.limits, question.cost);
-    for (const scope of SCOPES) {
+    for (const scope of RATE_SCOPES) {
       this.#counters.set(names[scope], { atMs: this.#clock.now(), state: decision.states[scope] });
     }
     return decision;
@@ -32,7 +32,7 @@ export class MemoryRateStore implements RateStore {
 
   async finish(question: RateQuestion, tokensDelta: number): Promise<void> {
     const names = namesOf(question);
-    for (const scope of SCOPES) {
+    for (const scope of RATE_SCOPES) {
       const state = this.#current(names[scope]);
       const tokensUs = state.tokensUs + (tokensDelta * WINDOW_US) / question.limits[scope].tokensPerMinute;
       const inFlight = state.inFlight - (question.cost.concurrent ? 1 : 0);
@@ -58,8 +58,6 @@ export class MemoryRateStore implements RateStore {
     };
   }
 }
-
-const SCOPES = ['key', 'account'] as const;
 
 function namesOf({ keyId, accountId }: RateQuestion): PerScope<string> {
   return { key: `key:${keyId}`, account: `account:${accountId}` };

@@ -15,6 +15,8 @@ export interface OwnRateLimits {
 /** Calls count toward their key and toward its account. */
 export type RateScope = 'key' | 'account';
 
+export const RATE_SCOPES = ['key', 'account'] as const satisfies readonly RateScope[];
+
 /** One value for the key, one for its account. */
 export type PerScope<T> = Readonly<Record<RateScope, T>>;
 

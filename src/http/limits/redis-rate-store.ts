@@ -1,9 +1,17 @@
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../../lib/deadline.ts';
-import { LruMap } from '../../lib/lru-map.ts';
+import { type Asking, KeyBatch, type Told } from './key-batch.ts';
+import { RateCounters } from './rate-leases.ts';
 import { BATCH_SCRIPT, RENEW_SCRIPT } from './rate-limit.script.ts';
-import type { RateCost, RateDecision, RateDimension, RateLimits, RateState } from './rate-policy.ts';
-import { WINDOW_US } from './rate-policy.ts';
+import {
+  RATE_SCOPES,
+  type RateCost,
+  type RateDecision,
+  type RateDimension,
+  type RateLimits,
+  type RateState,
+  WINDOW_US,
+} from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
 /** How long the calls of a dead process keep taking places, in µs. */
@@ -11,20 +19,13 @@ const LEASE_US = 90_000_000;
 const RENEW_EVERY_MS = 30_000;
 /** How long a batch may stay unanswered, in ms. */
 const PATIENCE_MS = 100;
-/**
- * How long the end of a call may wait for the next call of its key to take it along, in ms. Most keys have few calls at a time, which
- * would otherwise cost two commands each. Only applies while at least half of what the call gives back is still free, so that no call is
- * rejected for lack of it.
- */
-const TAKEN_ALONG_MS = 50;
-/** Maximum number of keys and accounts remembered as being near a limit. */
-const CROWDED_MAX = 10_000;
-/** Maximum number of calls of each kind in a batch: a script blocks all of Redis, and this many take half a millisecond (measured). */
-const BATCH_MAX = 64;
+/** How long Redis may not know of a call that has begun or ended when no other call of its key asks, in ms. */
+const TOLD_WITHIN_MS = 50;
 
 const REFUSALS: readonly (RateDimension | null)[] = [null, 'requests', 'tokens', 'concurrency'];
-/** Numbers that the script returns per call. */
-const ANSWER_LENGTH = 9;
+/** Numbers that the script returns first, and then for each call that asks. */
+const STATES_LENGTH = 6;
+const DECISION_LENGTH = 9;
 
 /** The commands that the scripts add to a connection. */
 interface RateCommands {
@@ -32,43 +33,17 @@ interface RateCommands {
   tollgateRateRenew(...args: (string | number)[]): Promise<number>;
 }
 
-/** A call that wants to begin. */
-interface Beginning {
-  readonly question: RateQuestion;
-  readonly resolve: (decision: RateDecision) => void;
-  readonly reject: (error: Error) => void;
-}
-
-/** A call that has ended. */
-interface Ending {
-  readonly question: RateQuestion;
-  readonly tokensDelta: number;
-  readonly resolve: () => void;
-}
-
-/** Calls of one API key that Redis must be told about. */
-interface KeyBatch {
-  readonly keyId: string;
-  beginning: Beginning[];
-  ending: Ending[];
-  underWay: boolean;
-  /** Sends the calls that have ended if no call begins first. */
-  later: NodeJS.Timeout | undefined;
-}
-
 /**
- * Keeps the counters of all replicas in Redis. A single call is sent at once. Until it is answered, other calls of its key gather and are
- * then sent together, so a busy key costs one command per round trip instead of two per call, and a quiet key one command per call.
- * Limits stay exact: nothing is taken in advance.
+ * Keeps the counters of all replicas in Redis. Far from its limits, the calls of a key begin on a lease of this process (`rate-leases.ts`)
+ * and Redis is told of all of them together. Other calls ask. While one waits for its answer, calls of its key gather and then go together.
  */
 export class RedisRateStore implements RateStore {
   readonly #redis: Redis;
   readonly #prefix: string;
   readonly #commands: RateCommands;
+  readonly #counters = new RateCounters();
   readonly #inFlight = new Map<string, RateQuestion>();
   readonly #batches = new Map<string, KeyBatch>();
-  /** Keys and accounts whose last call left them less than half of what an ended call gives back. */
-  readonly #crowded = new LruMap<string, true>(CROWDED_MAX);
   readonly #renewal: NodeJS.Timeout;
   #isClosed = false;
 
@@ -89,19 +64,25 @@ export class RedisRateStore implements RateStore {
 
   /** Rejects when Redis fails or does not answer in time; the call then counts as if it had not asked. */
   take(question: RateQuestion): Promise<RateDecision> {
-    return new Promise((resolve, reject) => {
-      const batch = this.#batchOf(question.keyId);
-      batch.beginning.push({ question, resolve, reject });
-      this.#send(batch);
-    });
+    const batch = this.#batchOf(question);
+    const decision = batch.begin(question);
+    if (decision === undefined) {
+      return new Promise((resolve, reject) => {
+        batch.ask({ question, resolve, reject });
+        this.#send(batch);
+      });
+    }
+    this.#noteBegun(question);
+    this.#sendSoon(batch);
+    return Promise.resolve(decision);
   }
 
   finish(question: RateQuestion, tokensDelta: number): Promise<void> {
     this.#inFlight.delete(question.callId);
     return new Promise((resolve) => {
-      const batch = this.#batchOf(question.keyId);
-      batch.ending.push({ question, tokensDelta, resolve });
-      this.#sendEnded(batch);
+      const batch = this.#batchOf(question);
+      batch.end(question, tokensDelta, resolve);
+      this.#sendSoon(batch);
     });
   }
 
@@ -114,106 +95,83 @@ export class RedisRateStore implements RateStore {
     }
   }
 
-  #batchOf(keyId: string): KeyBatch {
-    const known = this.#batches.get(keyId);
-    if (known) {
-      return known;
+  #batchOf(question: RateQuestion): KeyBatch {
+    const { keyId, accountId } = question;
+    const found = this.#batches.get(keyId);
+    if (found) {
+      return found;
     }
-    const batch: KeyBatch = { keyId, beginning: [], ending: [], underWay: false, later: undefined };
+    const batch = new KeyBatch(question, this.#counters.of(keyId, accountId));
     this.#batches.set(keyId, batch);
     return batch;
   }
 
+  #noteBegun(question: RateQuestion): void {
+    if (question.cost.concurrent) {
+      this.#inFlight.set(question.callId, question);
+    }
+  }
+
   #send(batch: KeyBatch): void {
-    if (batch.underWay) {
+    if (batch.isUnderWay) {
       return;
     }
     clearTimeout(batch.later);
     batch.later = undefined;
-    const beginning = batch.beginning.splice(0, BATCH_MAX);
-    const ending = batch.ending.splice(0, BATCH_MAX);
-    if (beginning.length === 0 && ending.length === 0) {
+    if (batch.isEmpty) {
       this.#batches.delete(batch.keyId);
       return;
     }
-    batch.underWay = true;
-    void this.#ask(batch, beginning, ending).then(() => {
-      batch.underWay = false;
-      this.#sendEnded(batch);
+    batch.isUnderWay = true;
+    void this.#tell(batch, batch.next()).then(() => {
+      batch.isUnderWay = false;
+      this.#sendSoon(batch);
     });
   }
 
-  /** Sends a batch that may contain only ended calls: soon, or at once when a call may be waiting for what they free. */
-  #sendEnded(batch: KeyBatch): void {
-    const { beginning, ending, underWay, later } = batch;
-    const [first] = ending;
-    const isUrgent =
-      first === undefined || ending.length >= BATCH_MAX || this.#isClosed || this.#isCrowded(first.question);
-    if (underWay || beginning.length > 0 || isUrgent) {
+  #sendSoon(batch: KeyBatch): void {
+    if (batch.isPressing || batch.isEmpty || this.#isClosed) {
       this.#send(batch);
-    } else if (later === undefined) {
-      batch.later = setTimeout(() => this.#send(batch), TAKEN_ALONG_MS);
+    } else if (batch.later === undefined && !batch.isUnderWay) {
+      batch.later = setTimeout(() => this.#send(batch), TOLD_WITHIN_MS);
     }
   }
 
-  async #ask(batch: KeyBatch, beginning: readonly Beginning[], ending: readonly Ending[]): Promise<void> {
+  async #tell(batch: KeyBatch, told: Told): Promise<void> {
     try {
-      const answer = this.#run(beginning, ending);
+      const answer = this.#run(batch, told);
       const numbers = await withDeadline(answer, PATIENCE_MS, () => {
-        void answer.then((late) => this.#giveBack(beginning, late)).catch(() => undefined);
+        void answer.then((late) => this.#giveBack(told.asking, late)).catch(() => undefined);
         throw new Error(`Redis has not answered within ${PATIENCE_MS} ms`);
       });
-      beginning.forEach(({ question, resolve }, index) => {
+      batch.answered(told, { key: stateAt(numbers, 0), account: stateAt(numbers, 3) });
+      for (const [index, { question, resolve }] of told.asking.entries()) {
         const decision = decisionAt(numbers, index);
-        this.#noteCrowd(question, decision);
-        if (decision.refused === null && question.cost.concurrent) {
-          this.#inFlight.set(question.callId, question);
+        if (decision.refused === null) {
+          this.#noteBegun(question);
         }
         resolve(decision);
-      });
-    } catch (error) {
-      // calls that arrived meanwhile have waited too, and would meet the same Redis
-      for (const { reject } of [...beginning, ...batch.beginning.splice(0)]) {
-        reject(error as Error);
       }
+    } catch (error) {
+      batch.failed(told, error as Error);
     }
     // a lease that was not given back ends by itself, and losing a correction is better than failing a request
-    for (const { resolve } of ending) {
+    for (const { resolve } of told.ending) {
       resolve();
     }
   }
 
-  #isCrowded({ keyId, accountId }: RateQuestion): boolean {
-    return this.#crowded.get(keyId) !== undefined || this.#crowded.get(accountId) !== undefined;
-  }
-
-  /**
-   * Remembers whether the key and the account are near a limit. Calls without a place do not learn how many are taken, and for a rejected
-   * call only the scope that rejected it is known.
-   */
-  #noteCrowd(
-    { keyId, accountId, limits, cost }: RateQuestion,
-    { refused, scope, states }: RateDecision,
-  ): void {
-    for (const [of, id] of [['key', keyId] as const, ['account', accountId] as const]) {
-      if (cost.concurrent && (refused === null || scope === of)) {
-        if (refused !== null || hasHalfUsed(states[of], limits[of])) {
-          this.#crowded.set(id, true);
-        } else {
-          this.#crowded.delete(id);
-        }
-      }
+  #run(batch: KeyBatch, { asking, ending, begun, taken }: Told): Promise<number[]> {
+    const values: (string | number)[] = [...this.#keysOf(batch), WINDOW_US, LEASE_US];
+    for (const scope of RATE_SCOPES) {
+      values.push(taken[scope].requestsUs, taken[scope].tokensUs);
     }
-  }
-
-  #run(beginning: readonly Beginning[], ending: readonly Ending[]): Promise<number[]> {
-    const { question } = (beginning[0] ?? ending[0]) as Beginning | Ending;
-    const values: (string | number)[] = [...this.#keysOf(question), WINDOW_US, LEASE_US, ending.length];
-    for (const { question, tokensDelta } of ending) {
-      const { key, account } = question.limits;
-      values.push(question.callId, debtUs(tokensDelta, key), debtUs(tokensDelta, account));
+    values.push(ending.length);
+    for (const { callId } of ending) {
+      values.push(callId);
     }
-    for (const { question } of beginning) {
+    values.push(begun.length, ...begun);
+    for (const { question } of asking) {
       const { callId, cost, limits } = question;
       values.push(callId, ...costsOf(cost, limits.key), ...costsOf(cost, limits.account));
     }
@@ -221,12 +179,12 @@ export class RedisRateStore implements RateStore {
   }
 
   /** Gives back what an answer that came too late has taken: those calls were decided elsewhere. */
-  #giveBack(beginning: readonly Beginning[], numbers: readonly number[]): void {
-    beginning.forEach(({ question }, index) => {
+  #giveBack(asking: readonly Asking[], numbers: readonly number[]): void {
+    for (const [index, { question }] of asking.entries()) {
       if (decisionAt(numbers, index).refused === null) {
         void this.finish(question, -question.cost.tokens);
       }
-    });
+    }
   }
 
   #renew(): void {
@@ -237,7 +195,7 @@ export class RedisRateStore implements RateStore {
   }
 
   /** Returns the names of the counters, in one hash slot per account, so that the script also runs on a cluster. */
-  #keysOf({ accountId, keyId }: RateQuestion): readonly [...Keys, ...Keys] {
+  #keysOf({ accountId, keyId }: Pick<RateQuestion, 'accountId' | 'keyId'>): readonly [...Keys, ...Keys] {
     const account = `${this.#prefix}:rate:{${accountId}}`;
     const key = `${account}:key:${keyId}`;
     return [
@@ -249,10 +207,6 @@ export class RedisRateStore implements RateStore {
 
 type Keys = readonly [requests: string, tokens: string, calls: string];
 
-function debtUs(tokens: number, limits: RateLimits): number {
-  return Math.round((tokens * WINDOW_US) / limits.tokensPerMinute);
-}
-
 function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number, number, number] {
   return [
     WINDOW_US / limits.requestsPerMinute,
@@ -263,7 +217,7 @@ function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number,
 
 /** Returns what the script decided about the call at this index of its batch. */
 function decisionAt(numbers: readonly number[], index: number): RateDecision {
-  const at = index * ANSWER_LENGTH;
+  const at = STATES_LENGTH + index * DECISION_LENGTH;
   const [refusal = 0, scope = 2, waitUs = 0] = numbers.slice(at, at + 3);
   return {
     refused: REFUSALS[refusal] ?? null,
@@ -271,11 +225,6 @@ function decisionAt(numbers: readonly number[], index: number): RateDecision {
     states: { key: stateAt(numbers, at + 3), account: stateAt(numbers, at + 6) },
     waitUs,
   };
-}
-
-/** Returns whether more than half of what an ended call gives back is used. */
-function hasHalfUsed({ tokensUs, inFlight }: RateState, { concurrency }: RateLimits): boolean {
-  return tokensUs > WINDOW_US / 2 || inFlight > concurrency / 2;
 }
 
 function stateAt(numbers: readonly number[], at: number): RateState {
