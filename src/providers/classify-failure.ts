@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, textOf } from './json.ts';
+import { isObject, type JsonObject, objectOf, parseJson, textOf } from './json.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 
 const REASON_BY_STATUS: Readonly<Record<number, FailureReason>> = {
@@ -84,6 +84,18 @@ export function throwIfError(answer: JsonObject): void {
   if (answer.object === 'error') {
     throw failureOfError(answer);
   }
+}
+
+/** Parses one whole JSON answer. Throws {@link ProviderFailure}: the error that it is, or `malformed` if it is neither. */
+export function answerOf(text: string): JsonObject {
+  const parsed = parseJson(text);
+  // Gemini puts its errors into a list of one
+  const answer = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
+  if (!isObject(answer)) {
+    throw new ProviderFailure('malformed');
+  }
+  throwIfError(answer);
+  return answer;
 }
 
 /** Returns the object that describes the error: the `error` member (OpenAI, Anthropic), Gemini's list of one, or the body itself. */

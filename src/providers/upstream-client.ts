@@ -7,9 +7,9 @@ import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
-import { failureOfStatus, throwIfError } from './classify-failure.ts';
-import { isObject, type JsonObject, parseJson } from './json.ts';
-import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
+import { answerOf, failureOfStatus } from './classify-failure.ts';
+import { type JsonObject, parseJson } from './json.ts';
+import { failureOfThrown } from './provider-failure.ts';
 import type { UpstreamSettings } from './provider-settings.ts';
 import { type EventBatch, readEvents } from './upstream-events.ts';
 
@@ -98,16 +98,13 @@ export class UpstreamClient {
     try {
       clocks.enter(this.#settings.timeouts.first_byte_ms);
       const response = await this.#send(call, body, clocks, 'text/event-stream');
-      const type = String(response.headers['content-type'] ?? '');
-      if (type.includes('application/json')) {
-        const recording = this.#record(response, call, true);
-        return await readWhole(response.body, clocks, call.answerAsEvents, recording);
-      }
       const { idle_ms } = this.#settings.timeouts;
+      // the content type is not asked: servers and proxies name every kind of body after every other
       return readEvents(response.body, {
         clocks,
         idleMs: idle_ms,
         isEnded: call.isEnded,
+        answerAsEvents: call.answerAsEvents,
         recording: this.#record(response, call, true),
       });
     } catch (error) {
@@ -195,26 +192,7 @@ async function readAnswer(
   const text = await readText(body, ANSWER_BYTES_MAX, clocks);
   recording?.add(Buffer.from(text));
   recording?.end();
-  const answer = parseJson(text);
-  if (!isObject(answer)) {
-    throw new ProviderFailure('malformed');
-  }
-  throwIfError(answer);
-  return answer;
-}
-
-/** Returns a JSON answer that came instead of a stream as a stream of one batch. */
-async function readWhole(
-  body: HttpAnswer['body'],
-  clocks: CallTimeouts,
-  asEvents: (answer: JsonObject) => readonly string[],
-  recording: Recording | undefined,
-): Promise<AsyncGenerator<EventBatch, void>> {
-  const batch = asEvents(await readAnswer(body, clocks, recording)).map((data) => ({ data }));
-  clocks.stop();
-  return (async function* () {
-    yield batch;
-  })();
+  return answerOf(text);
 }
 
 async function readText(body: HttpAnswer['body'], bytesMax: number, clocks: CallTimeouts): Promise<string> {

@@ -1,8 +1,9 @@
-import { createParser } from 'eventsource-parser';
+import { createParser, type ParseError } from 'eventsource-parser';
 import type { CallTimeouts } from '../upstream/call-timeouts.ts';
 import type { HttpAnswer } from '../upstream/http-client.ts';
 import type { Recording } from './answer-recorder.ts';
-import { parseJson } from './json.ts';
+import { answerOf, throwIfError } from './classify-failure.ts';
+import { isObject, type JsonObject, parseJson } from './json.ts';
 import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 
 /** Maximum length of a single event, in UTF-16 units. */
@@ -28,18 +29,20 @@ export interface EventReading {
   readonly idleMs: number;
   /** Called after each batch is consumed. Returns true if it held the protocol's last event, which only the reader can tell. */
   readonly isEnded: () => boolean;
+  /** Converts a whole answer to events, for servers that send one although a stream was requested. */
+  readonly answerAsEvents: (answer: JsonObject) => readonly string[];
   /** Receives the bytes as they arrive, if the operator records answers. */
   readonly recording: Recording | undefined;
 }
 
 /**
  * Reads server-sent events up to the last one or the end of the body. Reads only when the consumer pulls, so backpressure
- * limits read-ahead to one socket buffer. Leaving the iteration early ends the upstream call.
- * Throws {@link ProviderFailure}.
+ * limits read-ahead to one socket buffer. Leaving the iteration early ends the upstream call. A body of JSON, which no server-sent event
+ * can begin with, is read as one whole answer or error. Throws {@link ProviderFailure}.
  */
 export async function* readEvents(body: Body, reading: EventReading): AsyncGenerator<EventBatch, void> {
   const { clocks } = reading;
-  const collector = createCollector();
+  const collector = new EventCollector(reading.answerAsEvents);
   const decoder = new TextDecoder();
   let started = false;
   let complete = false;
@@ -63,7 +66,7 @@ export async function* readEvents(body: Body, reading: EventReading): AsyncGener
       }
     }
     complete = true;
-    const last = reading.isEnded() ? [] : collector.feed(`${decoder.decode()}\n\n`).filter(isWhole);
+    const last = reading.isEnded() ? [] : collector.end(decoder.decode());
     if (last.length > 0) {
       yield last;
     }
@@ -86,25 +89,78 @@ function isWhole({ data }: UpstreamEvent): boolean {
   return data.trim() === '[DONE]' || parseJson(data) !== undefined;
 }
 
-function createCollector(): { feed(text: string): EventBatch } {
-  let events: UpstreamEvent[] = [];
-  const parser = createParser({
+/** Anything but white space. */
+const BEGINNING = /\S/;
+
+/** Collects the events of a body from its text, or its one JSON value. */
+class EventCollector {
+  readonly #answerAsEvents: EventReading['answerAsEvents'];
+  readonly #parser = createParser({
     maxBufferSize: EVENT_LENGTH_MAX,
-    onEvent: (event) => events.push(event),
-    onError: (error) => {
-      if (error.type === 'max-buffer-size-exceeded') {
-        throw new ProviderFailure('malformed');
-      }
-    },
+    onEvent: (event) => this.#events.push(event),
+    onError: (error) => this.#onError(error),
   });
-  return {
-    feed(text) {
-      parser.feed(text);
-      const batch = events;
-      events = [];
-      return batch;
-    },
-  };
+  #events: UpstreamEvent[] = [];
+  #begun = false;
+  /** The pieces of a body of JSON. */
+  #json: string[] | undefined;
+  #jsonLength = 0;
+
+  constructor(answerAsEvents: EventReading['answerAsEvents']) {
+    this.#answerAsEvents = answerAsEvents;
+  }
+
+  /** Returns the events that are complete with this text. */
+  feed(text: string): EventBatch {
+    if (!this.#begun) {
+      this.#begin(text);
+    }
+    if (this.#json) {
+      this.#addJson(this.#json, text);
+      return [];
+    }
+    this.#parser.feed(text);
+    const batch = this.#events;
+    this.#events = [];
+    return batch;
+  }
+
+  /** Returns the events that are complete with the last text. */
+  end(text: string): EventBatch {
+    if (!this.#json) {
+      return this.feed(`${text}\n\n`).filter(isWhole);
+    }
+    this.#json.push(text);
+    return this.#answerAsEvents(answerOf(this.#json.join(''))).map((data) => ({ data }));
+  }
+
+  /** Decides by the first character what the body is. Until there is one, nothing is lost on the parser: it skips blank lines. */
+  #begin(text: string): void {
+    const first = BEGINNING.exec(text)?.[0];
+    this.#begun = first !== undefined;
+    if (first === '{' || first === '[') {
+      this.#json = [];
+    }
+  }
+
+  #addJson(pieces: string[], text: string): void {
+    this.#jsonLength += text.length;
+    if (this.#jsonLength > EVENT_LENGTH_MAX) {
+      throw new ProviderFailure('malformed');
+    }
+    pieces.push(text);
+  }
+
+  #onError({ type, line = '' }: ParseError): void {
+    if (type === 'max-buffer-size-exceeded') {
+      throw new ProviderFailure('malformed');
+    }
+    // an error that a proxy appended as it was to a stream or to its keep-alive comments
+    const stray = type === 'unknown-field' && line.startsWith('{') ? parseJson(line) : undefined;
+    if (isObject(stray)) {
+      throwIfError(stray);
+    }
+  }
 }
 
 /** Reads the little that may follow so that the connection can be reused. Gives up if the provider keeps sending. */

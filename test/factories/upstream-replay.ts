@@ -8,6 +8,8 @@ export interface Recording {
   readonly status?: number;
   /** Content type of the answer; for packets `text/event-stream` by default. */
   readonly type?: string;
+  /** Other headers of the answer. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The body, in the pieces in which it arrives. */
   readonly packets: readonly (string | Uint8Array)[];
   /** Pause between two packets, in ms; 0 for one turn of the event loop. */
@@ -28,8 +30,14 @@ export class ReplayUpstream {
       }
       const { model } = JSON.parse(Buffer.concat(chunks).toString());
       this.calls.set(model, (this.calls.get(model) ?? 0) + 1);
-      const { status = 200, type = 'text/event-stream', packets, pauseMs = 1 } = this.#recordings.get(model)!;
-      response.writeHead(status, { 'content-type': type });
+      const {
+        status = 200,
+        type = 'text/event-stream',
+        packets,
+        pauseMs = 1,
+        headers,
+      } = this.#recordings.get(model)!;
+      response.writeHead(status, { ...headers, 'content-type': type });
       for (const [index, packet] of packets.entries()) {
         if (index > 0) {
           await (pauseMs === 0 ? nextTurn() : sleep(pauseMs));
