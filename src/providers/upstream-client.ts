@@ -3,6 +3,7 @@ import type { InTurn } from '../lib/event-loop-queue.ts';
 import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { CallTimeouts } from '../upstream/call-timeouts.ts';
+import { decodedBody } from '../upstream/decoded-body.ts';
 import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
@@ -24,6 +25,8 @@ const MS_PER_OUTPUT_TOKEN = 25;
 const PROBE_MS = 5_000;
 /** Statuses with which a gateway or the server itself says that it cannot serve now. Not 500: that may concern only the probed path. */
 const DOWN: ReadonlySet<number> = new Set([502, 503, 504, 529]);
+
+const BYTE_ORDER_MARK = 0xfeff;
 
 type Accepted = 'application/json' | 'text/event-stream';
 
@@ -60,7 +63,9 @@ export class UpstreamClient {
     const query = new URLSearchParams([...url.searchParams, ...Object.entries(settings.query)]).toString();
     this.#settings = settings;
     this.#recorder = settings.record && new AnswerRecorder(settings.id, settings.protocol, settings.record);
-    const sent = { 'content-type': 'application/json', ...headers, ...settings.headers };
+    // without this header any coding may come; compressing would also delay the tokens of a stream
+    const ours = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
+    const sent = { ...ours, ...headers, ...settings.headers };
     this.#headers = {
       'application/json': { ...sent, accept: 'application/json' },
       'text/event-stream': { ...sent, accept: 'text/event-stream' },
@@ -80,7 +85,7 @@ export class UpstreamClient {
       clocks.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
       const response = await this.#send(call, body, clocks, 'application/json');
       clocks.enter(idle_ms);
-      return await readAnswer(response.body, clocks, this.#record(response, call, false));
+      return await readAnswer(response, clocks, this.#record(response, call, false));
     } catch (error) {
       throw failureOfThrown(error, clocks, 'interrupted');
     } finally {
@@ -100,7 +105,7 @@ export class UpstreamClient {
       const response = await this.#send(call, body, clocks, 'text/event-stream');
       const { idle_ms } = this.#settings.timeouts;
       // the content type is not asked: servers and proxies name every kind of body after every other
-      return readEvents(response.body, {
+      return readEvents(decodedBody(response), {
         clocks,
         idleMs: idle_ms,
         isEnded: call.isEnded,
@@ -164,7 +169,7 @@ export class UpstreamClient {
       return response;
     }
     const waitMs = retryAfterMs((name) => response.headers[name]?.toString());
-    const text = await readText(response.body, ERROR_BYTES_MAX, clocks).catch(() => '');
+    const text = await readText(response, ERROR_BYTES_MAX, clocks).catch(() => '');
     throw failureOfStatus(response.statusCode, waitMs, parseJson(text));
   }
 }
@@ -185,16 +190,18 @@ async function writtenBody({ body, inTurn }: UpstreamCall): Promise<WrittenBody>
 
 /** Reads one JSON answer. Throws the failure if it is an error. */
 async function readAnswer(
-  body: HttpAnswer['body'],
+  response: HttpAnswer,
   clocks: CallTimeouts,
   recording: Recording | undefined,
 ): Promise<JsonObject> {
-  const text = await readText(body, ANSWER_BYTES_MAX, clocks);
+  const text = await readText(response, ANSWER_BYTES_MAX, clocks);
   recording?.add(Buffer.from(text));
   recording?.end();
   return answerOf(text);
 }
 
-async function readText(body: HttpAnswer['body'], bytesMax: number, clocks: CallTimeouts): Promise<string> {
-  return (await readBody(body, bytesMax, clocks)).toString('utf8');
+/** Reads a decoded body of at most `bytesMax` bytes, without the byte order mark that some servers on Windows begin it with. */
+async function readText(response: HttpAnswer, bytesMax: number, clocks: CallTimeouts): Promise<string> {
+  const text = (await readBody(decodedBody(response), bytesMax, clocks)).toString('utf8');
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
 }

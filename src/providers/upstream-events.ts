@@ -1,6 +1,6 @@
 import { createParser, type ParseError } from 'eventsource-parser';
 import type { CallTimeouts } from '../upstream/call-timeouts.ts';
-import type { HttpAnswer } from '../upstream/http-client.ts';
+import type { AnswerBody } from '../upstream/decoded-body.ts';
 import type { Recording } from './answer-recorder.ts';
 import { answerOf, throwIfError } from './classify-failure.ts';
 import { isObject, type JsonObject, parseJson } from './json.ts';
@@ -21,8 +21,6 @@ export interface UpstreamEvent {
 /** The events that arrived in one piece. */
 export type EventBatch = readonly UpstreamEvent[];
 
-type Body = HttpAnswer['body'];
-
 export interface EventReading {
   readonly clocks: CallTimeouts;
   /** Maximum silence between two pieces, in ms. */
@@ -40,7 +38,7 @@ export interface EventReading {
  * limits read-ahead to one socket buffer. Leaving the iteration early ends the upstream call. A body of JSON, which no server-sent event
  * can begin with, is read as one whole answer or error. Throws {@link ProviderFailure}.
  */
-export async function* readEvents(body: Body, reading: EventReading): AsyncGenerator<EventBatch, void> {
+export async function* readEvents(body: AnswerBody, reading: EventReading): AsyncGenerator<EventBatch, void> {
   const { clocks } = reading;
   const collector = new EventCollector(reading.answerAsEvents);
   const decoder = new TextDecoder();
@@ -163,9 +161,16 @@ class EventCollector {
   }
 }
 
-/** Reads the little that may follow so that the connection can be reused. Gives up if the provider keeps sending. */
-function releaseConnection(body: Body): void {
+/**
+ * Reads the little that may follow so that the connection can be reused. Gives up if the provider keeps sending, or compresses although it
+ * was asked not to.
+ */
+function releaseConnection(body: AnswerBody): void {
   body.on('error', () => undefined);
+  if (!('dump' in body)) {
+    body.destroy();
+    return;
+  }
   body
     .dump({ limit: LEFTOVER_BYTES_MAX, signal: AbortSignal.timeout(LEFTOVER_MS) })
     .catch(() => body.destroy());

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
@@ -16,9 +16,11 @@ export interface Recording {
   readonly pauseMs?: number;
 }
 
-/** Plays recorded answers: the model of a request selects the recording. Counts the requests. */
+/** Plays recorded answers: the model of a request selects the recording. Counts the requests and keeps their headers. */
 export class ReplayUpstream {
   readonly calls = new Map<string, number>();
+  /** Headers of the last request for each model. */
+  readonly asked = new Map<string, IncomingHttpHeaders>();
   readonly #recordings = new Map<string, Recording>();
   readonly #server: Server;
 
@@ -30,6 +32,7 @@ export class ReplayUpstream {
       }
       const { model } = JSON.parse(Buffer.concat(chunks).toString());
       this.calls.set(model, (this.calls.get(model) ?? 0) + 1);
+      this.asked.set(model, request.headers);
       const {
         status = 200,
         type = 'text/event-stream',

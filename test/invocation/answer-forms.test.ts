@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { ReplayUpstream } from '../factories/upstream-replay.ts';
 import { Gateway, model } from './gateway.ts';
 import { receivedText } from './received-text.ts';
@@ -122,4 +123,83 @@ test('events that call themselves JSON are streamed', async () => {
   const packets = [chunk({ content: 'Hello' }, null), chunk({}, 'stop'), 'data: [DONE]\n\n'];
   upstream.play('openai', { type: 'application/json', packets });
   expect(await ask('openai', true)).toMatchObject({ status: 200, text: expect.stringContaining('Hello') });
+});
+
+const CODINGS = { gzip: gzipSync, 'x-gzip': gzipSync, deflate: deflateSync, br: brotliCompressSync };
+
+describe.each(Object.entries(CODINGS))(
+  'a server that sends %s although it was asked not to',
+  (coding, compress) => {
+    const headers = { 'content-encoding': coding.toUpperCase() };
+    const send = (text: string, others: object = {}) => {
+      const bytes = compress(text);
+      upstream.play('openai', { headers, packets: [bytes.subarray(0, 9), bytes.subarray(9)], ...others });
+    };
+
+    test.each([false, true])('is understood (stream: %s)', async (stream) => {
+      send(JSON.stringify(ANSWERS.openai), { type: 'application/json' });
+      expect(await ask('openai', stream)).toMatchObject({
+        status: 200,
+        text: expect.stringContaining('Grüße'),
+      });
+      expect(upstream.asked.get('openai')).toMatchObject({ 'accept-encoding': 'identity' });
+    });
+
+    test('is understood when it streams events', async () => {
+      const chunk = {
+        choices: [{ index: 0, delta: { content: 'Grüße' }, finish_reason: 'stop' }],
+        usage: USAGE,
+      };
+      send(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+      expect(await ask('openai', true)).toMatchObject({
+        status: 200,
+        text: expect.stringContaining('Grüße'),
+      });
+    });
+
+    test.each([false, true])('keeps the words of its error (stream: %s)', async (stream) => {
+      send(JSON.stringify({ error: { message: 'bad tool schema' } }), { status: 400 });
+      expect(await ask('openai', stream)).toMatchObject({
+        status: 400,
+        text: expect.stringContaining('bad tool schema'),
+      });
+    });
+  },
+);
+
+test('two codings are undone in order', async () => {
+  const packets = [gzipSync(brotliCompressSync(JSON.stringify(ANSWERS.openai)))];
+  upstream.play('openai', { headers: { 'content-encoding': 'br, gzip' }, packets });
+  expect(await ask('openai', false)).toMatchObject({ status: 200 });
+});
+
+test.each([false, true])(
+  'the limit of an answer counts what comes out of its coding (stream: %s)',
+  async (stream) => {
+    const packets = [gzipSync(`{"a":"${'x'.repeat(34_000_000)}"}`)];
+    upstream.play('openai', { headers: { 'content-encoding': 'gzip' }, packets });
+    expect(await ask('openai', stream)).toMatchObject({ status: 502, calls: 1 });
+  },
+);
+
+describe.each(PROTOCOLS)('a byte order mark of %s', (protocol) => {
+  test.each([false, true])('before an answer is skipped (stream: %s)', async (stream) => {
+    upstream.play(protocol, {
+      type: 'application/json',
+      packets: [`\ufeff${JSON.stringify(ANSWERS[protocol])}`],
+    });
+    expect(await ask(protocol, stream)).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('Grüße'),
+    });
+  });
+
+  test('before an error is skipped', async () => {
+    const error = { message: 'bad tool schema', type: 'invalid_request_error' };
+    upstream.play(protocol, { status: 400, packets: [`\ufeff${JSON.stringify({ error })}`] });
+    expect(await ask(protocol, false)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('bad tool schema'),
+    });
+  });
 });
