@@ -35,7 +35,18 @@ test.each<[number, unknown, string]>([
   [502, '<html>', 'failed'],
   [503, {}, 'overloaded'],
   [529, {}, 'overloaded'],
-  [302, undefined, 'malformed'],
+  [302, undefined, 'misconfigured'],
+  [307, '<html>moved</html>', 'misconfigured'],
+  [400, "This model's maximum context length is 8192 tokens. However you requested 9000.", 'context_length'],
+  [400, { errors: [{ message: 'prompt is too long: 5 tokens > 4 maximum' }] }, 'context_length'],
+  [400, { errors: ['prompt is too long: 5 tokens > 4 maximum'] }, 'context_length'],
+  [400, { code: 1301, msg: 'exceeds the context window' }, 'context_length'],
+  [410, {}, 'misconfigured'],
+  [418, { error: { message: 'teapot' } }, 'unsupported'],
+  [418, { error: { message: 'prompt is too long: 5 tokens > 4 maximum' } }, 'context_length'],
+  [424, {}, 'failed'],
+  [431, {}, 'misconfigured'],
+  [498, {}, 'overloaded'],
 ])('%i %j is %s', (status, body, reason) => {
   expect(failureOfStatus(status, undefined, body).reason).toBe(reason);
 });
@@ -53,6 +64,15 @@ test.each<[unknown, string]>([
   [{ code: 'invalid_image_url', message: 'no' }, 'rejected'],
   [{ code: 'image_content_policy_violation', message: 'no' }, 'content_policy'],
   ['text', 'failed'],
+  ['prompt is too long: 5 tokens > 4 maximum', 'context_length'],
+  [
+    { type: 'BadRequestError', message: "This model's maximum context length is 8192 tokens" },
+    'context_length',
+  ],
+  [{ code: 500, message: 'cannot allocate the maximum context length' }, 'failed'],
+  [{ code: '400', message: 'bad tool schema' }, 'rejected'],
+  [{ status: '429', message: 'slow down' }, 'rate_limited'],
+  [{ code: '1301', message: 'odd' }, 'failed'],
 ])('an error of %j inside an answer is %s', (error, reason) => {
   expect(failureOfError(error).reason).toBe(reason);
 });
@@ -76,6 +96,33 @@ test.each<[number, unknown]>([
 ])('%i %j is an input that exceeds the context', (status, body) => {
   expect(failureOfStatus(status, undefined, body).reason).toBe('context_length');
 });
+
+test.each<[unknown, string]>([
+  ['400 Bad Request: bad tool schema\n', '400 Bad Request: bad tool schema'],
+  [' <html><h1>Bad Request</h1></html>', ''],
+  [{ errors: [{ code: 5006, message: 'bad thing' }] }, 'bad thing'],
+  [{ errors: ['bad thing'] }, 'bad thing'],
+  [{ error: { code: 'x', message: { detail: 'nested' } } }, '{"detail":"nested"}'],
+  [{ detail: [{ loc: ['body'], msg: 'field required' }] }, '[{"loc":["body"],"msg":"field required"}]'],
+  [{ code: 1301, msg: 'bad thing', success: false }, 'bad thing'],
+  [{ error: 'bad thing' }, 'bad thing'],
+  ['a JSON string', 'a JSON string'],
+])('the message of %j is %j', (body, said) => {
+  expect(failureOfStatus(400, undefined, body).said).toBe(said);
+});
+
+test.each<[unknown, number | undefined]>([
+  [{ code: 400, message: 'bad tool schema' }, 400],
+  [{ type: 'invalid_request_error', message: 'bad tool schema' }, 400],
+  [{ type: 'request_too_large', message: 'too large' }, 413],
+  [{ code: 401, message: 'bad key of the operator' }, undefined],
+  [{ type: 'overloaded_error', message: 'busy' }, undefined],
+])(
+  'an error of %j inside an answer has status %j, which decides whether the caller may read it',
+  (error, status) => {
+    expect(failureOfError(error).status).toBe(status);
+  },
+);
 
 test('a failure reveals the provider’s message only through `said`, with keys masked', () => {
   const failure = failureOfStatus(500, undefined, { error: { message: 'my secret sk-proj-abcdef123456' } });

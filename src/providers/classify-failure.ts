@@ -8,13 +8,27 @@ const REASON_BY_STATUS: Readonly<Record<number, FailureReason>> = {
   403: 'misconfigured',
   404: 'misconfigured',
   405: 'misconfigured',
+  406: 'misconfigured',
+  407: 'misconfigured',
   408: 'overloaded',
   409: 'overloaded',
+  410: 'misconfigured',
   // Fireworks: the account is suspended or over its spending limit
   412: 'misconfigured',
   413: 'too_large',
+  415: 'misconfigured',
+  421: 'misconfigured',
   422: 'rejected',
+  // Bedrock and Hugging Face: the model's own server failed
+  424: 'failed',
+  425: 'overloaded',
+  426: 'misconfigured',
   429: 'rate_limited',
+  431: 'misconfigured',
+  // Groq: no capacity for the flex tier
+  498: 'overloaded',
+  // nginx: whoever is between the provider's proxy and its server gave up
+  499: 'failed',
   503: 'overloaded',
   504: 'failed',
   529: 'overloaded',
@@ -48,32 +62,69 @@ const IMAGE_FAULT = /image/;
  */
 const REFUSED_IN_WORDS =
   /\bnot (?:yet )?(?:supported|implemented|allowed)\b|\bunsupported\b|\b(?:does not|doesn't) support\b|\bcannot (?:use|parse)\b|\bfailed to parse\b|\binvalid (?:request|parameter|argument value|value|type|json|schema|grammar|regex|template|tool|role|message|image|url|input|format)/;
+/** Words about an input that is too long which no fault of a server uses, for errors with neither a status nor a known code. */
+const SURELY_TOO_LONG = /prompt is too long|maximum context length/i;
 const INVALID_REQUEST = /\binvalid_(?:request|parameter|value)|\bunsupported_/;
 
-/** Converts an HTTP response outside 2xx to a failure, refined by its `body`. */
+/** Converts an HTTP response outside 2xx to a failure, refined by its `body`: parsed JSON, or else its text. */
 export function failureOfStatus(
   status: number,
   retryAfterMs: number | undefined,
   body: unknown,
 ): ProviderFailure {
-  const byStatus = REASON_BY_STATUS[status] ?? (status >= 500 ? 'failed' : 'malformed');
   const error = errorOf(body);
   const details = { status, said: messageOf(error) };
   return new ProviderFailure(
-    refine(byStatus, error),
-    retryAfterMs === undefined ? details : { ...details, retryAfterMs },
+    reasonOfStatus(status, error),
+    retryAfterMs === undefined ? details : { status, said: details.said, retryAfterMs },
   );
 }
 
+function reasonOfStatus(status: number, error: JsonObject): FailureReason {
+  const known = REASON_BY_STATUS[status];
+  if (known !== undefined) {
+    return refine(known, error);
+  }
+  if (status >= 500) {
+    return refine('failed', error);
+  }
+  if (status < 400) {
+    // redirects are not followed: they would take the key elsewhere, and mean that base_url is not the API's own address
+    return 'misconfigured';
+  }
+  // RFC 9110 has an unknown 4xx treated like 400. Unlike with 400, what it objects to is unclear: another route may not mind.
+  const reason = refine('rejected', error);
+  return reason === 'rejected' ? 'unsupported' : reason;
+}
+
+/** Failures about the request. The provider's message then is for the caller, like that of a response with such a status. */
+const STATUS_BY_REASON: Partial<Readonly<Record<FailureReason, number>>> = {
+  rejected: 400,
+  context_length: 400,
+  content_policy: 400,
+  too_large: 413,
+};
+
 /** Converts an error object inside a 200 response or a stream to a failure. */
 export function failureOfError(error: unknown): ProviderFailure {
-  const object = objectOf(error);
-  const numeric = typeof object.code === 'number' ? object.code : object.status;
-  const byNumber = typeof numeric === 'number' ? REASON_BY_STATUS[numeric] : undefined;
+  const object = typeof error === 'string' ? { message: error } : objectOf(error);
+  const number = statusIn(object.code) ?? statusIn(object.status);
+  const byNumber = number === undefined ? undefined : REASON_BY_STATUS[number];
   const byType = REASON_BY_TYPE[textOf(object.type)] ?? REASON_BY_TYPE[textOf(object.code)];
   const byImage = IMAGE_FAULT.test(textOf(object.code)) ? 'rejected' : undefined;
-  const details = { said: typeof error === 'string' ? error : messageOf(object) };
-  return new ProviderFailure(refine(byNumber ?? byType ?? byImage ?? 'failed', object), details);
+  const said = messageOf(object);
+  const byWords = number === undefined && SURELY_TOO_LONG.test(said) ? 'rejected' : undefined;
+  const reason = refine(byNumber ?? byType ?? byImage ?? byWords ?? 'failed', object);
+  const status = STATUS_BY_REASON[reason];
+  return new ProviderFailure(reason, status === undefined ? { said } : { said, status });
+}
+
+/** Returns the HTTP status that an error names in place of its own code, as a number or, as LiteLLM does, as text. */
+function statusIn(value: unknown): number | undefined {
+  if (typeof value === 'number') {
+    return value;
+  }
+  return typeof value === 'string' && /^[45]\d\d$/.test(value) ? Number(value) : undefined;
 }
 
 /** Throws a failure if a 200 response or one of its events is an error: an error object, its text alone, or vLLM's form. */
@@ -98,16 +149,40 @@ export function answerOf(text: string): JsonObject {
   return answer;
 }
 
-/** Returns the object that describes the error: the `error` member (OpenAI, Anthropic), Gemini's list of one, or the body itself. */
+/** A page for people, by a proxy or a wrong address. */
+const MARKUP = /^\s*</;
+
+/**
+ * Returns the object that describes the error: the `error` member (OpenAI, Anthropic), the first of a list `errors` (Cloudflare), Gemini's
+ * list of one, or the body itself. Text is its message.
+ */
 function errorOf(body: unknown): JsonObject {
-  const whole = objectOf(Array.isArray(body) ? body[0] : body);
-  return isObject(whole.error) ? whole.error : whole;
+  const whole = Array.isArray(body) ? body[0] : body;
+  if (typeof whole === 'string') {
+    return MARKUP.test(whole) ? {} : { message: whole.trim() };
+  }
+  const { error, errors } = objectOf(whole);
+  if (isObject(error)) {
+    return error;
+  }
+  return Array.isArray(errors) && errors.length > 0 ? errorOf(errors) : objectOf(whole);
 }
 
-/** Returns the error message. Most servers name it `message`, TGI and Ollama `error`, FastAPI `detail`. */
+/** Names of an error's message: TGI and Ollama `error`, FastAPI `detail`, servers from China `msg`. */
+const MESSAGE_NAMES = ['message', 'error', 'detail', 'msg'] as const;
+
+/** Returns the error message. One in the form of an object or a list, such as FastAPI's, is returned as JSON. */
 function messageOf(error: JsonObject): string {
-  const detail = typeof error.detail === 'object' ? JSON.stringify(error.detail) : textOf(error.detail);
-  return textOf(error.message) || textOf(error.error) || detail;
+  for (const name of MESSAGE_NAMES) {
+    const value = error[name];
+    if (typeof value === 'object' && value !== null) {
+      return JSON.stringify(value);
+    }
+    if (textOf(value) !== '') {
+      return textOf(value);
+    }
+  }
+  return '';
 }
 
 /**

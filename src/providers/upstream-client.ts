@@ -27,6 +27,8 @@ const PROBE_MS = 5_000;
 const DOWN: ReadonlySet<number> = new Set([502, 503, 504, 529]);
 
 const BYTE_ORDER_MARK = 0xfeff;
+/** The data of a body's first event that has any. */
+const EVENT_DATA = /^data:(.*)$/m;
 
 type Accepted = 'application/json' | 'text/event-stream';
 
@@ -170,7 +172,7 @@ export class UpstreamClient {
     }
     const waitMs = retryAfterMs((name) => response.headers[name]?.toString());
     const text = await readText(response, ERROR_BYTES_MAX, clocks).catch(() => '');
-    throw failureOfStatus(response.statusCode, waitMs, parseJson(text));
+    throw failureOfStatus(response.statusCode, waitMs, errorBody(text));
   }
 }
 
@@ -186,6 +188,11 @@ function lengthOf(body: WrittenBody): Readonly<Record<string, string>> {
 
 async function writtenBody({ body, inTurn }: UpstreamCall): Promise<WrittenBody> {
   return isShortJson(body) ? JSON.stringify(body) : await inTurn(jsonInSteps(body));
+}
+
+/** Returns the body of an error: JSON, JSON in an event of a stream, or text. */
+function errorBody(text: string): unknown {
+  return parseJson(text) ?? parseJson(EVENT_DATA.exec(text)?.[1] ?? '') ?? text;
 }
 
 /** Reads one JSON answer. Throws the failure if it is an error. */

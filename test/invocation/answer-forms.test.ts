@@ -203,3 +203,41 @@ describe.each(PROTOCOLS)('a byte order mark of %s', (protocol) => {
     });
   });
 });
+
+const SAYS_WHY: [string, number, string][] = [
+  [
+    'an error in a stream',
+    200,
+    `data: ${JSON.stringify({ error: { code: 400, message: 'bad tool schema' } })}\n\n`,
+  ],
+  [
+    'a code as text',
+    200,
+    `data: ${JSON.stringify({ error: { code: '400', message: 'bad tool schema' } })}\n\n`,
+  ],
+  [
+    'an event as the body of an error',
+    400,
+    'event: error\ndata: {"error":{"message":"bad tool schema"}}\n\n',
+  ],
+  ['plain text', 400, 'bad tool schema\n'],
+  ['a list of errors', 400, '{"success":false,"errors":[{"code":5006,"message":"bad tool schema"}]}'],
+];
+
+test.each(SAYS_WHY)('%s tells the caller what is wrong', async (_, status, body) => {
+  upstream.play('openai', { status, packets: [body] });
+  const asked = await ask('openai', true);
+  expect(asked).toMatchObject({ status: 400, calls: 1, text: expect.stringContaining('bad tool schema') });
+});
+
+test.each([
+  [301, 502, 'false'],
+  [302, 502, 'false'],
+  [307, 502, 'false'],
+  [308, 502, 'false'],
+  [418, 400, 'false'],
+])('a response of %i is tried once and gives %i', async (status, told, retry) => {
+  upstream.play('openai', { status, headers: { location: 'https://elsewhere.example/' }, packets: [''] });
+  expect(await ask('openai', true)).toMatchObject({ status: told, calls: 1, retry });
+  expect(await ask('openai', false)).toMatchObject({ status: told, calls: 1, retry });
+});
