@@ -102,7 +102,8 @@ function readEvent({ data, event: name }: UpstreamEvent, reader: EventReader, pa
     if (isObject(event)) {
       throwIfError(event);
       reader.read(event, parts, name);
-    } else if (!KEEP_ALIVE.test(data) && name !== 'ping') {
+    } else if (!KEEP_ALIVE.test(data) && name !== 'ping' && !reader.isComplete()) {
+      // after a complete answer it is an end mark of the server's own, such as `data: done`
       throw new ProviderFailure('malformed');
     }
   }

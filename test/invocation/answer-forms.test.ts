@@ -241,3 +241,18 @@ test.each([
   expect(await ask('openai', true)).toMatchObject({ status: told, calls: 1, retry });
   expect(await ask('openai', false)).toMatchObject({ status: told, calls: 1, retry });
 });
+
+test.each(['event: end\ndata: done\n\n', 'data: done\n\n', 'data: [END]\n\n'])(
+  '%j after a complete answer is an end mark',
+  async (mark) => {
+    const chunk = {
+      choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: 'stop' }],
+      usage: USAGE,
+    };
+    const answer = `data: ${JSON.stringify(chunk)}\n\n`;
+    upstream.play('openai', { packets: [answer + mark] });
+    expect(await ask('openai', true)).toMatchObject({ status: 200, text: expect.stringContaining('[DONE]') });
+    upstream.play('openai', { packets: [mark + answer] });
+    expect(await ask('openai', true)).toMatchObject({ status: 502 });
+  },
+);
