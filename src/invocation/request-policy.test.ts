@@ -39,6 +39,23 @@ test('members that are not on the list are left out and reported once, with name
   ]);
 });
 
+test('a turn of calls alone keeps its null content; elsewhere null asks for nothing', () => {
+  const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }];
+  const turns = Array.from({ length: 70 }, () => ({
+    role: 'assistant',
+    content: null,
+    refusal: null,
+    tool_calls,
+  }));
+  for (const messages of [turns.slice(0, 1), turns]) {
+    const { body, ignored } = applyRequestPolicy('chat', { messages });
+    expect(body.messages).toEqual(messages.map(({ role, content }) => ({ role, content, tool_calls })));
+    expect(ignored).toEqual([]);
+  }
+  const { body } = applyRequestPolicy('chat', { messages: [{ role: 'user', content: null }] });
+  expect(body.messages).toEqual([{ role: 'user' }]);
+});
+
 /** Each of these changes the price, the cap, the priority or the prompt text on some server. */
 test.each([
   'n_predict',

@@ -304,6 +304,7 @@ test('passes custom tools and namespaces to the model as functions and returns t
     { role: 'user', content: 'hello' },
     {
       role: 'assistant',
+      content: null,
       tool_calls: [
         { id: call_id, type: 'function', function: { name: 'patch', arguments: '{"input":"x\\n\\"y\\""}' } },
       ],
@@ -312,6 +313,7 @@ test('passes custom tools and namespaces to the model as functions and returns t
     { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] },
     {
       role: 'assistant',
+      content: null,
       tool_calls: [expect.objectContaining({ id: called.body.output[0].call_id })],
     },
     { role: 'tool', tool_call_id: called.body.output[0].call_id, content: 'read' },

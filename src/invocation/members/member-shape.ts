@@ -11,7 +11,9 @@ export type Shape =
   /** An object whose `type` determines its members. Other types are rejected. */
   | { readonly of: 'kinds'; readonly kinds: Readonly<Record<string, Members>> }
   /** Text, or a value of the other shape. */
-  | { readonly of: 'text or'; readonly other: Shape };
+  | { readonly of: 'text or'; readonly other: Shape }
+  /** A member that stays when it is null, if the object that has it passes the test. */
+  | { readonly of: 'nullable'; readonly shape: Shape; readonly isKept: (holder: JsonObject) => boolean };
 
 export type Members = Readonly<Record<string, Shape>>;
 
@@ -36,6 +38,10 @@ export function textOr(other: Shape): Shape {
   return { of: 'text or', other };
 }
 
+export function nullable(shape: Shape, isKept: (holder: JsonObject) => boolean): Shape {
+  return { of: 'nullable', shape, isKept };
+}
+
 /** Longer lists are sifted on their own, after the object that contains them. */
 const ITEMS_AT_ONCE = 64;
 
@@ -53,7 +59,8 @@ interface Sifting {
 }
 
 /**
- * Returns the object with its known members. Null members are left out without being reported, because they request nothing. Throws
+ * Returns the object with its known members. Null members are left out without being reported, because they request nothing, except
+ * where a shape keeps them. Throws
  * AppError invalid_parameter for a member of the wrong type, unsupported_input for an object with an unknown `type` where types are
  * listed.
  */
@@ -82,6 +89,9 @@ function siftObject(value: JsonObject, members: Members, path: string, sifting: 
     const member = value[name];
     const shape = Object.hasOwn(members, name) ? members[name] : undefined;
     const memberPath = path === '' ? name : `${path}.${name}`;
+    if (member === null && shape?.of === 'nullable' && shape.isKept(value)) {
+      continue;
+    }
     if (shape === undefined || member === null || member === undefined) {
       copy ??= { ...value };
       delete copy[name];
@@ -105,6 +115,8 @@ function siftValue(value: unknown, shape: Shape, path: string, sifting: Sifting)
       return value;
     case 'text or':
       return typeof value === 'string' ? value : siftValue(value, shape.other, path, sifting);
+    case 'nullable':
+      return siftValue(value, shape.shape, path, sifting);
     case 'list':
       return siftList(value, shape.item, path, sifting);
     case 'object':
