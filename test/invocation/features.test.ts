@@ -62,8 +62,41 @@ test("rejects a thread of Anthropic's SDK at its first turn, before any money is
   await expect(thread.send({ role: 'user', content: 'hello' })).rejects.toThrow(
     /^400 .*thread: conversations are not stored here; send all messages with every call/,
   );
+  const runner = anthropic.beta.messages.toolRunner({
+    model: 'to/anthropic',
+    max_tokens: 9,
+    messages: ASK,
+    tools: [],
+  });
+  await expect(runner.runUntilDone()).rejects.toThrow(/^400 .*thread: /);
   expect(anthropicUpstream.requests).toEqual([]);
 });
+
+test.each(['to/anthropic', 'to/openai'])(
+  'runs the tool loop of the same SDK without a thread (%s)',
+  async (id) => {
+    const cities: unknown[] = [];
+    const runner = anthropic.beta.messages.toolRunner({
+      thread: false,
+      model: id,
+      max_tokens: 90,
+      messages: ASK,
+      tools: [
+        {
+          name: 'weather',
+          input_schema: { type: 'object' as const },
+          parse: (input: unknown) => input,
+          run: (input: unknown) => {
+            cities.push(input);
+            return 'sunny';
+          },
+        },
+      ],
+    });
+    expect(await runner).toMatchObject({ stop_reason: 'end_turn' });
+    expect(cities).toEqual([{ city: 'Paris' }]);
+  },
+);
 
 describe('same protocol: kept as it is', () => {
   test.each([
