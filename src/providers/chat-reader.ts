@@ -159,12 +159,16 @@ class ChatReader implements EventReader {
     }
     const { members, text, refusal, reasoning } = readChatContent(delta);
     const calls = toolCallsOf(delta).flatMap((call) => this.#calls.add(call));
+    const beside = choiceMembers(choice);
     if (Object.keys(members).length > 0) {
       const started = calls.length === 0 ? this.#calls.close() : [];
       if (started.length > 0) {
         parts.push(this.#part({ tool_calls: started }, { text: textOfCalls(started), reasoning: '' }));
       }
-      parts.push(this.#part(members, { text: text + refusal, reasoning }, choiceMembers(choice)));
+      parts.push(this.#part(members, { text: text + refusal, reasoning }, beside));
+    } else if (calls.length === 0 && objectsOf(objectOf(beside.logprobs).content).length > 0) {
+      // a token that is part of a character has no text, but has its bytes
+      parts.push(this.#part({}, { text: '', reasoning: '' }, beside));
     }
     if (calls.length > 0) {
       parts.push(this.#part({ tool_calls: calls }, { text: textOfCalls(calls), reasoning: '' }));
