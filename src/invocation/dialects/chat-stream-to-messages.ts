@@ -2,6 +2,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } fro
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
+import { ObjectScan } from './object-scan.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { messagesToolId } from './tool-ids.ts';
 
@@ -11,11 +12,19 @@ export type StreamTranslator = (event: JsonObject) => readonly JsonObject[];
 /**
  * Translates exact chat chunks into message events. Chat interleaves freely, while messages has one open block at a time: a delta of
  * another kind closes the previous block. Parallel calls whose arguments interleave are therefore collected, and those that are not
- * streaming are sent whole when it is their turn. Leaves out thinking that was not requested. Throws {@link ProviderFailure} `malformed`
- * when arguments end without forming a JSON object: the client would run the tool with different ones.
+ * streaming are sent whole when it is their turn. Text and thinking that arrive amid the arguments of a call wait until it is whole.
+ * Leaves out thinking that was not requested. Throws {@link ProviderFailure} `malformed` when arguments end without forming a JSON object,
+ * or are not what was sent: the client would run the tool with different ones.
  */
 export function createChatToMessages({ thinking, toolNames }: MessageForm): StreamTranslator {
-  const state: State = { open: undefined, nextIndex: 0, calls: new Map(), toolNames, refused: false };
+  const state: State = {
+    open: undefined,
+    nextIndex: 0,
+    calls: new Map(),
+    waiting: [],
+    toolNames,
+    refused: false,
+  };
   return (chunk) => {
     const events: JsonObject[] = [];
     const choice = objectOf(objectsOf(chunk.choices)[0]);
@@ -38,9 +47,12 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
 function closingEvents(state: State, choice: JsonObject, finish: FinishReason): JsonObject[] {
   const events: JsonObject[] = [];
   flushCalls(state, events);
+  flushTexts(state, events);
   closeBlock(state, events);
   for (const call of state.calls.values()) {
-    if (finish !== 'length' && !isObject(parseJson(call.args))) {
+    const isWhole = finish === 'length' || isObject(parseJson(call.pieces.join('')));
+    // spaces after the last bracket may come when the block is closed already
+    if (!isWhole || call.pieces.slice(call.sent).join('').trim() !== '') {
       throw new ProviderFailure('malformed');
     }
   }
@@ -52,24 +64,43 @@ function closingEvents(state: State, choice: JsonObject, finish: FinishReason): 
 interface PendingCall {
   readonly id: string;
   readonly name: string;
-  /** The arguments received so far. */
-  args: string;
+  readonly scan: ObjectScan;
+  /** The arguments received so far, and how many pieces of them the client got. */
+  readonly pieces: string[];
+  sent: number;
   done: boolean;
 }
 
+type TextKind = 'text' | 'thinking';
+
 interface State {
   /** The open block: its kind, or the chat index of its tool call. */
-  open: 'text' | 'thinking' | number | undefined;
+  open: TextKind | number | undefined;
   nextIndex: number;
   readonly calls: Map<number, PendingCall>;
+  /** What waits for unfinished calls, in order. */
+  waiting: { readonly kind: TextKind; text: string }[];
   readonly toolNames: MessageForm['toolNames'];
   refused: boolean;
 }
 
-function pushText(state: State, events: JsonObject[], kind: 'text' | 'thinking', text: string): void {
+function pushText(state: State, events: JsonObject[], kind: TextKind, text: string): void {
   if (text === '') {
     return;
   }
+  if (state.open !== kind && hasUnfinishedCall(state)) {
+    const last = state.waiting.at(-1);
+    if (last?.kind === kind) {
+      last.text += text;
+    } else {
+      state.waiting.push({ kind, text });
+    }
+    return;
+  }
+  sendText(state, events, kind, text);
+}
+
+function sendText(state: State, events: JsonObject[], kind: TextKind, text: string): void {
   if (state.open !== kind) {
     flushCalls(state, events);
     const block =
@@ -80,23 +111,46 @@ function pushText(state: State, events: JsonObject[], kind: 'text' | 'thinking',
   events.push({ type: 'content_block_delta', index: state.nextIndex - 1, delta });
 }
 
+function flushTexts(state: State, events: JsonObject[]): void {
+  for (const { kind, text } of state.waiting) {
+    sendText(state, events, kind, text);
+  }
+  state.waiting = [];
+}
+
+function hasUnfinishedCall({ calls }: State): boolean {
+  for (const { scan, pieces } of calls.values()) {
+    if (!scan.hasEnded(pieces)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 function pushCall(state: State, events: JsonObject[], call: JsonObject): void {
   const index = call.index as number;
   const { name, arguments: given, input } = objectOf(call.function ?? call.custom);
   const args = textOf(given ?? input);
   let pending = state.calls.get(index);
   if (!pending) {
-    const short = textOf(name);
-    pending = { id: messagesToolId(call), name: state.toolNames.get(short) ?? short, args: '', done: false };
+    pending = newCall(state, call, textOf(name));
     state.calls.set(index, pending);
     if (typeof state.open !== 'number') {
       openCall(state, events, index, pending);
     }
   }
-  pending.args += args;
+  pending.pieces.push(args);
   if (state.open === index) {
-    pushArguments(state, events, args);
+    pushArguments(state, events, pending);
   }
+  if (state.waiting.length > 0 && !hasUnfinishedCall(state)) {
+    flushTexts(state, events);
+  }
+}
+
+function newCall({ toolNames }: State, call: JsonObject, short: string): PendingCall {
+  const name = toolNames.get(short) ?? short;
+  return { id: messagesToolId(call), name, scan: new ObjectScan(), pieces: [], sent: 0, done: false };
 }
 
 function openCall(state: State, events: JsonObject[], index: number, call: PendingCall): void {
@@ -104,7 +158,9 @@ function openCall(state: State, events: JsonObject[], index: number, call: Pendi
   openBlock(state, events, index, { type: 'tool_use', id: call.id, name: call.name, input: {} });
 }
 
-function pushArguments(state: State, events: JsonObject[], partial: string): void {
+function pushArguments(state: State, events: JsonObject[], call: PendingCall): void {
+  const partial = call.pieces.slice(call.sent).join('');
+  call.sent = call.pieces.length;
   if (partial !== '') {
     const delta = { type: 'input_json_delta', partial_json: partial };
     events.push({ type: 'content_block_delta', index: state.nextIndex - 1, delta });
@@ -115,7 +171,7 @@ function flushCalls(state: State, events: JsonObject[]): void {
   for (const [index, call] of state.calls) {
     if (!call.done) {
       openCall(state, events, index, call);
-      pushArguments(state, events, call.args);
+      pushArguments(state, events, call);
     }
   }
 }

@@ -31,6 +31,45 @@ const end = (stop_reason: string, stop_sequence: string | null = null) => ({
   delta: { stop_reason, stop_sequence },
 });
 
+type StreamEvent = {
+  type: string;
+  index: number;
+  content_block?: { type: string };
+  delta?: { text?: string; thinking?: string; partial_json?: string };
+};
+
+/** Returns the input of each call, as clients put it together. Throws for a delta of a block that is not open. */
+function inputsOf(events: readonly object[]): string[] {
+  const inputs = new Map<number, string>();
+  let opened: StreamEvent | undefined;
+  for (const event of events as StreamEvent[]) {
+    if (event.type === 'content_block_start') {
+      expect(opened).toBeUndefined();
+      opened = event;
+      if (event.content_block?.type === 'tool_use') {
+        inputs.set(event.index, '');
+      }
+    } else if (event.type === 'content_block_delta') {
+      expect(event.index).toBe(opened?.index);
+      if (event.delta?.partial_json !== undefined) {
+        inputs.set(event.index, inputs.get(event.index)! + event.delta.partial_json);
+      }
+    } else if (event.type === 'content_block_stop') {
+      expect(event.index).toBe(opened?.index);
+      opened = undefined;
+    }
+  }
+  return [...inputs.values()];
+}
+
+function saidIn(events: readonly object[]): string {
+  return (events as StreamEvent[]).map(({ delta: one }) => one?.text ?? one?.thinking ?? '').join('');
+}
+
+function indexesOf(events: readonly object[]): number[] {
+  return (events as StreamEvent[]).filter(({ content_block }) => content_block).map(({ index }) => index);
+}
+
 test('chat → messages: reasoning, then text', () => {
   const chunks = [
     chunk({ reasoning_content: 'hm', reasoning: 'hm' }),
@@ -74,6 +113,73 @@ test('chat → messages: interleaved calls are sent one after the other, complet
     stop(2),
     end('tool_use'),
   ]);
+});
+
+test.each<[string, (piece: string) => object]>([
+  ['text', (content) => ({ content })],
+  ['reasoning', (reasoning) => ({ reasoning_content: reasoning, reasoning })],
+  ['a refusal', (refusal) => ({ refusal })],
+])('chat → messages: %s amid the arguments of a call waits until they are whole', (_kind, said) => {
+  const events = toMessages([
+    chunk(call(0, '{"city":', { id: 'x', name: 'f' })),
+    chunk(said('Let me ')),
+    chunk({ ...said('look'), ...call(0, '"}\\"Os') }),
+    chunk(call(0, 'lo"}')),
+    chunk(said('!')),
+    chunk({}, 'tool_calls'),
+  ]);
+  expect(inputsOf(events)).toEqual(['{"city":"}\\"Oslo"}']);
+  expect(saidIn(events)).toBe('Let me look!');
+  expect(indexesOf(events)).toEqual([0, 1]);
+});
+
+test('chat → messages: text between calls, and within the second one', () => {
+  const events = toMessages([
+    chunk(call(0, '{"a":1}', { id: 'x', name: 'f' })),
+    chunk({ content: '\n' }),
+    chunk(call(1, '{"b":', { id: 'y', name: 'g' })),
+    chunk({ content: '\n' }),
+    chunk(call(1, '[{}]}')),
+    // spaces after the end of a call that is closed
+    chunk(call(0, ' ')),
+    chunk({}, 'tool_calls'),
+  ]);
+  expect(inputsOf(events)).toEqual(['{"a":1}', '{"b":[{}]}']);
+  expect(saidIn(events)).toBe('\n\n');
+  expect(indexesOf(events)).toEqual([0, 1, 2, 3]);
+});
+
+test('chat → messages: text within the second of two interleaved calls', () => {
+  const events = toMessages([
+    chunk(call(0, '{"a":1}', { id: 'x', name: 'f' })),
+    chunk(call(1, '{"b":', { id: 'y', name: 'g' })),
+    chunk({ content: '\n' }),
+    chunk(call(1, '2}')),
+    chunk({}, 'tool_calls'),
+  ]);
+  expect(inputsOf(events)).toEqual(['{"a":1}', '{"b":2}']);
+  expect(saidIn(events)).toBe('\n');
+});
+
+test('chat → messages: text within a call that the cap cut off', () => {
+  const events = toMessages([
+    chunk(call(0, '{"a":', { id: 'x', name: 'f' })),
+    chunk({ content: 'so' }),
+    chunk({}, 'length'),
+  ]);
+  expect(inputsOf(events)).toEqual(['{"a":']);
+  expect(saidIn(events)).toBe('so');
+  expect(events.at(-1)).toEqual(end('max_tokens'));
+});
+
+test.each(['tool_calls', 'length'])('chat → messages: arguments after the end of a call, %s', (finish) => {
+  const chunks = [
+    chunk(call(0, '{}', { id: 'x', name: 'f' })),
+    chunk({ content: 'ok' }),
+    chunk(call(0, '{"a":1}')),
+    chunk({}, finish),
+  ];
+  expect(() => toMessages(chunks)).toThrow('malformed');
 });
 
 test('chat → messages: a refusal becomes text and a stop reason', () => {
