@@ -47,6 +47,12 @@ export function saysNothing(delta: JsonObject): boolean {
   return member !== undefined && typeof delta[member] !== 'string';
 }
 
+/** Returns true for a delta that adds no text. */
+export function addsNothing(delta: JsonObject): boolean {
+  const member = ADDED[textOf(delta.type)];
+  return member !== undefined && delta[member] === '';
+}
+
 /** Returns the block to start for a delta that came without one. Throws {@link ProviderFailure} `malformed` if it cannot be derived. */
 export function blockOfDelta(delta: JsonObject): JsonObject {
   switch (delta.type) {

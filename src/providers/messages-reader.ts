@@ -1,7 +1,8 @@
 import { merged } from '../lib/merged.ts';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
-import { blockFacts, blockOfDelta, deltaFacts, exactBlock, saysNothing } from './messages-block.ts';
+import { blockFacts, exactBlock, saysNothing } from './messages-block.ts';
+import { MessagesBlocks } from './messages-blocks.ts';
 import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
@@ -78,6 +79,7 @@ export function messagesAnswerAsEvents(wire: JsonObject): string[] {
     return [
       { type: 'content_block_start', index, content_block: start },
       ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+      { type: 'content_block_stop', index },
     ];
   });
   const { stop_reason, stop_sequence = null, usage } = wire;
@@ -110,22 +112,21 @@ function pieces(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } 
 }
 
 /**
- * Returns a reader that normalizes the events of a streamed message: known events only; every delta inside a block that was
- * started and is stopped before the next begins; the closing delta, of which some servers send several, once and last.
+ * Returns a reader that normalizes the events of a streamed message: known events only; one block after the other, with every delta
+ * inside of its own; the closing delta, of which some servers send several, once and last.
  */
 export function createMessagesReader(): EventReader {
   return new MessagesReader();
 }
 
 class MessagesReader implements EventReader {
+  readonly #blocks = new MessagesBlocks();
   /** Other members of the closing event, and its delta, as merged so far. */
   #closing: Record<string, unknown> = {};
   #delta: Record<string, unknown> = {};
   /** Whether the closing delta reported usage. Until then the output count is a placeholder. */
   #reported = false;
   #usage: JsonObject = {};
-  #blocks = 0;
-  #open = false;
   #called = false;
   #complete = false;
   #ended = false;
@@ -142,13 +143,13 @@ class MessagesReader implements EventReader {
         this.#readStart(event, parts);
         break;
       case 'content_block_start':
-        this.#startBlock(exactBlock(objectOf(event.content_block)), parts);
+        this.#startBlock(event, parts);
         break;
       case 'content_block_delta':
         this.#readDelta(event, parts);
         break;
       case 'content_block_stop':
-        this.#stopBlock(parts);
+        this.#blocks.stop(event.index, parts);
         break;
       case 'message_delta':
         this.#readClosing(event);
@@ -164,7 +165,7 @@ class MessagesReader implements EventReader {
   }
 
   finish(parts: StreamPart[]): void {
-    this.#stopBlock(parts);
+    this.#blocks.end(parts);
     const { finishReason, unknownFinish, word } = readEnd(this.#delta.stop_reason, this.#called);
     const delta = { stop_sequence: null, ...this.#delta, stop_reason: word };
     parts.push({
@@ -187,38 +188,16 @@ class MessagesReader implements EventReader {
     });
   }
 
-  #startBlock(block: JsonObject, parts: StreamPart[]): void {
-    this.#stopBlock(parts);
+  #startBlock(event: JsonObject, parts: StreamPart[]): void {
+    const block = exactBlock(objectOf(event.content_block));
     this.#called ||= block.type === 'tool_use';
-    this.#open = true;
-    parts.push({
-      wire: { type: 'content_block_start', index: this.#blocks, content_block: block },
-      ...blockFacts(block),
-    });
+    this.#blocks.start(event.index, block, parts);
   }
 
   #readDelta(event: JsonObject, parts: StreamPart[]): void {
     const delta = objectOf(event.delta);
-    if (saysNothing(delta)) {
-      return;
-    }
-    if (!this.#open) {
-      this.#startBlock(blockOfDelta(delta), parts);
-    }
-    const { text, reasoning } = deltaFacts(delta);
-    const exact = event.index === this.#blocks && event.type !== undefined;
-    parts.push({
-      wire: exact ? event : { type: 'content_block_delta', index: this.#blocks, delta },
-      text,
-      reasoning,
-    });
-  }
-
-  #stopBlock(parts: StreamPart[]): void {
-    if (this.#open) {
-      parts.push({ wire: { type: 'content_block_stop', index: this.#blocks }, ...NOTHING });
-      this.#open = false;
-      this.#blocks += 1;
+    if (!saysNothing(delta)) {
+      this.#blocks.add(event, delta, parts);
     }
   }
 
