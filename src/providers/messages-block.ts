@@ -1,15 +1,21 @@
 import { randomBytes } from 'node:crypto';
+import { merged } from '../lib/merged.ts';
 import { isObject, type JsonObject, objectOf, parseJson, textOf } from './json.ts';
 import type { Facts } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 /**
- * Normalizes a block so that every client accepts it: text is a string, a tool call has an id, a name and an object as input. Throws
+ * Normalizes a block so that every client accepts it: text, thinking and its signature are strings, a tool call has an id, a name and an object as input. Throws
  * {@link ProviderFailure} `malformed` if the name is missing or the input is not an object: a tool must not run with a different input.
  */
 export function exactBlock(block: JsonObject): JsonObject {
   if (block.type === 'text') {
-    return typeof block.text === 'string' ? block : { ...block, text: '' };
+    return typeof block.text === 'string' ? block : merged(block, { text: '' });
+  }
+  if (block.type === 'thinking') {
+    const { thinking, signature } = block;
+    const isExact = typeof thinking === 'string' && typeof signature === 'string';
+    return isExact ? block : merged(block, { thinking: textOf(thinking), signature: textOf(signature) });
   }
   if (block.type !== 'tool_use') {
     return block;
@@ -18,7 +24,7 @@ export function exactBlock(block: JsonObject): JsonObject {
     throw new ProviderFailure('malformed');
   }
   const id = textOf(block.id) || `toolu_${randomBytes(12).toString('hex')}`;
-  return { ...block, id, input: inputOf(block.input) };
+  return merged(block, { id, input: inputOf(block.input) });
 }
 
 /** Returns the input of a tool call. Proxies that translate between protocols leave it as JSON text. */
@@ -45,6 +51,36 @@ const ADDED: Readonly<Record<string, string>> = {
 export function saysNothing(delta: JsonObject): boolean {
   const member = ADDED[textOf(delta.type)];
   return member !== undefined && typeof delta[member] !== 'string';
+}
+
+/** Splits an exact block into an empty start and the deltas that fill it. */
+export function splitBlock(block: JsonObject): { start: JsonObject; deltas: readonly JsonObject[] } {
+  switch (block.type) {
+    case 'text':
+      return {
+        start: merged(block, { text: '' }),
+        deltas: filling({ type: 'text_delta', text: block.text }),
+      };
+    case 'thinking': {
+      const { thinking, signature } = block;
+      const deltas = filling({ type: 'thinking_delta', thinking }, { type: 'signature_delta', signature });
+      return { start: merged(block, { thinking: '', signature: '' }), deltas };
+    }
+    case 'tool_use': {
+      const isGiven = Object.keys(objectOf(block.input)).length > 0;
+      const partial_json = isGiven ? JSON.stringify(block.input) : '';
+      return {
+        start: merged(block, { input: {} }),
+        deltas: filling({ type: 'input_json_delta', partial_json }),
+      };
+    }
+    default:
+      return { start: block, deltas: [] };
+  }
+}
+
+function filling(...deltas: readonly JsonObject[]): readonly JsonObject[] {
+  return deltas.filter((delta) => !addsNothing(delta));
 }
 
 /** Returns true for a delta that adds no text. */

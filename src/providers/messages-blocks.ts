@@ -1,5 +1,5 @@
 import { type JsonObject, textOf } from './json.ts';
-import { addsNothing, blockFacts, blockOfDelta, deltaFacts } from './messages-block.ts';
+import { addsNothing, blockFacts, blockOfDelta, deltaFacts, splitBlock } from './messages-block.ts';
 import type { StreamPart } from './provider.types.ts';
 
 interface Block {
@@ -8,6 +8,8 @@ interface Block {
   readonly start: JsonObject;
   /** Deltas that wait for their turn. */
   readonly waiting: JsonObject[];
+  /** What came with the start and is sent at the end, unless deltas of its type come: some servers send both. */
+  late: JsonObject | undefined;
   /** Whether clients know of it. */
   begun: boolean;
   stopped: boolean;
@@ -19,7 +21,8 @@ const OVERTAKEN_MAX = 16;
 /**
  * Puts the blocks of a streamed message into the order that clients need: numbered from 0, and each one started, filled and stopped before
  * the next begins. Some servers start a block while another one is open, and then add to both: events of later blocks wait until the
- * earlier one is stopped. Other servers number all blocks 0 or never stop any: their new block ends the one before.
+ * earlier one is stopped. Other servers number all blocks 0 or never stop any: their new block ends the one before. Content
+ * that came with the start of a block follows in a delta; an input or a signature only if none came in deltas.
  */
 export class MessagesBlocks {
   /** Blocks that are not over for clients, in order. The first one has begun. */
@@ -33,7 +36,7 @@ export class MessagesBlocks {
     for (const earlier of this.#blocks) {
       earlier.stopped ||= typeof index !== 'number' || earlier.index === index || earlier.index === undefined;
     }
-    this.#blocks.push({ index, start: block, waiting: [], begun: false, stopped: false });
+    this.#blocks.push(newBlock(index, block));
     this.#advance(parts);
   }
 
@@ -47,6 +50,9 @@ export class MessagesBlocks {
       return;
     }
     const block = found ?? this.#derived(delta, parts);
+    if (block.late?.type === delta.type && !addsNothing(delta)) {
+      block.late = undefined;
+    }
     const [first] = this.#blocks;
     if (block !== first) {
       block.waiting.push(delta);
@@ -88,11 +94,10 @@ export class MessagesBlocks {
   }
 
   #derived(delta: JsonObject, parts: StreamPart[]): Block {
-    const block = blockOfDelta(delta);
+    const derived = newBlock(undefined, blockOfDelta(delta));
     for (const earlier of this.#blocks) {
       earlier.stopped ||= earlier.index === undefined;
     }
-    const derived = { index: undefined, start: block, waiting: [], begun: false, stopped: false };
     this.#blocks.push(derived);
     this.#advance(parts);
     return derived;
@@ -123,12 +128,29 @@ export class MessagesBlocks {
       if (!block.stopped) {
         return;
       }
+      if (block.late) {
+        parts.push(partOf(deltaEvent(this.#index, block.late), deltaFacts(block.late)));
+      }
       parts.push(partOf({ type: 'content_block_stop', index: this.#index }, NOTHING));
       this.#blocks.shift();
       this.#index += 1;
       this.#overtaken = 0;
     }
   }
+}
+
+/** Clients get content in deltas only: some ignore what the start of a block holds. */
+function newBlock(index: unknown, block: JsonObject): Block {
+  const { start, deltas } = splitBlock(block);
+  const late = deltas.find(({ type }) => type === 'input_json_delta' || type === 'signature_delta');
+  return {
+    index,
+    start,
+    waiting: deltas.filter((delta) => delta !== late),
+    late,
+    begun: false,
+    stopped: false,
+  };
 }
 
 const NOTHING = { text: '', reasoning: '' };

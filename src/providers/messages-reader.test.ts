@@ -185,6 +185,31 @@ test.each<[string, object[], string[]]>([
   expect(blocksOf(events)).toEqual(expected);
 });
 
+test.each<[string, object[]]>([
+  ['only with the start', []],
+  [
+    'with the start and in pieces',
+    [delta(0, input('')), delta(0, input('{"city":')), delta(0, input('"Oslo"}'))],
+  ],
+])('an input that comes %s', (_how, pieces) => {
+  const begun = start(0, { ...tool('f'), input: { city: 'Oslo' } });
+  const reader = createMessagesReader();
+  const parts: StreamPart[] = [];
+  for (const event of [begun, ...pieces, stop(0)]) {
+    reader.read({ ...event }, parts);
+  }
+  expect(parts[0]?.wire).toEqual(start(0, tool('f')));
+  expect(parts.map((part) => part.text).join('')).toBe('f{"city":"Oslo"}');
+  expect(blocksOf([begun, ...pieces, stop(0)])).toEqual(['f:{"city":"Oslo"}']);
+});
+
+test('a signature that comes with the start and in a delta', () => {
+  const signed = start(0, { ...THINKING, thinking: 'hm', signature: '!' });
+  const signature = delta(0, { type: 'signature_delta', signature: '!' });
+  expect(blocksOf([signed, delta(0, thought(' ok')), stop(0)])).toEqual(['thinking:hm ok!']);
+  expect(blocksOf([signed, signature, stop(0)])).toEqual(['thinking:hm!']);
+});
+
 test('events without an index', () => {
   const plain = [
     start(0, TEXT),

@@ -74,14 +74,10 @@ function blocksOf({ content }: JsonObject): readonly JsonObject[] {
 
 /** Converts a whole message to stream events, for servers that send one although a stream was requested. */
 export function messagesAnswerAsEvents(wire: JsonObject): string[] {
-  const blocks = blocksOf(wire).flatMap((block, index) => {
-    const { start, deltas } = pieces(exactBlock(block));
-    return [
-      { type: 'content_block_start', index, content_block: start },
-      ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
-      { type: 'content_block_stop', index },
-    ];
-  });
+  const blocks = blocksOf(wire).flatMap((block, index) => [
+    { type: 'content_block_start', index, content_block: block },
+    { type: 'content_block_stop', index },
+  ]);
   const { stop_reason, stop_sequence = null, usage } = wire;
   return [
     { type: 'message_start', message: { ...wire, content: [] } },
@@ -89,26 +85,6 @@ export function messagesAnswerAsEvents(wire: JsonObject): string[] {
     { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage },
     { type: 'message_stop' },
   ].map((event) => JSON.stringify(event));
-}
-
-function pieces(block: JsonObject): { start: JsonObject; deltas: JsonObject[] } {
-  switch (block.type) {
-    case 'text':
-      return { start: { ...block, text: '' }, deltas: [{ type: 'text_delta', text: block.text }] };
-    case 'thinking': {
-      const signature = { type: 'signature_delta', signature: block.signature };
-      return {
-        start: { ...block, thinking: '', signature: '' },
-        deltas: [{ type: 'thinking_delta', thinking: block.thinking }, signature],
-      };
-    }
-    case 'tool_use': {
-      const input = { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
-      return { start: { ...block, input: {} }, deltas: [input] };
-    }
-    default:
-      return { start: block, deltas: [] };
-  }
 }
 
 /**

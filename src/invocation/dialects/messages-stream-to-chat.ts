@@ -6,6 +6,8 @@ import { detailOfThinking } from './thinking-details.ts';
 interface Call {
   /** Index of the call in chat. */
   readonly index: number;
+  /** The input that came with the start of the block. It counts if no pieces follow: some servers send both. */
+  readonly input: string;
   hasArguments: boolean;
 }
 
@@ -48,13 +50,14 @@ function blockStart(event: JsonObject, state: State): JsonObject[] {
   switch (block.type) {
     case 'text':
       return textOf(block.text) === '' ? [] : [contentOf(textOf(block.text), state)];
+    case 'thinking':
+      return thoughtOf(block, event.index);
     case 'redacted_thinking':
       return [chunk({ reasoning_details: [detailOfThinking(block, Number(event.index))] })];
     case 'tool_use': {
-      const given = Object.keys(objectOf(block.input)).length > 0 ? JSON.stringify(block.input) : '';
-      const call = { index: calls.size, hasArguments: given !== '' };
+      const call = { index: calls.size, input: JSON.stringify(block.input ?? {}), hasArguments: false };
       calls.set(event.index, call);
-      const named = { name: block.name, arguments: given };
+      const named = { name: block.name, arguments: '' };
       return [
         chunk({ tool_calls: [{ index: call.index, id: block.id, type: 'function', function: named }] }),
       ];
@@ -75,21 +78,15 @@ function blockDelta(event: JsonObject, state: State): JsonObject[] {
       return [];
     case 'input_json_delta':
       return call && textOf(delta.partial_json) !== '' ? [argumentsOf(call, textOf(delta.partial_json))] : [];
-    case 'thinking_delta': {
-      const { thinking } = delta;
-      const detail = detailOfThinking({ type: 'thinking', thinking }, Number(event.index));
-      return [chunk({ reasoning_content: thinking, reasoning: thinking, reasoning_details: [detail] })];
-    }
-    case 'signature_delta': {
-      const detail = detailOfThinking({ type: 'thinking', signature: delta.signature }, Number(event.index));
-      return [chunk({ reasoning_details: [detail] })];
-    }
+    case 'thinking_delta':
+    case 'signature_delta':
+      return thoughtOf(delta, event.index);
     default:
       return [];
   }
 }
 
-/** Closes a block. A call without arguments streams none, but strict parsers need the empty object. */
+/** Closes a block. A call whose arguments did not stream gets those of its start: strict parsers need at least the empty object. */
 function blockStop(event: JsonObject, state: State): JsonObject[] {
   const { citations, start, end } = state;
   const call = state.calls.get(event.index);
@@ -97,8 +94,23 @@ function blockStop(event: JsonObject, state: State): JsonObject[] {
   state.citations = [];
   return [
     ...(annotations.length === 0 ? [] : [chunk({ annotations })]),
-    ...(call && !call.hasArguments ? [argumentsOf(call, '{}')] : []),
+    ...(call && !call.hasArguments ? [argumentsOf(call, call.input)] : []),
   ];
+}
+
+/** Translates the text and the signature in a thinking block's start or in one of its deltas. */
+function thoughtOf({ thinking, signature }: JsonObject, index: unknown): JsonObject[] {
+  const text = textOf(thinking);
+  if (text === '' && textOf(signature) === '') {
+    return [];
+  }
+  const detail = detailOfThinking({ type: 'thinking', thinking, signature }, Number(index));
+  const details = [detail];
+  const delta =
+    text === ''
+      ? { reasoning_details: details }
+      : { reasoning_content: text, reasoning: text, reasoning_details: details };
+  return [chunk(delta)];
 }
 
 function contentOf(text: string, state: State): JsonObject {

@@ -230,13 +230,48 @@ test('messages → chat: every kind of event', () => {
       { content: 'a' },
       { tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '' } }] },
       { tool_calls: [{ index: 0, function: { arguments: '{}' } }] },
-      {
-        tool_calls: [
-          { index: 1, id: 'y', type: 'function', function: { name: 'g', arguments: '{"whole":true}' } },
-        ],
-      },
+      { tool_calls: [{ index: 1, id: 'y', type: 'function', function: { name: 'g', arguments: '' } }] },
+      { tool_calls: [{ index: 1, function: { arguments: '{"whole":true}' } }] },
       { tool_calls: [{ index: 2, id: 'w', type: 'function', function: { name: 'now', arguments: '' } }] },
       { tool_calls: [{ index: 2, function: { arguments: '{}' } }] },
     ].map((body) => ({ index: 0, delta: body, finish_reason: null })),
   );
+});
+
+function toChat(events: readonly object[]): object[] {
+  const translate = createMessagesToChat();
+  return events
+    .flatMap((event) => translate({ ...event }))
+    .map((one) => (one.choices as [{ delta: object }])[0].delta);
+}
+
+test('messages → chat: an input that comes with the start of its block and in pieces counts once', () => {
+  const deltas = toChat([
+    open(0, { type: 'tool_use', id: 'x', name: 'f', input: { city: 'Oslo' } }),
+    delta(0, { type: 'input_json_delta', partial_json: '{"city":' }),
+    delta(0, { type: 'input_json_delta', partial_json: '"Oslo"}' }),
+    stop(0),
+  ]);
+  expect(deltas).toEqual([
+    { tool_calls: [{ index: 0, id: 'x', type: 'function', function: { name: 'f', arguments: '' } }] },
+    { tool_calls: [{ index: 0, function: { arguments: '{"city":' } }] },
+    { tool_calls: [{ index: 0, function: { arguments: '"Oslo"}' } }] },
+  ]);
+});
+
+test('messages → chat: thinking in the start of its block', () => {
+  const detail = { type: 'reasoning.text', format: 'anthropic-claude-v1', index: 0 };
+  const deltas = toChat([
+    open(0, { type: 'thinking', thinking: 'hm', signature: 's' }),
+    delta(0, { type: 'thinking_delta', thinking: '!' }),
+    stop(0),
+  ]);
+  expect(deltas).toEqual([
+    {
+      reasoning_content: 'hm',
+      reasoning: 'hm',
+      reasoning_details: [{ ...detail, text: 'hm', signature: 's' }],
+    },
+    { reasoning_content: '!', reasoning: '!', reasoning_details: [{ ...detail, text: '!', signature: '' }] },
+  ]);
 });
