@@ -9,7 +9,7 @@ import {
   textOf,
 } from '../../providers/json.ts';
 import { lacksThinking } from './claude-request.ts';
-import { blockSourceOf, sourceOfUrl } from './media-parts.ts';
+import { documentSourceOf, imageSourceOf, sourceOfUrl } from './media-parts.ts';
 import type { ModelRules } from './model-rules.ts';
 import { adaptiveEffort, thinkingOf } from './reasoning-settings.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
@@ -176,14 +176,14 @@ function blockOf(part: JsonObject): JsonObject | undefined {
     }
     case 'image_url': {
       const url = isObject(part.image_url) ? textOf(part.image_url.url) : textOf(part.image_url);
-      return { type: 'image', source: blockSourceOf(sourceOfUrl(url)) };
+      return { type: 'image', source: imageSourceOf(sourceOfUrl(url)) };
     }
     case 'file': {
       const file = objectOf(part.file);
       if (textOf(file.file_data) === '') {
         throw untranslatable('a file by its id');
       }
-      const source = blockSourceOf(sourceOfUrl(textOf(file.file_data)));
+      const source = documentSourceOf(sourceOfUrl(textOf(file.file_data)));
       return compact({ type: 'document', source, title: file.filename });
     }
     default:

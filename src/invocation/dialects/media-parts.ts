@@ -28,9 +28,22 @@ export function urlOfSource(source: Source): string {
   return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }
 
-/** Returns the `source` member of a messages block. */
-export function blockSourceOf(source: Source): JsonObject {
+/** Returns the `source` member of an image block. Anthropic accepts media types in lower case only, and `image/jpg` not at all. */
+export function imageSourceOf(source: Source): JsonObject {
+  return encodedSource(source, (mediaType) => (mediaType === 'image/jpg' ? 'image/jpeg' : mediaType));
+}
+
+/** Returns the `source` member of a document block. Anthropic accepts PDF as base64, and text only as text. */
+export function documentSourceOf(source: Source): JsonObject {
+  return source.kind === 'base64' && IS_TEXT.test(source.mediaType)
+    ? { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString() }
+    : encodedSource(source, (mediaType) => mediaType);
+}
+
+const IS_TEXT = /^(?:text\/|application\/json$)/i;
+
+function encodedSource(source: Source, typeOf: (mediaType: string) => string): JsonObject {
   return source.kind === 'url'
     ? { type: 'url', url: source.url }
-    : { type: 'base64', media_type: source.mediaType, data: source.data };
+    : { type: 'base64', media_type: typeOf(source.mediaType.toLowerCase()), data: source.data };
 }

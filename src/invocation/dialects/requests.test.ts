@@ -77,6 +77,30 @@ describe('chat → messages', () => {
     expect(messages).toEqual([{ role: 'user', content: [{ type: 'document', source, title: 'a.pdf' }] }]);
   });
 
+  test.each([
+    ['data:image/jpg;base64,AAAA', 'image/jpeg'],
+    ['data:image/PNG;base64,AAAA', 'image/png'],
+    ['data:IMAGE/JPG;base64,AAAA', 'image/jpeg'],
+    ['data:image/webp;base64,AAAA', 'image/webp'],
+  ])('the image %s has the media type %s', (url, media_type) => {
+    const content = [{ type: 'image_url', image_url: { url } }];
+    expect(toMessages({ messages: [{ role: 'user', content }] }).messages).toEqual([
+      { role: 'user', content: [{ type: 'image', source: { type: 'base64', media_type, data: 'AAAA' } }] },
+    ]);
+  });
+
+  test.each([
+    ['data:text/plain;base64,aGVsbG8=', 'text', 'text/plain', 'hello'],
+    ['data:text/markdown;charset=utf-8;base64,w6Q=', 'text', 'text/plain', 'ä'],
+    ['data:application/json;base64,e30=', 'text', 'text/plain', '{}'],
+    ['data:application/PDF;base64,JVBE', 'base64', 'application/pdf', 'JVBE'],
+  ])('the file %s becomes a document of type %s', (file_data, type, media_type, data) => {
+    const content = [{ type: 'file', file: { file_data } }];
+    expect(toMessages({ messages: [{ role: 'user', content }] }).messages).toEqual([
+      { role: 'user', content: [{ type: 'document', source: { type, media_type, data } }] },
+    ]);
+  });
+
   test('JSON without a schema is requested in the system prompt', () => {
     const { system } = toMessages({ response_format: { type: 'json_object' } });
     expect(JSON.stringify(system)).toContain('JSON');
