@@ -125,7 +125,7 @@ function* assistantBlocks(message: JsonObject): Steps<JsonObject[]> {
     type: 'tool_use',
     id: textOf(call.id),
     name: chatToolName(call),
-    input: objectOf(parseJson(textOf(objectOf(call.function).arguments))),
+    input: inputOf(call),
   }));
   const refusal = textOf(message.refusal);
   return [
@@ -134,6 +134,20 @@ function* assistantBlocks(message: JsonObject): Steps<JsonObject[]> {
     ...(refusal === '' ? [] : [{ type: 'text', text: refusal }]),
     ...calls,
   ];
+}
+
+/** Returns the input of an earlier call. What is not an object is wrapped in one, so that the model sees what was called. */
+function inputOf(call: JsonObject): JsonObject {
+  if (isObject(call.custom)) {
+    // the single argument of a custom tool that is offered as a function
+    return { input: textOf(call.custom.input) };
+  }
+  const { arguments: given } = objectOf(call.function);
+  const input = typeof given === 'string' ? parseJson(given) : given;
+  if (isObject(input)) {
+    return input;
+  }
+  return textOf(given).trim() === '' ? {} : { arguments: given };
 }
 
 /** Merges turns: they must alternate, and all results of parallel calls must be in one turn. */

@@ -101,6 +101,20 @@ describe('chat → messages', () => {
     ]);
   });
 
+  test.each<[object, object]>([
+    [{ type: 'custom', custom: { name: 'f', input: 'ls -l' } }, { input: 'ls -l' }],
+    [{ function: { name: 'f', arguments: '{"a":' } }, { arguments: '{"a":' }],
+    [{ function: { name: 'f', arguments: '[1]' } }, { arguments: '[1]' }],
+    [{ function: { name: 'f', arguments: { a: 1 } } }, { a: 1 }],
+    [{ function: { name: 'f', arguments: '' } }, {}],
+    [{ function: { name: 'f' } }, {}],
+  ])('the earlier call %j has the input %j', (call, input) => {
+    const messages = [{ role: 'assistant', tool_calls: [{ id: 'x', ...call }] }];
+    expect(toMessages({ messages }).messages).toEqual([
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'x', name: 'f', input }] },
+    ]);
+  });
+
   test('JSON without a schema is requested in the system prompt', () => {
     const { system } = toMessages({ response_format: { type: 'json_object' } });
     expect(JSON.stringify(system)).toContain('JSON');
