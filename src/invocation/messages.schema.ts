@@ -33,7 +33,9 @@ const block = z
         'text, image, document, tool_use, tool_result, thinking, or another kind that the model accepts',
     }),
     text: z.string().optional().meta({ description: 'Text of a text block' }),
-    source: source.optional().meta({ description: 'Of an image or document block: its file' }),
+    source: z.union([source, z.string()]).optional().meta({
+      description: 'Of an image or document block: its file; of a search_result block: where it was found',
+    }),
     tool_use_id: z
       .string()
       .optional()
@@ -46,6 +48,10 @@ const block = z
   .refine((value) => value.type !== 'image' || value.source !== undefined, {
     path: ['source'],
     message: 'is required',
+  })
+  .refine((value) => typeof value.source !== 'string' || value.type === 'search_result', {
+    path: ['source'],
+    message: 'must be an object',
   })
   .refine((value) => value.type !== 'tool_result' || value.tool_use_id !== undefined, {
     path: ['tool_use_id'],

@@ -298,6 +298,22 @@ test('lists tools from a system turn with the others where the provider does not
   await expect(message({ messages: added(hosted) })).rejects.toThrow('only tools that the caller runs');
 });
 
+test('accepts search results beside the text, whose source is a string; that of other blocks is an object', async () => {
+  const found = {
+    type: 'search_result',
+    source: 'https://a.example',
+    title: 't',
+    content: [{ type: 'text', text: 'found' }],
+  };
+  const text = { type: 'text', text: 'hello' };
+  await message({ messages: [{ role: 'user', content: [found, text] }] });
+  expect(upstream.last.body.messages[0].content).toEqual([found, text]);
+  const image = { type: 'image', source: 'https://a.example' };
+  await expect(message({ messages: [{ role: 'user', content: [image] }] })).rejects.toThrow(
+    'messages[0].content[0].source: must be an object',
+  );
+});
+
 test('counts tokens free of charge, even beyond the context, and agrees with the hold of a call', async () => {
   const before = gateway.ledger.settlements.length;
   const count = (text: string) =>
