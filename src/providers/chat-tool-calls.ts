@@ -181,9 +181,9 @@ function argumentsOf(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** Returns whether a delta repeats the whole call, as some servers do in the last chunk. */
+/** Returns whether a delta repeats the whole call, as some servers do in the last chunk. Two pieces of free text may well be equal. */
 function isRepeat(call: Call, args: string): boolean {
-  return args.length > 2 && args === call.args && isJson(args);
+  return call.kind === 'function' && args.length > 2 && args === call.args && isObject(parseJson(args));
 }
 
 function isJson(text: string): boolean {
