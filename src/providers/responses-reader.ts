@@ -1,13 +1,11 @@
 import { createChatReader, readChatAnswer } from './chat-reader.ts';
 import { failureOfError } from './classify-failure.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
+import { OutputDeltas } from './output-deltas.ts';
 import type { ProviderAnswer, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { readChatUsage } from './usage-reading.ts';
-
-/** Format of chat `reasoning_details` that hold OpenAI's encrypted reasoning. The name is the one OpenRouter's clients know. */
-export const ENCRYPTED_REASONING = 'openai-responses-v1';
 
 /**
  * Converts a whole response to a normalized chat completion, with its encrypted reasoning marked by `origin`. Throws
@@ -16,7 +14,7 @@ export const ENCRYPTED_REASONING = 'openai-responses-v1';
 export function readResponsesAnswer(wire: JsonObject, origin: string): ProviderAnswer {
   try {
     const finish = finishOf(wire);
-    const message = messageOf(wholeItems(wire, new OutputItems(origin)));
+    const message = messageOf(outputOf(wire, new OutputDeltas(origin)));
     return readChatAnswer({ choices: [{ index: 0, message, finish_reason: finish }], usage: wire.usage });
   } catch (error) {
     throw withUsage(error, readChatUsage(wire.usage));
@@ -50,11 +48,11 @@ export function inputOfOrigin(input: unknown, origin: string): unknown {
 
 class ResponsesReader implements EventReader {
   readonly #chat = createChatReader();
-  readonly #items: OutputItems;
+  readonly #output: OutputDeltas;
   #ended = false;
 
   constructor(origin: string) {
-    this.#items = new OutputItems(origin);
+    this.#output = new OutputDeltas(origin);
   }
 
   readonly isComplete = () => this.#chat.isComplete();
@@ -70,7 +68,7 @@ class ResponsesReader implements EventReader {
       throw failureOfError(event);
     }
     if (ending === undefined) {
-      this.#say(this.#items.piece(type, event), parts);
+      this.#say(this.#output.piece(type, event), parts);
     } else {
       const response = objectOf(event.response);
       try {
@@ -87,9 +85,7 @@ class ResponsesReader implements EventReader {
 
   #readEnd(response: JsonObject, parts: StreamPart[]): void {
     const finish = finishOf(response);
-    if (!this.#items.any) {
-      this.#say(wholeItems(response, this.#items), parts);
-    }
+    this.#say(outputOf(response, this.#output), parts);
     const choice = { index: 0, delta: {}, finish_reason: finish };
     this.#chat.read({ choices: [choice], usage: response.usage }, parts);
     this.#ended = true;
@@ -105,147 +101,13 @@ class ResponsesReader implements EventReader {
 /** The events that end a stream. */
 const END = /^response\.(completed|incomplete|failed|cancelled)$/;
 
-/** What has been passed on of an item so far. */
-interface SentParts {
-  text?: boolean;
-  call?: boolean;
-  args?: boolean;
-  sealed?: boolean;
-  /** Index of the reasoning part passed on last. */
-  thought?: unknown;
-}
-
-/**
- * Converts the output items of one response to chat deltas. An item arrives in pieces, and again as a whole when it is done: what came in
- * pieces is not repeated, and what came only as a whole is not lost.
- */
-class OutputItems {
-  /** By index in the output. */
-  readonly #sent = new Map<unknown, SentParts>();
-  readonly #origin: string;
-  #thoughts = 0;
-
-  constructor(origin: string) {
-    this.#origin = origin;
-  }
-
-  get any(): boolean {
-    return this.#sent.size > 0;
-  }
-
-  piece(type: string, event: JsonObject): JsonObject[] {
-    const { output_index: place, delta } = event;
-    switch (type) {
-      case 'response.output_item.added':
-        return this.#begin(objectOf(event.item), place);
-      case 'response.output_item.done':
-        return this.whole(objectOf(event.item), place);
-      case 'response.output_text.delta':
-        this.#of(place).text = true;
-        return [{ content: delta }];
-      case 'response.refusal.delta':
-        this.#of(place).text = true;
-        return [{ refusal: delta }];
-      case 'response.reasoning_summary_text.delta':
-        return this.#think(place, textOf(delta), event.summary_index ?? 0);
-      case 'response.reasoning_text.delta':
-        return this.#think(place, textOf(delta), event.content_index ?? 0);
-      case 'response.function_call_arguments.delta':
-        this.#of(place).args = true;
-        return [{ tool_calls: [{ index: place, function: { arguments: delta } }] }];
-      case 'response.custom_tool_call_input.delta':
-        this.#of(place).args = true;
-        return [{ tool_calls: [{ index: place, custom: { input: delta } }] }];
-      default:
-        // the other events repeat content, or are about tools that were not requested
-        return [];
-    }
-  }
-
-  /** Returns the deltas of an item that have not been passed on yet. */
-  whole(item: JsonObject, place: unknown): JsonObject[] {
-    const sent = this.#of(place);
-    switch (item.type) {
-      case 'message':
-        if (sent.text) {
-          return [];
-        }
-        sent.text = true;
-        return objectsOf(item.content).map(({ text, refusal }) => ({ content: text, refusal }));
-      case 'reasoning':
-        return this.#wholeThought(item, place, sent);
-      case 'function_call':
-      case 'custom_tool_call':
-        if (sent.args) {
-          return [];
-        }
-        sent.call = true;
-        sent.args = true;
-        return [callOf(item, place, true)];
-      default:
-        return [];
-    }
-  }
-
-  #begin(item: JsonObject, place: unknown): JsonObject[] {
-    const sent = this.#of(place);
-    const isCall = item.type === 'function_call' || item.type === 'custom_tool_call';
-    if (!isCall || sent.call) {
-      return [];
-    }
-    sent.call = true;
-    return [callOf(item, place, false)];
-  }
-
-  #wholeThought(item: JsonObject, place: unknown, sent: SentParts): JsonObject[] {
-    const summary = objectsOf(item.summary);
-    const texts = sent.thought === undefined ? (summary.length > 0 ? summary : objectsOf(item.content)) : [];
-    const deltas = texts.flatMap(({ text }, part) => this.#think(place, textOf(text), part));
-    const sealed = textOf(item.encrypted_content);
-    if (sealed === '' || sent.sealed) {
-      return deltas;
-    }
-    sent.sealed = true;
-    const index = this.#thoughts;
-    this.#thoughts += 1;
-    const data = `${this.#origin}.${sealed}`;
-    const detail = { type: 'reasoning.encrypted', data, format: ENCRYPTED_REASONING, index };
-    return [...deltas, { reasoning_details: [detail] }];
-  }
-
-  /** Returns a reasoning delta; a new part starts a new paragraph. */
-  #think(place: unknown, text: string, part: unknown): JsonObject[] {
-    const sent = this.#of(place);
-    const isNext = sent.thought !== undefined && sent.thought !== part;
-    sent.thought = part;
-    return [{ reasoning_content: isNext ? `\n\n${text}` : text }];
-  }
-
-  #of(place: unknown): SentParts {
-    let sent = this.#sent.get(place);
-    if (!sent) {
-      sent = {};
-      this.#sent.set(place, sent);
-    }
-    return sent;
-  }
-}
-
-function callOf(item: JsonObject, place: unknown, isWhole: boolean): JsonObject {
-  const { name, input, arguments: args } = item;
-  const id = textOf(item.call_id) || textOf(item.id);
-  const named =
-    item.type === 'custom_tool_call'
-      ? { custom: { name, input: isWhole ? input : '' } }
-      : { function: { name, arguments: isWhole ? args : '' } };
-  return { tool_calls: [{ index: place, id, ...named }] };
-}
-
-function wholeItems(response: JsonObject, items: OutputItems): JsonObject[] {
-  if (!Array.isArray(response.output)) {
+/** Returns the deltas of a whole response that its events have not had. Throws {@link ProviderFailure} `malformed` for one without output. */
+function outputOf(response: JsonObject, output: OutputDeltas): JsonObject[] {
+  const deltas = output.rest(response.output);
+  if (!deltas) {
     throw new ProviderFailure('malformed');
   }
-  return objectsOf(response.output).flatMap((item, index) => items.whole(item, index));
+  return deltas;
 }
 
 /** Merges deltas into a message. */

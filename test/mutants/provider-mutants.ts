@@ -110,16 +110,16 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
   },
   {
     name: 'a response: streamed text is repeated by the whole item',
-    of: 'src/providers/responses-reader.ts',
-    replace: 'if (sent.text) {',
-    by: 'if (false) {',
+    of: 'src/providers/output-deltas.ts',
+    replace: "return whole.startsWith(sent) ? whole.slice(sent.length) : '';",
+    by: 'return whole;',
     caughtBy: 'responses: exact to the protocol',
   },
   {
     name: 'a response: content that comes only in the whole response is lost',
     of: 'src/providers/responses-reader.ts',
-    replace: 'if (!this.#items.any) {',
-    by: 'if (false) {',
+    replace: 'this.#say(outputOf(response, this.#output), parts);',
+    by: '',
     caughtBy: 'responses: everything only in the last event',
   },
 ];

@@ -1,5 +1,5 @@
 import { type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
-import { ENCRYPTED_REASONING } from '../../providers/responses-reader.ts';
+import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 
 /** Marks details that carry Anthropic signatures. OpenRouter uses the same format, and its clients send it back unchanged. */
 const FORMAT = 'anthropic-claude-v1';
