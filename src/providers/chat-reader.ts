@@ -3,6 +3,7 @@ import { readChatContent, toolCallsOf } from './chat-message.ts';
 import { ChatToolCalls } from './chat-tool-calls.ts';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
+import { plainText } from './plain-chunk.ts';
 import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
@@ -94,7 +95,8 @@ class ChatReader implements EventReader {
   }
 
   read(event: JsonObject, parts: StreamPart[]): void {
-    const text = plainText(event, this.#fingerprint);
+    // text may end what is held back of a call
+    const text = this.#calls.isOpen ? undefined : plainText(event, this.#fingerprint);
     if (text === undefined) {
       this.#readAny(event, parts);
     } else {
@@ -151,17 +153,27 @@ class ChatReader implements EventReader {
       this.#unknownFinish = finish.unknown;
       this.#stopSequence = choice.stop_reason;
     }
-    // a whole message counts only if no deltas came before it: some servers repeat the whole answer at the end
-    const delta = choice.delta ?? (this.#spoken ? undefined : choice.message);
-    this.#begun ||= isObject(delta) || finish !== undefined;
-    if (!isObject(delta)) {
-      return;
+    const { delta, message } = choice;
+    this.#begun ||= isObject(delta) || isObject(message) || finish !== undefined;
+    if (isObject(delta)) {
+      this.#readDelta(delta, choice, parts);
     }
+    if (isObject(message)) {
+      // some servers repeat the whole answer at the end, some have calls only there
+      const calls = this.#calls.any ? [] : numbered(toolCallsOf(message));
+      const rest = this.#spoken
+        ? { tool_calls: calls }
+        : merged(message, { tool_calls: calls, function_call: undefined });
+      this.#readDelta(rest, choice, parts);
+    }
+  }
+
+  #readDelta(delta: JsonObject, choice: JsonObject, parts: StreamPart[]): void {
     const { members, text, refusal, reasoning } = readChatContent(delta);
     const calls = toolCallsOf(delta).flatMap((call) => this.#calls.add(call));
     const beside = choiceMembers(choice);
     if (Object.keys(members).length > 0) {
-      const started = calls.length === 0 ? this.#calls.close() : [];
+      const started = calls.length === 0 && this.#calls.isOpen ? this.#calls.close() : [];
       if (started.length > 0) {
         parts.push(this.#part({ tool_calls: started }, { text: textOfCalls(started), reasoning: '' }));
       }
@@ -185,53 +197,6 @@ class ChatReader implements EventReader {
 }
 
 const NO_CHOICES: JsonObject = { choices: [] };
-
-/**
- * Fast path for most chunks: returns the text of a chunk that is already normalized and holds nothing but text, i.e. every other member is
- * known to be irrelevant or was already passed on. Returns undefined for any other chunk.
- */
-function plainText(event: JsonObject, fingerprint: unknown): string | undefined {
-  for (const name in event) {
-    switch (name) {
-      case 'choices':
-      case 'id':
-      case 'object':
-      case 'created':
-      case 'model':
-      case 'service_tier':
-      case 'provider':
-      case 'obfuscation':
-        break;
-      default:
-        if (event[name] !== null && (name !== 'system_fingerprint' || event[name] !== fingerprint)) {
-          return undefined;
-        }
-    }
-  }
-  const { choices } = event;
-  return Array.isArray(choices) && choices.length === 1 ? plainDelta(choices[0]) : undefined;
-}
-
-function plainDelta(choice: unknown): string | undefined {
-  if (!isObject(choice) || choice.index !== 0) {
-    return undefined;
-  }
-  for (const name in choice) {
-    if (name !== 'index' && name !== 'delta' && choice[name] !== null) {
-      return undefined;
-    }
-  }
-  const { delta } = choice;
-  if (!isObject(delta) || typeof delta.content !== 'string') {
-    return undefined;
-  }
-  for (const name in delta) {
-    if (name !== 'content' && name !== 'role' && delta[name] !== null) {
-      return undefined;
-    }
-  }
-  return delta.content;
-}
 
 /** Returns the one choice that was requested; any others are ignored. */
 function choiceOf(choices: unknown): JsonObject | undefined {
@@ -282,11 +247,15 @@ function exactChoice(choice: JsonObject, message: JsonObject, finishReason: Fini
 
 function wholeCalls(message: JsonObject, wasCut: boolean): JsonObject[] {
   const calls = new ChatToolCalls();
-  for (const [index, call] of toolCallsOf(message).entries()) {
-    // a distinct index per call keeps them apart: in a whole message no call continues another
-    calls.add(merged(call, { index }));
+  for (const call of numbered(toolCallsOf(message))) {
+    calls.add(call);
   }
   return calls.whole(wasCut);
+}
+
+/** Gives each call of a whole message an index of its own, which keeps them apart: there no call continues another. */
+function numbered(calls: readonly JsonObject[]): JsonObject[] {
+  return calls.map((call, index) => merged(call, { index }));
 }
 
 function textOfCalls(calls: readonly JsonObject[]): string {

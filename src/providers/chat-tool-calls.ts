@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { isObject, type JsonObject, objectOf, parseJson, textOf } from './json.ts';
+import { CallArguments } from './call-arguments.ts';
+import { isObject, type JsonObject, objectOf, textOf } from './json.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 interface Call {
@@ -9,7 +10,7 @@ interface Call {
   readonly givenId: string;
   readonly kind: 'function' | 'custom';
   name: string;
-  args: string;
+  readonly args: CallArguments;
   /** Data sent with the call that the next turn needs, e.g. Gemini's thought signature. */
   extra: JsonObject | undefined;
   started: boolean;
@@ -37,7 +38,7 @@ export class ChatToolCalls {
     const name = textOf(named.name);
     const args = argumentsOf(custom ? named.input : named.arguments);
     const call = this.#callOf(delta, name, args) ?? this.#begin(delta, name, custom);
-    const deltas = this.#open === call ? [] : this.close();
+    const deltas = this.#open === call ? [] : this.#startOpen();
     this.#open = call;
     if (isObject(delta.extra_content)) {
       call.extra = delta.extra_content;
@@ -48,82 +49,92 @@ export class ChatToolCalls {
     if (!call.started && name !== '' && name !== call.name) {
       call.name += name;
     }
-    if (args === '' || isRepeat(call, args)) {
-      return deltas;
-    }
-    call.args += args;
-    if (call.started) {
-      deltas.push({ index: call.index, ...body(call, undefined, args) });
-    } else if (call.name !== '') {
-      deltas.push(start(call, call.args));
+    const certain = call.args.add(args);
+    if (certain !== '' && call.started) {
+      deltas.push(next(call, certain));
+    } else if (certain !== '' && call.name !== '') {
+      deltas.push(start(call, call.args.text));
     }
     return deltas;
   }
 
-  /** Returns the start of the call that was held back for more, because something else follows now. */
+  /** Returns whether the last call may still be held back for more. */
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** Returns what was held back for more, because something other than calls follows now. */
   close(): JsonObject[] {
-    const call = this.#open;
     this.#open = undefined;
-    return call && !call.started && call.name !== '' ? [start(call, call.args)] : [];
+    return this.#calls.flatMap((call) => {
+      const late = call.args.end();
+      if (call.started) {
+        return late === '' ? [] : [next(call, late)];
+      }
+      return call.name === '' ? [] : [start(call, call.args.text)];
+    });
   }
 
   /**
    * Returns what is still missing at the end of the answer: starts, and `{}` for calls without arguments, which strict parsers
    * need. Calls of an answer that was cut get no `{}`: their arguments may just not have arrived. Throws {@link ProviderFailure}
-   * `malformed` for arguments of a call that was never named: nobody could run it.
+   * `malformed` for calls that nobody could run: arguments of a call that was never named, or of several calls in one.
    */
   end(wasCut: boolean): JsonObject[] {
     const deltas: JsonObject[] = [];
     for (const call of this.#calls) {
-      if (call.name === '') {
-        if (call.args === '') {
-          continue;
-        }
-        throw new ProviderFailure('malformed');
+      if (call.name === '' && call.args.isEmpty) {
+        continue;
       }
-      const nothing = call.args === '' && call.kind === 'function' && !wasCut;
+      const before = call.args.text;
+      const all = wholeArguments(call, wasCut);
       if (!call.started) {
-        deltas.push(start(call, nothing ? '{}' : call.args));
-      } else if (nothing) {
-        deltas.push({ index: call.index, ...body(call, undefined, '{}') });
+        deltas.push(start(call, all));
+      } else if (all !== before) {
+        deltas.push(next(call, all.slice(before.length)));
       }
     }
     return deltas;
   }
 
-  /** Returns the calls of an answer that was not streamed. Throws {@link ProviderFailure} `malformed` for one without a name. */
+  /** Returns the calls of an answer that was not streamed. Throws {@link ProviderFailure} `malformed` as {@link end} does. */
   whole(wasCut: boolean): JsonObject[] {
     return this.#calls.map((call) => {
-      if (call.name === '') {
-        throw new ProviderFailure('malformed');
-      }
-      const { index: _, ...exact } = start(call, call.args === '' && !wasCut ? '{}' : call.args);
+      const { index: _, ...exact } = start(call, wholeArguments(call, wasCut));
       return exact;
     });
+  }
+
+  /** Returns the start of the call that may still have got more of its name. */
+  #startOpen(): JsonObject[] {
+    const call = this.#open;
+    this.#open = undefined;
+    return call && !call.started && call.name !== '' ? [start(call, call.args.text)] : [];
   }
 
   /** Returns the call that a delta continues; undefined if it begins a new one. */
   #callOf(delta: JsonObject, name: string, args: string): Call | undefined {
     const givenId = textOf(delta.id);
     const known = givenId === '' ? undefined : this.#calls.find((call) => call.givenId === givenId);
-    if (typeof delta.index !== 'number') {
+    const place = placeOf(delta);
+    if (place === undefined) {
       return known ?? this.#unnumbered(givenId, name);
     }
-    const numbered = this.#byGivenIndex.get(delta.index);
+    const numbered = this.#byGivenIndex.get(place);
     if (!numbered) {
       const nothingNew = name === '' && (givenId === '' || known !== undefined);
       return nothingNew ? (known ?? this.#calls.at(-1)) : undefined;
     }
     if (name === '' || name === numbered.name || numbered.name === '') {
       // a new id without a name continues the same call (OCI gives each piece its own id); with the same name it is another call
-      const another = name !== '' && numbered.name !== '' && givenId !== '' && !known;
-      return another ? undefined : (known ?? numbered);
+      const another = name !== '' && numbered.name !== '' && (givenId !== '' || isNextCall(numbered, args));
+      return known ?? (another ? undefined : numbered);
     }
     if (known) {
       return known;
     }
-    const whole = givenId !== '' || (numbered.args !== '' && isJson(numbered.args)) || args.startsWith('{');
-    return whole && numbered.started ? undefined : givenId === '' ? numbered : undefined;
+    const whole = givenId !== '' || numbered.args.isWhole || args.startsWith('{');
+    return whole && !numbered.args.isEmpty ? undefined : givenId === '' ? numbered : undefined;
   }
 
   #unnumbered(givenId: string, name: string): Call | undefined {
@@ -131,7 +142,9 @@ export class ChatToolCalls {
     if (givenId !== '' || !last) {
       return undefined;
     }
-    return name === '' || (last.args === '' && !last.started) ? last : undefined;
+    // some repeat the name with each piece of the arguments
+    const goesOn = name === last.name && last.kind === 'function' && !last.args.isEmpty && !last.args.isWhole;
+    return name === '' || goesOn || (last.args.isEmpty && !last.started) ? last : undefined;
   }
 
   #begin(delta: JsonObject, name: string, custom: boolean): Call {
@@ -143,13 +156,14 @@ export class ChatToolCalls {
       givenId,
       kind: custom ? 'custom' : 'function',
       name,
-      args: '',
+      args: new CallArguments(custom),
       extra: undefined,
       started: false,
     };
     this.#calls.push(call);
-    if (typeof delta.index === 'number') {
-      this.#byGivenIndex.set(delta.index, call);
+    const place = placeOf(delta);
+    if (place !== undefined) {
+      this.#byGivenIndex.set(place, call);
     }
     return call;
   }
@@ -164,6 +178,19 @@ function start(call: Call, args: string): JsonObject {
   call.started = true;
   const head = { index: call.index, id: call.id, type: call.kind, ...body(call, call.name, args) };
   return call.extra ? { ...head, extra_content: call.extra } : head;
+}
+
+function next(call: Call, args: string): JsonObject {
+  return { index: call.index, ...body(call, undefined, args) };
+}
+
+/** Returns all arguments of a call at its end. Throws {@link ProviderFailure} `malformed` if nobody could run it. */
+function wholeArguments(call: Call, wasCut: boolean): string {
+  call.args.end();
+  if (call.name === '' || call.args.areSeveral) {
+    throw new ProviderFailure('malformed');
+  }
+  return call.args.isEmpty && call.kind === 'function' && !wasCut ? '{}' : call.args.text;
 }
 
 function body(call: Call, name: string | undefined, args: string): JsonObject {
@@ -181,11 +208,15 @@ function argumentsOf(value: unknown): string {
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }
 
-/** Returns whether a delta repeats the whole call, as some servers do in the last chunk. Two pieces of free text may well be equal. */
-function isRepeat(call: Call, args: string): boolean {
-  return call.kind === 'function' && args.length > 2 && args === call.args && isObject(parseJson(args));
+/** Returns the number that the provider gave to a call. Some write it as text. */
+function placeOf({ index }: JsonObject): number | undefined {
+  if (typeof index === 'number') {
+    return index;
+  }
+  return /^\d{1,9}$/.test(textOf(index)) ? Number(index) : undefined;
 }
 
-function isJson(text: string): boolean {
-  return parseJson(text) !== undefined;
+/** Returns whether arguments belong to another call of the same function: the ones so far are complete, and these are not the same. */
+function isNextCall(call: Call, args: string): boolean {
+  return args.trimStart().startsWith('{') && call.args.isWhole && !call.args.isRepeat(args);
 }
