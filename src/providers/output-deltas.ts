@@ -118,7 +118,7 @@ export class OutputDeltas {
         return this.#wholeThought(item, whole);
       case 'function_call':
       case 'custom_tool_call':
-        return startOf(item, whole, missing(callText(whole), item.args));
+        return startOf(item, whole, missingArgs(item, whole));
       default:
         return [];
     }
@@ -170,7 +170,7 @@ export class OutputDeltas {
     if (isWhole) {
       const { name, arguments: args, input } = event;
       const whole = { type, name, arguments: args, input };
-      return startOf(item, whole, missing(callText(whole), item.args));
+      return startOf(item, whole, missingArgs(item, whole));
     }
     const more = callText({ type, arguments: event.delta, input: event.delta });
     item.args += more;
@@ -220,6 +220,14 @@ function textSent({ texts }: SentItem, kind: TextKind, part?: unknown): string {
 /** Returns what a whole has beyond what was sent of it. One that is different from what was sent comes too late. */
 function missing(whole: string, sent: string): string {
   return whole.startsWith(sent) ? whole.slice(sent.length) : '';
+}
+
+/** Returns what a whole call has beyond the arguments received. Some servers send `{}` first, which the reader of chat replaces. */
+function missingArgs(item: SentItem, whole: JsonObject): string {
+  const text = callText(whole);
+  return item.type === 'function_call' && item.args === '{}' && text !== '{}'
+    ? text
+    : missing(text, item.args);
 }
 
 /** Returns the delta that names a call as soon as it can be named, with all that was received of its arguments until then. */

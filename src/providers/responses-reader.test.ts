@@ -89,6 +89,15 @@ describe('the arguments of a call', () => {
       ],
     ],
     [
+      'after {}',
+      [
+        added(call(1, ''), 0),
+        part('function_call_arguments.delta', { delta: '{}' }),
+        done(call(1, OSLO), 0),
+        completed(call(1, OSLO)),
+      ],
+    ],
+    [
       'of which the last piece is missing',
       [
         added(call(1, ''), 0),
