@@ -2,7 +2,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } fro
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { stopReasonOf } from './stop-reason.ts';
-import { messagesToolId } from './tool-ids.ts';
+import { clientToolId } from './tool-ids.ts';
 
 /** Options for translating a chat answer into a message. */
 export interface MessageForm {
@@ -57,7 +57,7 @@ function toolUse(call: JsonObject, names: MessageForm['toolNames'], wasCut: bool
   const name = names.get(textOf(given)) ?? given;
   const input = parseJson(textOf(args));
   if (isObject(input)) {
-    return [{ type: 'tool_use', id: messagesToolId(call), name, input }];
+    return [{ type: 'tool_use', id: clientToolId(call), name, input }];
   }
   if (wasCut) {
     return [];

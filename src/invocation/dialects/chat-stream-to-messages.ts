@@ -4,7 +4,7 @@ import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
 import { ObjectScan } from './object-scan.ts';
 import { stopReasonOf } from './stop-reason.ts';
-import { messagesToolId } from './tool-ids.ts';
+import { clientToolId } from './tool-ids.ts';
 
 /** Translates one stream of exact events, one at a time. */
 export type StreamTranslator = (event: JsonObject) => readonly JsonObject[];
@@ -150,7 +150,7 @@ function pushCall(state: State, events: JsonObject[], call: JsonObject): void {
 
 function newCall({ toolNames }: State, call: JsonObject, short: string): PendingCall {
   const name = toolNames.get(short) ?? short;
-  return { id: messagesToolId(call), name, scan: new ObjectScan(), pieces: [], sent: 0, done: false };
+  return { id: clientToolId(call), name, scan: new ObjectScan(), pieces: [], sent: 0, done: false };
 }
 
 function openCall(state: State, events: JsonObject[], index: number, call: PendingCall): void {

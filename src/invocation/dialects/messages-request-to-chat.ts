@@ -7,7 +7,7 @@ import { effortOf } from './reasoning-settings.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { addedTools, systemTurnsInPlace } from './system-turns.ts';
 import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
-import { chatToolId } from './tool-ids.ts';
+import { providerToolId } from './tool-ids.ts';
 import { shortToolName } from './tool-names.ts';
 import { untranslatable } from './untranslatable.ts';
 
@@ -90,7 +90,7 @@ function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): 
   const calls = yield* mapInSteps(
     blocks.filter((block) => block.type === 'tool_use'),
     (block) => {
-      const { id, extra } = chatToolId(block.id);
+      const { id, extra } = providerToolId(block.id);
       const named = { name: shortToolName(textOf(block.name)), arguments: JSON.stringify(block.input ?? {}) };
       return compact({ id, type: 'function', function: named, extra_content: extra });
     },
@@ -126,7 +126,7 @@ function* userMessages(blocks: readonly JsonObject[]): Steps<JsonObject[]> {
   const parts = yield* mapInSteps([...images, ...rest], partOf);
   const answered = yield* mapInSteps(results, (result) => ({
     role: 'tool',
-    tool_call_id: chatToolId(result.tool_use_id).id,
+    tool_call_id: providerToolId(result.tool_use_id).id,
     content: resultText(result),
   }));
   return [...answered, ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }])];

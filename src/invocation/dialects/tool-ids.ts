@@ -17,8 +17,8 @@ const MISTRAL_ID = /^[a-zA-Z0-9]{9}$/;
 const MISTRAL_LENGTH = 9;
 
 /**
- * Separates an id from the thought signature that Gemini requires back with the call. Messages clients send ids back unchanged, and
- * nothing else.
+ * Separates an id from the thought signature that Gemini requires back with the call. Clients of messages and Responses send ids back
+ * unchanged, and nothing else.
  */
 const SIGNATURE_MARK = '__thought__';
 
@@ -62,8 +62,8 @@ function hashOf(id: string, length: number): string {
   return createHash('sha256').update(id).digest('hex').slice(0, length);
 }
 
-/** Returns the messages id of an exact chat call, including the signature that its provider needs back. */
-export function messagesToolId(call: JsonObject): string {
+/** Returns the id of an exact chat call for clients of other dialects, including the signature that its provider needs back. */
+export function clientToolId(call: JsonObject): string {
   const id = textOf(call.id);
   const signature = textOf(objectOf(objectOf(call.extra_content).google).thought_signature);
   return signature === ''
@@ -71,8 +71,8 @@ export function messagesToolId(call: JsonObject): string {
     : `${id}${SIGNATURE_MARK}${Buffer.from(signature, 'utf8').toString('base64url')}`;
 }
 
-/** Returns the provider's own id of a chat call, and the extra content it needs back, from an id of {@link messagesToolId}. */
-export function chatToolId(id: unknown): { readonly id: string; readonly extra?: JsonObject } {
+/** Returns the provider's own id of a chat call, and the extra content it needs back, from an id of {@link clientToolId}. */
+export function providerToolId(id: unknown): { readonly id: string; readonly extra?: JsonObject } {
   const [plain = '', encoded] = textOf(id).split(SIGNATURE_MARK);
   if (encoded === undefined) {
     return { id: plain };

@@ -2,6 +2,7 @@ import type { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, isObject, type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
+import { providerToolId } from '../dialects/tool-ids.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { openReasoning } from './sealed-reasoning.ts';
 
@@ -125,7 +126,7 @@ class ChatHistory {
     const told = parts.filter((part) => part.type === 'text');
     this.#shown.push(...parts.filter((part) => part.type !== 'text'));
     const content = typeof output === 'string' ? output : told.map((part) => textOf(part.text)).join('\n');
-    this.#messages.push({ role: 'tool', tool_call_id: item.call_id, content });
+    this.#messages.push({ role: 'tool', tool_call_id: providerToolId(item.call_id).id, content });
   }
 
   #append(member: 'content' | 'tool_calls', more: readonly JsonObject[]): void {

@@ -3,6 +3,7 @@ import type { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
+import { providerToolId } from '../dialects/tool-ids.ts';
 
 /** Longest function name that OpenAI and Anthropic accept. */
 const FUNCTION_NAME_MAX = 64;
@@ -79,7 +80,8 @@ export class OfferedTools {
     const name = this.nameOf(item);
     const free = item.type === 'custom_tool_call';
     const args = free ? JSON.stringify({ input: textOf(item.input) }) : textOf(item.arguments);
-    return { id: item.call_id, type: 'function', function: { name, arguments: args } };
+    const { id, extra } = providerToolId(item.call_id);
+    return compact({ id, type: 'function', function: { name, arguments: args }, extra_content: extra });
   }
 
   /** Returns the members of an output item for a call of the chat function `chatName`, except for the input of the call. */

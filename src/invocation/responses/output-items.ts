@@ -1,30 +1,15 @@
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { mergedDetails } from '../dialects/thinking-details.ts';
-import { chatToolName } from '../dialects/tool-choices.ts';
-import { freeTextOf, type OfferedTools } from './offered-tools.ts';
+import { CallItem } from './call-item.ts';
+import {
+  added,
+  done,
+  type ItemStatus,
+  type OpenItem,
+  type OutputOptions,
+  type ResponseEvent,
+} from './open-item.ts';
 import { sealReasoning } from './sealed-reasoning.ts';
-
-export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
-
-/** An event of a Responses stream, without its sequence number. */
-export type ResponseEvent = JsonObject & { readonly type: string };
-
-export interface OutputOptions {
-  /** Part of the ids of all items. */
-  readonly ulid: string;
-  readonly tools: OfferedTools;
-  /** Whether reasoning is included, and whether in the sealed form that clients send back. */
-  readonly reasoning: boolean;
-  readonly sealed: boolean;
-}
-
-/** An item whose pieces are still arriving. */
-interface OpenItem {
-  readonly index: number;
-  /** Closes the item and returns the closing events. `item` is complete afterwards. */
-  close(status: ItemStatus): ResponseEvent[];
-  readonly item: JsonObject;
-}
 
 /**
  * Builds the output items of a response from exact chat deltas and returns events in the protocol's order: an item is added, its parts
@@ -112,14 +97,6 @@ export class OutputItems {
     this.#open = undefined;
     return events;
   }
-}
-
-function added({ index, item }: OpenItem): ResponseEvent {
-  return { type: 'response.output_item.added', output_index: index, item };
-}
-
-function done({ index, item }: OpenItem): ResponseEvent {
-  return { type: 'response.output_item.done', output_index: index, item };
 }
 
 type PartKind = 'output_text' | 'refusal';
@@ -237,63 +214,5 @@ class ReasoningItem implements OpenItem {
 
   #place() {
     return { item_id: this.#id, output_index: this.index, summary_index: 0 };
-  }
-}
-
-class CallItem implements OpenItem {
-  readonly index: number;
-  readonly #id: string;
-  readonly #custom: boolean;
-  /** True when the provider supports custom tools: the input arrives as plain free text. */
-  readonly #free: boolean;
-  readonly #members: JsonObject;
-  #args = '';
-  #status: ItemStatus = 'in_progress';
-
-  constructor(index: number, { ulid, tools }: OutputOptions, call: JsonObject) {
-    const { custom, members } = tools.itemOf(chatToolName(call));
-    this.index = index;
-    this.#custom = custom;
-    this.#free = isObject(call.custom);
-    this.#id = `${custom ? 'ctc' : 'fc'}_${ulid}_${index}`;
-    this.#members = { ...members, call_id: call.id };
-  }
-
-  get item(): JsonObject {
-    const told = this.#told(this.#status === 'in_progress' ? '' : this.#whole);
-    return { id: this.#id, status: this.#status, ...this.#members, ...told };
-  }
-
-  /** Free text inside JSON can only be sent as a whole. */
-  add(args: string): ResponseEvent[] {
-    this.#args += args;
-    return args === '' || (this.#custom && !this.#free) ? [] : [this.#delta(args)];
-  }
-
-  close(status: ItemStatus): ResponseEvent[] {
-    this.#status = status;
-    const type = this.#custom
-      ? 'response.custom_tool_call_input.done'
-      : 'response.function_call_arguments.done';
-    const name = this.#custom ? {} : { name: this.#members.name };
-    const late = this.#custom && !this.#free ? [this.#delta(this.#whole)] : [];
-    return [...late, { type, ...this.#place(), ...name, ...this.#told(this.#whole) }, done(this)];
-  }
-
-  get #whole(): string {
-    return this.#custom && !this.#free ? freeTextOf(this.#args) : this.#args;
-  }
-
-  #told(text: string): JsonObject {
-    return this.#custom ? { input: text } : { arguments: text };
-  }
-
-  #delta(delta: string): ResponseEvent {
-    const kind = this.#custom ? 'custom_tool_call_input' : 'function_call_arguments';
-    return { type: `response.${kind}.delta`, ...this.#place(), delta };
-  }
-
-  #place() {
-    return { item_id: this.#id, output_index: this.index };
   }
 }

@@ -4,6 +4,7 @@ import { flatMapInSteps, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { filled } from '../dialects/chat-request-to-responses.ts';
 import { encryptedReasoning } from '../dialects/thinking-details.ts';
+import { providerToolId } from '../dialects/tool-ids.ts';
 import { CHAT_MEMBERS } from '../members/chat-members.ts';
 import {
   BOOLEAN,
@@ -245,7 +246,8 @@ function* nativeRequest(request: JsonObject, tools: OfferedTools): Steps<JsonObj
 }
 
 function* itemsOf(item: JsonObject, tools: OfferedTools): Steps<readonly JsonObject[]> {
-  const { type, call_id } = item;
+  const { type } = item;
+  const call_id = providerToolId(item.call_id).id;
   switch (type) {
     case 'function_call':
       return [{ type, call_id, name: tools.nameOf(item), arguments: item.arguments }];

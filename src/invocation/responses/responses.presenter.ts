@@ -13,7 +13,8 @@ import type {
 } from '../presenter.types.ts';
 import { presentResponsesUsage } from '../usage.presenter.ts';
 import type { OfferedTools } from './offered-tools.ts';
-import { type ItemStatus, OutputItems, type ResponseEvent } from './output-items.ts';
+import type { ItemStatus, ResponseEvent } from './open-item.ts';
+import { OutputItems } from './output-items.ts';
 import type { ResponsesBody } from './responses.schema.ts';
 
 /** Why a response is incomplete, in the protocol's words. Undefined for a complete one. */
