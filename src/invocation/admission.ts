@@ -184,8 +184,8 @@ export class Admission {
   }
 
   /**
-   * Returns the input tokens of a call, counted as for a hold. An input longer than the model's context is counted too. Throws AppError:
-   * model_not_found, model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter.
+   * Returns the input tokens of a call, counted as they are charged when a provider reports none. An input longer than the model's context
+   * is counted too. Throws AppError: model_not_found, model_not_allowed, model_not_supported_on_endpoint, unsupported_input, invalid_parameter.
    */
   async countInput(invocation: Invocation): Promise<number> {
     const { models, loopQueue, overhead, settings } = this.#deps;
@@ -194,7 +194,7 @@ export class Admission {
     const unbounded = { ...model, contextLength: Number.MAX_SAFE_INTEGER };
     const parts = { loopQueue, overhead, settings, requireFunds: async () => undefined };
     const { estimate } = await boundInput(invocation, unbounded, this.#openRoutes(model), parts);
-    return estimate.tokens;
+    return estimate.charged;
   }
 
   /**
@@ -210,7 +210,7 @@ export class Admission {
     const [{ wish, plan }] = candidates;
     return {
       modelId: wish.model.id,
-      inputTokens: wish.input.tokens,
+      inputTokens: wish.input.charged,
       outputTokensMax: grantedOutputTokens(wish, plan, granted),
       amount: granted,
       lines: holdLines(wish, granted),

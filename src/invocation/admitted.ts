@@ -41,7 +41,7 @@ export function identityOf(admitted: Admitted): AnswerIdentity {
     id: invocation.publicId,
     model: model.id,
     createdSeconds: Math.floor(call.parts.startedAt / 1000),
-    inputTokens: input.tokens,
+    inputTokens: input.charged,
     requestId: invocation.requestId,
     thinking: asksForThinking(invocation.body),
     toolNames: admitted.toolNames,

@@ -29,7 +29,7 @@ function wish(others: Partial<HoldWish> = {}, model: Partial<HoldWish['model']> 
       itemTokens: {},
       ...model,
     },
-    input: { textTokens: 80, tokens: 90, upperBound: 100, knownBound: 100, images: 0 },
+    input: { textTokens: 80, tokens: 90, charged: 90, upperBound: 100, knownBound: 100, images: 0 },
     units: ONE_CALL,
     maxTokens: undefined,
     maxCost: undefined,

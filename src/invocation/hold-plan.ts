@@ -88,7 +88,7 @@ export function holdLines(
 
 /** Returns the cost in nano-USD of a call with the counted input and that many output tokens. */
 export function expectedCost({ input, units, model }: HoldWish, outputTokens: number): NanoUsd {
-  return chargeFor({ ...NO_USAGE, inputTokens: input.tokens, outputTokens }, units, model.pricing).amount;
+  return chargeFor({ ...NO_USAGE, inputTokens: input.charged, outputTokens }, units, model.pricing).amount;
 }
 
 function costOf(wish: HoldWish, outputTokens: number): NanoUsd {

@@ -7,7 +7,7 @@ import type { Provider, RequestDialect } from '../providers/provider.types.ts';
 import { embeddingsContent } from './embeddings/embeddings-content.ts';
 import type { HiddenOverhead } from './hidden-overhead.ts';
 import { leastCost } from './hold-plan.ts';
-import { type InputContent, inputContent } from './input-content.ts';
+import { type InputContent, inputContent, spelledLength } from './input-content.ts';
 import {
   type CountedInput,
   countInput,
@@ -110,8 +110,7 @@ async function countContent(
 ): Promise<CountedInput> {
   requireModalities(content, model);
   requireFetchable(content.links, settings.httpMediaUrls);
-  const { text, definitions, otherText } = content;
-  await requireFunds(leastCost(text.length + definitions.length + otherText.length, model));
+  await requireFunds(leastCost(spelledLength(content), model));
   return await countInput(content, model, (steps) => loopQueue.run(caller.accountId, steps, signal));
 }
 

@@ -12,6 +12,7 @@ import {
   type ItemKind,
   itemKindOf,
 } from './input-media.ts';
+import { collectThought } from './input-thoughts.ts';
 
 /** The content of a request, sorted by how it becomes tokens. Together the fields cover all of it: nothing is free. */
 export interface InputContent {
@@ -19,7 +20,9 @@ export interface InputContent {
   readonly text: string;
   /** Definitions of tools and answer formats. Providers write them out in their own forms, some of them much shorter. */
   readonly definitions: string;
-  /** Everything else that is sent: ids, signatures, earlier reasoning, settings. Some templates write it out, some drop it. */
+  /** The model's earlier reasoning, once per message. Some providers read it again and bill it, some drop it. */
+  readonly thoughts: string;
+  /** Everything else that is sent: ids, signatures, repeated reasoning, settings. Some templates write it out, some drop it. */
   readonly otherText: string;
   readonly messages: number;
   /** Number of input tokens in inputs that were sent as tokens instead of text. */
@@ -42,13 +45,22 @@ function isSetting(value: unknown): boolean {
 
 /**
  * Splits an outgoing request of any dialect into its content. Every string, and the name of every member that is not part of the
- * protocol, ends up in `text`, `definitions` or `otherText`; bytes of images and the like count by item. Throws AppError
+ * protocol, ends up in `text`, `definitions`, `thoughts` or `otherText`; bytes of images and the like count by item. Throws AppError
  * unsupported_input for a file that is given by its id.
  */
 export function* inputContent(body: JsonObject): Steps<InputContent> {
   const items = { image: 0, file: 0, audio: 0, video: 0 };
   const inline = { image: [], file: [] };
-  const into: Collected = { texts: [], definitions: [], others: [], parts: 0, items, links: [], inline };
+  const into: Collected = {
+    texts: [],
+    definitions: [],
+    thoughts: [],
+    others: [],
+    parts: 0,
+    items,
+    links: [],
+    inline,
+  };
   for (const name of Object.keys(body)) {
     const value = body[name];
     switch (name) {
@@ -77,6 +89,7 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
   return {
     text: into.texts.join('\n'),
     definitions: into.definitions.join('\n'),
+    thoughts: into.thoughts.join('\n'),
     otherText: into.others.join('\n'),
     messages: messagesOf(body),
     tokens: 0,
@@ -86,6 +99,11 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
     inline,
     hasTools: objectsOf(body.tools).length > 0,
   };
+}
+
+/** Returns the length of everything that is spelled out as text, in UTF-16 units. */
+export function spelledLength({ text, definitions, thoughts, otherText }: InputContent): number {
+  return text.length + definitions.length + thoughts.length + otherText.length;
 }
 
 /** Counts items of the Responses dialect as messages. */
@@ -125,8 +143,12 @@ function* collectMessages(value: unknown, into: Collected): Steps<void> {
 }
 
 function* collectMessage(message: JsonObject, into: Collected): Steps<void> {
+  const thought = collectThought(message, into);
   for (const name of Object.keys(message)) {
     const value = message[name];
+    if (name === thought) {
+      continue;
+    }
     switch (name) {
       case 'content':
       case 'output':
@@ -201,6 +223,8 @@ function* collectPart(part: JsonObject, into: Collected): Steps<void> {
       into.texts.push(plainText(value));
     } else if (name === 'content') {
       yield* collectContent(value, into);
+    } else if ((type === 'thinking' || type === 'reasoning') && name === type) {
+      into.thoughts.push(plainText(value));
     } else if (type === 'tool_use' && (name === 'name' || name === 'input')) {
       into.texts.push(plainText(value));
     } else if (name === 'source' && isObject(value)) {

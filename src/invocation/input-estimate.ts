@@ -2,9 +2,10 @@ import { AppError } from '../lib/errors.ts';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { sizeInHeader } from '../media/image-file.ts';
 import { countsAtOnce, countTokens, countTokensInSteps } from '../providers/token-counter.ts';
-import type { InputContent } from './input-content.ts';
+import { type InputContent, spelledLength } from './input-content.ts';
 import type { InputMargin } from './input-margin.ts';
 import { ITEM_KINDS, type ItemKind } from './input-media.ts';
+import { lookInTurn } from './other-vocabularies.ts';
 import { countPdfPages } from './pdf-pages.ts';
 
 /** Leading base64 characters that contain the image header, except in large WebP files. */
@@ -17,14 +18,27 @@ const MESSAGE_TOKENS = 4;
 const FRAME_TOKENS_MAX = 8;
 /** Instructions that providers prepend to a request with tools, in tokens (Anthropic documents up to 530). */
 const TOOLS_PREAMBLE_TOKENS = 600;
-/** Typical size of an image, in tokens. */
-const IMAGE_TOKENS_TYPICAL = 765;
+/**
+ * Typical sizes in tokens, where a model declares none: OpenAI's for a picture of 1024 × 1024, five pages of a document at 2,000, and
+ * Gemini's for a minute of sound and half a minute of film.
+ */
+const TYPICAL_TOKENS: Readonly<Record<ItemKind, number>> = {
+  image: 765,
+  file: 10_000,
+  audio: 1_920,
+  video: 9_000,
+};
 
 export interface InputEstimate {
   /** The part of `tokens` that is message text. No honest provider reports much less than this. */
   readonly textTokens: number;
-  /** Our best count, used for the context check and for charges when the provider reports nothing. */
+  /** What certainly counts, used for the context check. Leaves out what a provider may drop, and items that it may count as little. */
   readonly tokens: number;
+  /**
+   * Our count of all that was sent, charged when the provider reports nothing. Documents, sound and films count as the most that the
+   * model declares: for a client that hangs up before the report, leaving must not be cheaper than staying.
+   */
+  readonly charged: number;
   /** Upper bound on what any of our providers will count, used for the hold. */
   readonly upperBound: number;
   /**
@@ -41,13 +55,15 @@ export interface CountedInput {
   readonly textTokens: number;
   /** Our best count, without images. */
   readonly tokens: number;
+  /** Tokens of the model's earlier reasoning. */
+  readonly thoughtTokens: number;
   /** Tokens of everything spelled out as text, which goes through the provider's tokenizer. */
   readonly spelledTokens: number;
   /** Length of that text, in UTF-16 units. */
   readonly spelledUnits: number;
   /** Most tokens added on top by any tokenizer: markers around messages and parts, scripts spelled in bytes, instructions. */
   readonly framingTokens: number;
-  /** The part of `framingTokens` that is due to vocabularies that merge less than ours, see {@link Apart}. */
+  /** The part of `framingTokens` that is due to vocabularies that merge less than ours, see Apart in `other-vocabularies.ts`. */
   readonly unmergedTokens: number;
   readonly items: Readonly<Record<ItemKind, number>>;
   /** Pixel counts of the images whose size is known. */
@@ -75,7 +91,7 @@ export async function countInput(
   { contextLength, imagePixelsPerToken, filePageTokens }: Omit<EstimateLimits, 'itemTokens'>,
   inTurn: InTurn,
 ): Promise<CountedInput> {
-  const { text, definitions, otherText, items } = content;
+  const { text, definitions, thoughts, otherText, items } = content;
   const textTokens = content.tokens + (await countInTurn(text, contextLength, inTurn));
   if (textTokens >= contextLength) {
     throw contextExceeded(aboutTokens(textTokens, text, definitions), contextLength);
@@ -85,10 +101,12 @@ export async function countInput(
   if (readTokens >= contextLength) {
     throw contextExceeded(aboutTokens(readTokens, text, definitions), contextLength);
   }
+  const thoughtTokens = thoughts === '' ? 0 : await countInTurn(thoughts, contextLength, inTurn);
   const otherTokens = otherText === '' ? 0 : await countInTurn(otherText, contextLength, inTurn);
   const apart = { bytes: 0, unmerged: 0 };
   await lookInTurn(text, apart, inTurn);
   await lookInTurn(definitions, apart, inTurn);
+  await lookInTurn(thoughts, apart, inTurn);
   await lookInTurn(otherText, apart, inTurn);
   const frames = content.messages + content.parts;
   const framingTokens =
@@ -100,8 +118,9 @@ export async function countInput(
   return {
     textTokens,
     tokens: readTokens + content.messages * MESSAGE_TOKENS,
-    spelledTokens: readTokens + otherTokens,
-    spelledUnits: text.length + definitions.length + otherText.length,
+    thoughtTokens,
+    spelledTokens: readTokens + thoughtTokens + otherTokens,
+    spelledUnits: spelledLength(content),
     framingTokens,
     unmergedTokens: apart.unmerged,
     items,
@@ -121,6 +140,7 @@ export function estimateInput(
   const images = knownImages(counted, limits);
   const documents = knownDocuments(counted, limits);
   let bound = Math.ceil(counted.spelledTokens * margin.ratio + margin.tokens) + counted.framingTokens;
+  let charged = counted.tokens + counted.thoughtTokens + images.tokens + documents.tokens;
   let open = false;
   for (const kind of ITEM_KINDS) {
     const most = itemTokens[kind];
@@ -128,15 +148,17 @@ export function estimateInput(
     const unknown = items[kind] - known;
     open ||= unknown > 0 && most === undefined;
     bound += unknown * (most ?? 0);
+    charged += unknown * (most ?? TYPICAL_TOKENS[kind]);
   }
   const apart = Math.min(bound + images.tokens, contextLength);
   // few models merge so little: the hold covers the possibility, but it does not shorten the answer
   const known = Math.min(bound - counted.unmergedTokens + images.tokens, contextLength);
   const halfOfRest = Math.floor((contextLength - known) / 2);
-  const tokens = counted.tokens + images.tokens + (items.image - images.count) * IMAGE_TOKENS_TYPICAL;
+  const tokens = counted.tokens + images.tokens + (items.image - images.count) * TYPICAL_TOKENS.image;
   return {
     textTokens,
     tokens: Math.min(tokens, contextLength),
+    charged: Math.min(charged, contextLength),
     upperBound: open ? contextLength : Math.min(apart + documents.tokens, contextLength),
     knownBound: known + Math.min(documents.tokens, halfOfRest),
     images: items.image,
@@ -182,6 +204,7 @@ export function largerEstimate(one: InputEstimate, other: InputEstimate): InputE
   return {
     textTokens: Math.min(one.textTokens, other.textTokens),
     tokens: Math.max(one.tokens, other.tokens),
+    charged: Math.max(one.charged, other.charged),
     upperBound: Math.max(one.upperBound, other.upperBound),
     knownBound: Math.max(one.knownBound, other.knownBound),
     images: Math.max(one.images, other.images),
@@ -208,74 +231,6 @@ function aboutTokens(counted: number, ...texts: readonly string[]): number {
 
 function countInTurn(text: string, enough: number, inTurn: InTurn): number | Promise<number> {
   return countsAtOnce(text) ? countTokens(text) : inTurn(countTokensInSteps(text, enough));
-}
-
-/** Length of text inspected in one step, in UTF-16 units: about 1 ms of work. */
-const LOOK_LENGTH = 262_144;
-
-/** What a different vocabulary may count on top of ours, in tokens. */
-interface Apart {
-  /** Tokens added by vocabularies made for English, which spell other scripts in bytes. */
-  bytes: number;
-  /**
-   * Tokens added by vocabularies that merge less: up to 16 times our count, measured. Ours has one token for three digits, 16 line ends,
-   * 128 spaces or 64 equal signs. Others spell every digit (Qwen, Gemma, Llama 2, Mistral) and line end (Llama 2, Mistral), and have one
-   * token for 16 spaces or signs and for 4 repeated letters.
-   */
-  unmerged: number;
-}
-
-function lookInTurn(text: string, into: Apart, inTurn: InTurn): void | Promise<void> {
-  return text.length <= LOOK_LENGTH ? look(text, 0, into) : inTurn(lookInSteps(text, into));
-}
-
-function* lookInSteps(text: string, into: Apart): Generator<undefined, void> {
-  for (let start = 0; start < text.length; start += LOOK_LENGTH) {
-    look(text, start, into);
-    yield undefined;
-  }
-}
-
-const [OTHER, DIGIT, SPACE, LINE_END, BYTES] = [0, 1, 2, 3, 4];
-/** Kinds of the ASCII characters. Tabs count as line ends because vocabularies merge and spell them the same way. */
-const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
-  const character = String.fromCharCode(code);
-  return /\d/.test(character) ? DIGIT : character === ' ' ? SPACE : /\s/.test(character) ? LINE_END : OTHER;
-});
-/** Digits that form one token in our vocabulary, and repetitions of a character that form one token in others. */
-const DIGITS_MERGED = 3;
-const RUN_MERGED = 8;
-
-/** Inspects one step of the text, from `start` on, and adds what it finds. */
-function look(text: string, start: number, into: Apart): void {
-  const end = Math.min(start + LOOK_LENGTH, text.length);
-  let before = -1;
-  let kindBefore: number | undefined = OTHER;
-  /** Number of preceding characters that are the same as this one or, for a digit, that are digits. */
-  let run = 0;
-  /** Whether the line before the last line end was blank: our vocabulary merges such lines. */
-  let blank = false;
-  for (let index = start; index < end; index += 1) {
-    const unit = text.charCodeAt(index);
-    const kind = unit > 0x7f ? BYTES : KINDS[unit];
-    if (kind === BYTES) {
-      into.bytes += 1;
-    } else if (kind === LINE_END) {
-      blank = kindBefore === LINE_END || kindBefore === SPACE;
-      into.unmerged += blank ? 1 : 0;
-    } else if (kind === SPACE && kindBefore === LINE_END) {
-      into.unmerged += blank ? 1 : 0;
-    } else if (unit === before || (kind === DIGIT && kindBefore === DIGIT)) {
-      run += 1;
-      const merged = kind === DIGIT ? run % DIGITS_MERGED !== 0 : run % RUN_MERGED === RUN_MERGED - 1;
-      into.unmerged += merged ? 1 : 0;
-      before = unit;
-      continue;
-    }
-    run = 0;
-    before = unit;
-    kindBefore = kind;
-  }
 }
 
 /**

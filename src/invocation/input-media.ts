@@ -12,6 +12,7 @@ export const INLINE_MAX = { image: 64, file: 16 } as const;
 export interface Collected {
   readonly texts: string[];
   readonly definitions: string[];
+  readonly thoughts: string[];
   readonly others: string[];
   parts: number;
   readonly items: Record<ItemKind, number>;

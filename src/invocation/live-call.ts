@@ -286,7 +286,7 @@ export class LiveCall {
     return {
       reported: this.meter.usage,
       reportedInput: this.meter.inputUsage,
-      inputTokens: input.tokens,
+      inputTokens: input.charged,
       inputTokensMin: input.textTokens,
       inputMax: input.upperBound,
       outputLength: this.meter.length,

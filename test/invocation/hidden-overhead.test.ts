@@ -18,6 +18,7 @@ const LONG_TOKENS = 2_100;
 const TWO_THOUSAND = {
   textTokens: 2_000,
   tokens: 2_000,
+  thoughtTokens: 0,
   spelledTokens: 2_000,
   spelledUnits: 9_000,
   framingTokens: 0,
