@@ -1,4 +1,4 @@
-import { chmod, rm } from 'node:fs/promises';
+import { chmod } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, ListenOptions } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,6 +14,7 @@ import { reloadOnSighup } from './lib/reload-on-sighup.ts';
 import { shutDownOnce, shutDownOnRequest } from './lib/shutdown.ts';
 import type { ApiSlot } from './processes/api-slot.ts';
 import { BALANCER_NOTICE_MS, shutdownMs } from './processes/shutdown-time.ts';
+import { removeOldSocket } from './processes/socket-file.ts';
 
 /** Maximum connections waiting to be accepted while the process is busy; the kernel caps it. */
 const BACKLOG = 4_096;
@@ -87,7 +88,7 @@ async function listen(
   }
   if (listenSocket !== null) {
     if (!slot) {
-      await rm(listenSocket, { force: true });
+      removeOldSocket(listenSocket);
     }
     // the proxy runs as another user; the permissions of the folder decide who can reach the file
     const everybody = { readableAll: true, writableAll: true };

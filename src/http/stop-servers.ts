@@ -1,6 +1,6 @@
-import { unlink } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { unlinkSocket } from '../processes/socket-file.ts';
 
 /** A turn of the event loop this short had nothing to do, in ms. */
 const QUIET_TURN_MS = 0.2;
@@ -48,7 +48,7 @@ export async function stopServers(
 async function untilNobodyWaits(server: Server, ownsSocket: boolean): Promise<void> {
   const address = server.address();
   if (typeof address === 'string' && ownsSocket) {
-    await unlink(address).catch(() => undefined);
+    unlinkSocket(address);
     await pause(SOCKET_GRACE_MS);
   }
   let connections = 0;

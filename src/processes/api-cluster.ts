@@ -1,5 +1,4 @@
 import cluster, { type Worker } from 'node:cluster';
-import { rmSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import type { Logger } from '../lib/logger.ts';
 import { shutDownOnce } from '../lib/shutdown.ts';
@@ -8,6 +7,7 @@ import { createClusterMetrics } from './cluster-metrics.ts';
 import type { Order, ProcessReport } from './messages.ts';
 import { type Askable, MetricsCollector } from './metrics-collector.ts';
 import { ProcessSupervisor, type StartProcess } from './process-supervisor.ts';
+import { removeOldSocket } from './socket-file.ts';
 
 export interface ClusterOptions {
   /** Number of processes, at least two. */
@@ -22,12 +22,12 @@ export interface ClusterOptions {
 /**
  * Runs several processes of this program behind one port and keeps them running. This process accepts connections and distributes them
  * round-robin: left to the kernel, keep-alive connections of proxies pile up at a few processes (38, 26, 0 and 0 of 64 in a run with four).
- * Forwards each signal to the processes once.
+ * Forwards each signal to the processes once. Throws ConfigError if the socket's path is taken by something else.
  */
 export function keepApiProcesses({ processes, shutdownMs, listenSocket, log }: ClusterOptions): void {
   if (listenSocket !== null) {
     // may be left over from a killed run; removed here because a restarted process must not remove the socket the others serve
-    rmSync(listenSocket, { force: true });
+    removeOldSocket(listenSocket);
   }
   cluster.schedulingPolicy = cluster.SCHED_RR;
   const serving = new Set<Askable>();
