@@ -45,10 +45,46 @@ test.each([
   ['LEDGER_PLANS', 'none'],
   ['TOLLGATE_CELLS', '2'],
   ['STRIPE_WEBHOOK_SECRET', 'weak'],
+  ['HOST', '999.1.1.1'],
+  ['HOST', 'a b'],
+  ['HOST', 'localhost:8080'],
+  ['HOST', 'localhost/x'],
+  ['METRICS_HOST', '10.0.0'.repeat(200)],
+  ['METRICS_HOST', '[::1]'],
+  ['PUBLIC_URL', 'https://x/y?z=1'],
+  ['PUBLIC_URL', 'https://x/y#z'],
+  ['PUBLIC_URL', 'https://u:p@x'],
+  ['STORAGE_URL', 'https://x/y?z=1'],
+  ['S3_ENDPOINT', 'https://id:secret@s3.example.com'],
+  ['WORKER_API', 'https://u:p@x'],
+  ['OIDC_ISSUER', 'https://id.example.com/?tenant=1'],
+  ['BOOKS_ROOTS_WEBHOOK', 'https://u:p@x/roots'],
+  ['ADMIN_TOKENS', 'bob:'],
+  ['ADMIN_TOKENS', `bob:${SOUND.ADMIN_TOKEN}`],
+  ['OIDC_OPERATOR_CLAIM', 'groups'],
+  ['OIDC_OPERATOR_VALUE', 'operators'],
+  ['NODE_ENV', 'prod'],
 ])('%s=%s prevents the start with one line that names the setting', (name, value) => {
   const load = () => loadConfig({ ...SOUND, [name]: value });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(new RegExp(`^${name} [^\\n]+$`));
+});
+
+test('a token without a name is said to be one', () => {
+  expect(() => loadConfig({ ...SOUND, ADMIN_TOKENS: 'bob' })).toThrow('must be name:token pairs');
+});
+
+test('the claim of operators needs the provider that states it', () => {
+  const claim = { OIDC_OPERATOR_CLAIM: 'groups', OIDC_OPERATOR_VALUE: 'operators' };
+  expect(() => loadConfig({ ...SOUND, ...claim })).toThrow(/^OIDC_ISSUER is not set: /);
+});
+
+test.each([
+  ['fe80::1%eth0', 'http://[fe80::1]:8080'],
+  ['::', 'http://localhost:8080'],
+  ['gateway_1.internal', 'http://gateway_1.internal:8080'],
+])('HOST=%s may be listened on, and links begin with %s', (host, base) => {
+  expect(loadConfig({ ...SOUND, HOST: host }).publicUrl).toBe(base);
 });
 
 test('reads secrets from files, and an ambiguous one prevents the start', () => {

@@ -1,11 +1,12 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { redisAddress } from '../lib/redis-url.ts';
+import { coversAll, isLoopback, urlHost } from './addresses.ts';
 import { ConfigError } from './config-error.ts';
 import { databaseAddresses } from './database-url.ts';
 import { readEnvironment } from './environment.ts';
 import { type OidcSettings, oidcSettings } from './oidc-settings.ts';
-import { DEFAULT_OPERATOR, type Operator } from './operator-settings.ts';
+import { type Operator, operatorsOf } from './operator-settings.ts';
 import { processorCores } from './processor-cores.ts';
 import { SETTINGS } from './settings.ts';
 import { type StorageChoice, storageChoice } from './storage-settings.ts';
@@ -138,7 +139,7 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
     secret: settings.TOLLGATE_SECRET,
     previousSecrets: settings.TOLLGATE_SECRET_PREVIOUS,
     adminToken: settings.ADMIN_TOKEN,
-    operators: [{ name: DEFAULT_OPERATOR, token: settings.ADMIN_TOKEN }, ...settings.ADMIN_TOKENS],
+    operators: operatorsOf(settings.ADMIN_TOKEN, settings.ADMIN_TOKENS),
     logLevel: settings.LOG_LEVEL,
     strangerConnections: settings.STRANGER_CONNECTIONS,
     corsOrigins: settings.CORS_ORIGINS,
@@ -199,16 +200,7 @@ function stripeSettings(secretKey: string | undefined, webhookSecret: string | u
 
 /** Returns a second address to listen on; null if the first one covers it. */
 function secondHost(host: string | undefined, first: string): string | null {
-  return host === undefined || host === first || ANY_HOST.has(first) ? null : host;
-}
-
-const ANY_HOST = new Set(['0.0.0.0', '::']);
-
-function urlHost(host: string): string {
-  if (ANY_HOST.has(host)) {
-    return 'localhost';
-  }
-  return host.includes(':') ? `[${host}]` : host;
+  return host === undefined || host === first || coversAll(first) ? null : host;
 }
 
 /**
@@ -228,8 +220,4 @@ function allowsTestPayments(choice: 'allow' | 'refuse' | undefined, where: Reach
   const { host, publicUrl, listenSocket, trustedProxies } = where;
   const isBehindProxy = listenSocket !== null || trustedProxies > 0;
   return isLoopback(host) && isLoopback(new URL(publicUrl).hostname) && !isBehindProxy;
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isBaseUrl, NO_BASE } from './addresses.ts';
 import { ConfigError } from './config-error.ts';
 
 /** The OpenID provider that people sign in with. */
@@ -20,7 +21,8 @@ const provider = z
   .string()
   .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), {
     message: 'must be a URL that starts with https://',
-  });
+  })
+  .refine(isBaseUrl, { message: NO_BASE });
 
 /** The part of the environment that {@link oidcSettings} reads. */
 export const oidcVariables = {
@@ -72,6 +74,8 @@ export const oidcVariables = {
 
 type OidcVariables = z.output<z.ZodObject<typeof oidcVariables>>;
 
+const OPERATOR_PAIR = ['OIDC_OPERATOR_CLAIM', 'OIDC_OPERATOR_VALUE'] as const;
+
 const REQUIRED = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
 
 /**
@@ -80,17 +84,18 @@ const REQUIRED = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as cons
  */
 export function oidcSettings(variables: OidcVariables, production: boolean): OidcSettings | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = variables;
+  const { OIDC_OPERATOR_CLAIM: claim, OIDC_OPERATOR_VALUE: value } = variables;
+  if ((claim === undefined) !== (value === undefined)) {
+    const [given, missing] = value === undefined ? OPERATOR_PAIR : OPERATOR_PAIR.toReversed();
+    throw new ConfigError(`${given} is set without ${missing}: they must be set together`);
+  }
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
     const given = REQUIRED.filter((name) => variables[name] !== undefined);
     const missing = REQUIRED.find((name) => variables[name] === undefined);
-    if (given.length > 0) {
+    if (given.length > 0 || claim !== undefined) {
       throw new ConfigError(`${missing} is not set: ${REQUIRED.join(', ')} must be set together`);
     }
     return null;
-  }
-  const { OIDC_OPERATOR_CLAIM: claim, OIDC_OPERATOR_VALUE: value } = variables;
-  if ((claim === undefined) !== (value === undefined)) {
-    throw new ConfigError('OIDC_OPERATOR_CLAIM and OIDC_OPERATOR_VALUE must be set together');
   }
   if (production && !issuer.startsWith('https:')) {
     throw new ConfigError('OIDC_ISSUER must start with https://, because it decides who signs in');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigError } from './config-error.ts';
 
 /** A person or program that may operate the service. */
 export interface Operator {
@@ -30,10 +31,21 @@ export function namedOperators(text: string, context: z.RefinementCtx): Operator
   return operators;
 }
 
+/** Returns all operators, the one who uses ADMIN_TOKEN first. Throws ConfigError if that token is also somebody else's. */
+export function operatorsOf(token: string, named: readonly Operator[]): Operator[] {
+  const same = named.find((operator) => operator.token === token);
+  if (same !== undefined) {
+    throw new ConfigError(
+      `ADMIN_TOKENS gives ${same.name} the token of ADMIN_TOKEN: the audit log could not tell them apart; make another one with: openssl rand -hex 24`,
+    );
+  }
+  return [{ name: DEFAULT_OPERATOR, token }, ...named];
+}
+
 function problemOf(operators: readonly Operator[]): string | undefined {
   const names = new Set([DEFAULT_OPERATOR, ...operators.map(({ name }) => name)]);
   const tokens = new Set(operators.map(({ token }) => token));
-  if (!operators.every(({ name }) => NAME_PATTERN.test(name))) {
+  if (!operators.every(({ name, token }) => NAME_PATTERN.test(name) && token !== '')) {
     return 'must be name:token pairs separated by commas; a name has letters, digits, - and _';
   }
   if (names.size <= operators.length || tokens.size < operators.length) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { baseUrl, listenHost, requestedUrl, url } from './addresses.ts';
 import { oidcVariables } from './oidc-settings.ts';
 import { adminToken, namedOperators } from './operator-settings.ts';
 import { storageVariables } from './storage-settings.ts';
@@ -10,11 +11,6 @@ const integer = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be a whole number from ${min} to ${max}`)
     .meta({ allowed: `${min} to ${max}` });
-
-const url = (protocols: readonly string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
-    message: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
-  });
 
 const secret = z.string().min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32');
 
@@ -44,10 +40,8 @@ export const SETTINGS = z.object({
   PORT: integer(0, 65_535)
     .default(8080)
     .describe('port that the API listens on; 0: any free one (not with `npm start`)'),
-  HOST: z.string().min(1).default('127.0.0.1').describe('address that the API listens on'),
-  METRICS_HOST: z
-    .string()
-    .min(1)
+  HOST: listenHost.default('127.0.0.1').describe('address that the API listens on'),
+  METRICS_HOST: listenHost
     .optional()
     .describe(
       'private address for monitoring, if Prometheus cannot reach `HOST`: the API also listens there, on the same port, and serves only `/healthz`, `/readyz` and `/metrics`; a worker serves its page there',
@@ -64,7 +58,7 @@ export const SETTINGS = z.object({
     .describe(
       'number of API processes that one command runs behind one port and socket; each has its own `DATABASE_CONNECTIONS`, memory and admission ([sizing](../sizing.md)); default: one less than the number of cores, at least 1',
     ),
-  PUBLIC_URL: url(['http:', 'https:'])
+  PUBLIC_URL: baseUrl
     .optional()
     .describe('base of the links that clients get; default: built from `HOST` and `PORT`'),
   DATABASE_URL: z.string().min(1).describe('Postgres 14 or newer, as the application role'),
@@ -97,7 +91,7 @@ export const SETTINGS = z.object({
     .describe(
       'with `BOOKS_ROOTS_DIR` and `S3_*`: a bucket of that store which gets a copy of each file; preferably with object lock',
     ),
-  BOOKS_ROOTS_WEBHOOK: url(['http:', 'https:'])
+  BOOKS_ROOTS_WEBHOOK: requestedUrl
     .optional()
     .describe('with `BOOKS_ROOTS_DIR`: URL that each file is posted to'),
   TOLLGATE_CONFIG: z
@@ -178,7 +172,7 @@ export const SETTINGS = z.object({
     .describe(
       "name of a worker's host: what failed on one host is retried on another; default: the hostname",
     ),
-  WORKER_API: url(['http:', 'https:'])
+  WORKER_API: baseUrl
     .optional()
     .describe(
       'URL of the API: with it a worker needs no database, no Redis and no secret but `WORKER_TOKEN`, and only runs engines ([GPU hosts](../gpu-hosts.md))',
@@ -197,7 +191,7 @@ export const SETTINGS = z.object({
     .describe(
       'while this file exists, a worker takes no new work, because its host is about to be taken away ([GPU hosts](../gpu-hosts.md))',
     ),
-  PREEMPTION_URL: url(['http:', 'https:'])
+  PREEMPTION_URL: requestedUrl
     .optional()
     .describe(
       "the same while this URL (a cloud's metadata server) returns 200 with anything but FALSE or NONE",
@@ -263,7 +257,7 @@ export const SETTINGS = z.object({
   ...oidcVariables,
   ...storageVariables,
   NODE_ENV: z
-    .string()
+    .enum(['production', 'development', 'test'], 'must be production, development or test')
     .default('development')
     .describe(
       '`production`: without Stripe nothing can be bought, and a stopping process first waits for its load balancer to notice',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isBaseUrl, NO_BASE } from './addresses.ts';
 import { ConfigError } from './config-error.ts';
 
 /** Location and credentials of an S3 bucket. */
@@ -21,10 +22,9 @@ export type StorageChoice =
   /** Through the installation's API, for workers on hosts without the folder or the bucket's credentials. */
   | { readonly kind: 'remote'; readonly url: string };
 
-const httpUrl = z.url({
-  protocol: /^https?$/,
-  message: 'must be a URL that starts with http:// or https://',
-});
+const httpUrl = z
+  .url({ protocol: /^https?$/, message: 'must be a URL that starts with http:// or https://' })
+  .refine(isBaseUrl, { message: NO_BASE });
 
 /** The part of the environment that {@link storageChoice} reads. */
 export const storageVariables = {
