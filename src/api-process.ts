@@ -13,6 +13,7 @@ import { createLogger } from './lib/logger.ts';
 import { reloadOnSighup } from './lib/reload-on-sighup.ts';
 import { shutDownOnce, shutDownOnRequest } from './lib/shutdown.ts';
 import type { ApiSlot } from './processes/api-slot.ts';
+import { type ListenPlace, listenFailure } from './processes/listen-failure.ts';
 import { BALANCER_NOTICE_MS, shutdownMs } from './processes/shutdown-time.ts';
 import { removeOldSocket } from './processes/socket-file.ts';
 
@@ -73,7 +74,7 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
 
 /**
  * Listens on the port and, if configured, on the monitoring address and the Unix socket. Removes a socket file left behind by a killed
- * process.
+ * process. Throws ConfigError or UnavailableError, naming the setting.
  */
 async function listen(
   { host, port, metricsHost, listenSocket }: Config,
@@ -81,18 +82,20 @@ async function listen(
   slot: ApiSlot | undefined,
   listener: RequestListener,
 ): Promise<[Server, ...Server[]]> {
-  const servers: [Server, ...Server[]] = [await listenOn({ host, port }, api, listener)];
+  const portSetting = 'PORT';
+  const servers: [Server, ...Server[]] = [
+    await listenOn({ host, port, hostSetting: 'HOST', portSetting }, api, listener),
+  ];
   if (metricsHost !== null) {
     const { port: chosen } = servers[0].address() as AddressInfo;
-    servers.push(await listenOn({ host: metricsHost, port: chosen }, api, monitoringListener(listener)));
+    const place = { host: metricsHost, port: chosen, hostSetting: 'METRICS_HOST', portSetting } as const;
+    servers.push(await listenOn(place, api, monitoringListener(listener)));
   }
   if (listenSocket !== null) {
     if (!slot) {
       removeOldSocket(listenSocket);
     }
-    // the proxy runs as another user; the permissions of the folder decide who can reach the file
-    const everybody = { readableAll: true, writableAll: true };
-    servers.push(await listenOn({ path: listenSocket, ...everybody }, api, listener));
+    servers.push(await listenOn({ path: listenSocket }, api, listener));
     if (slot) {
       // Node sets a socket's permissions only in the process that opens it, and in a cluster that is the primary
       await chmod(listenSocket, EVERYBODY);
@@ -101,14 +104,19 @@ async function listen(
   return servers;
 }
 
+/** The proxy runs as another user; the permissions of the folder decide who can reach the socket. */
+const EVERYBODY_MAY = { readableAll: true, writableAll: true };
+
 function listenOn(
-  options: ListenOptions,
+  place: ListenPlace,
   { app, connectionOpened }: Api,
   listener: RequestListener,
 ): Promise<Server> {
   const server = createHttpServer(app, listener).on('connection', connectionOpened);
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    const options: ListenOptions =
+      'path' in place ? { path: place.path, ...EVERYBODY_MAY } : { host: place.host, port: place.port };
+    server.once('error', (error) => reject(listenFailure(error, place)));
     server.listen({ ...options, backlog: BACKLOG }, () => resolve(server));
   });
 }

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { CatalogError } from './catalog/catalog-error.ts';
-import { ConfigError, loadConfig } from './config/config.ts';
+import { loadConfig } from './config/config.ts';
+import { ConfigError, UnavailableError } from './config/config-error.ts';
 import { createLogger } from './lib/logger.ts';
 import { ApiSlot, SLOT_VARIABLE } from './processes/api-slot.ts';
 import { shutdownMs } from './processes/shutdown-time.ts';
@@ -23,10 +24,14 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
+/** Errors that a human has to solve: print one line, exit 2. */
+const WRONG_SETTINGS = [ConfigError, CatalogError];
+
 try {
   await main(process.env);
 } catch (error) {
-  const known = error instanceof ConfigError || error instanceof CatalogError;
-  process.stderr.write(`${known ? error.message : ((error as Error).stack ?? String(error))}\n`);
-  process.exit(known ? 2 : 1);
+  const isWrong = WRONG_SETTINGS.some((kind) => error instanceof kind);
+  const isKnown = isWrong || error instanceof UnavailableError;
+  process.stderr.write(`${isKnown ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+  process.exit(isWrong ? 2 : 1);
 }

@@ -3,7 +3,8 @@ import { untilRedisWorks } from '../queues/redis-watch.ts';
 import { CatalogError } from '../src/catalog/catalog-error.ts';
 import { composeFoundation } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
-import { ConfigError, loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { ConfigError, UnavailableError } from '../src/config/config-error.ts';
 import { isRemoteWorker } from '../src/config/remote-worker-config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
 import { reloadOnSighup } from '../src/lib/reload-on-sighup.ts';
@@ -29,7 +30,11 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
     postprocesses: selection.families.has('postprocess'),
   });
   const { registry, log } = foundation;
-  const page = { host: config.metricsHost ?? config.host, port: config.workerPort, registry, log };
+  const { metricsHost } = config;
+  const page = {
+    ...{ host: metricsHost ?? config.host, port: config.workerPort, registry, log },
+    hostSetting: metricsHost === null ? ('HOST' as const) : ('METRICS_HOST' as const),
+  };
   const serving = await serveWithPage(page, async () => {
     // nothing runs yet that would have to be given back when the parent exits
     const leave = () => process.exit(0);
@@ -56,14 +61,19 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
 }
 
 /** Configuration errors: print one line, exit 2. */
-const EXPECTED = [ConfigError, CatalogError, EngineSettingsError, QueueSelectionError, RedisSettingsError];
+const WRONG_SETTINGS = [
+  ConfigError,
+  CatalogError,
+  EngineSettingsError,
+  QueueSelectionError,
+  RedisSettingsError,
+];
 
 try {
   await main(process.env, process.argv.slice(2));
 } catch (error) {
-  const expected = EXPECTED.some((kind) => error instanceof kind);
-  process.stderr.write(
-    `${expected ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`,
-  );
-  process.exit(expected ? 2 : 1);
+  const isWrong = WRONG_SETTINGS.some((kind) => error instanceof kind);
+  const isKnown = isWrong || error instanceof UnavailableError;
+  process.stderr.write(`${isKnown ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+  process.exit(isWrong ? 2 : 1);
 }

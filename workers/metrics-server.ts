@@ -4,9 +4,12 @@ import type { Registry } from 'prom-client';
 import { isPrivateAddress } from '../src/lib/ip-address.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { VERSION } from '../src/lib/version.ts';
+import { listenFailure } from '../src/processes/listen-failure.ts';
 
 export interface MetricsServerOptions {
   readonly host: string;
+  /** The setting that `host` comes from. */
+  readonly hostSetting: 'HOST' | 'METRICS_HOST';
   /** 0 picks any free port. */
   readonly port: number;
   readonly registry: Registry;
@@ -25,7 +28,8 @@ const CONNECTIONS_MAX = 50;
 
 /**
  * Serves `/healthz`, `/readyz` and `/metrics` of a worker process, the last only to private networks. A draining worker is healthy
- * but not ready, so that it is not killed while it shuts down. Rejects when the port is taken.
+ * but not ready, so that it is not killed while it shuts down. Throws ConfigError or UnavailableError if it cannot
+ * listen there.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host, log } = options;
@@ -40,8 +44,10 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
   );
   server.maxConnections = CONNECTIONS_MAX;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, host, resolve);
+    const { port, hostSetting } = options;
+    const place = { host, port, hostSetting, portSetting: 'WORKER_PORT' } as const;
+    server.once('error', (error) => reject(listenFailure(error, place)));
+    server.listen(port, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
   log.info({ host, port }, 'worker page: /healthz, /readyz, /metrics');

@@ -25,7 +25,8 @@ export async function runRemoteWorker(
   const config = loadRemoteWorkerConfig(environment);
   const worker = await composeRemoteWorker(config, (pool) => servesPool(selection, pool));
   const { log, registry } = worker;
-  const page = { host: config.host, port: config.workerPort, registry, log };
+  const { host, hostSetting } = config;
+  const page = { host, hostSetting, port: config.workerPort, registry, log };
   const serving = await serveWithPage(page, async () => {
     const notice = new PreemptionNotice(config.preemption, log);
     const parts = { ...worker, notice };

@@ -67,7 +67,7 @@ export interface ServingProcess {
 /**
  * Opens the status page of the process before `prepare`, so that probes find it alive, then serves until stopped, see {@link
  * serveUntilStopped}. The page reports `ready` while the process takes work, and closes with the rest. Rethrows errors of
- * `prepare`, and throws when the page's port is taken.
+ * `prepare`, and throws ConfigError or UnavailableError if the page cannot listen.
  */
 export async function serveWithPage(
   options: Omit<MetricsServerOptions, 'isReady'>,

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { CatalogSource } from '../catalog/catalog-source.ts';
 import { engineFiles, engineMistake } from '../catalog/engine-kinds.ts';
@@ -15,14 +14,17 @@ import { LoadedModels } from '../tasks/loaded-models.ts';
 import { StorageRetry } from '../tasks/storage-retry.ts';
 import { createRunMetrics, registerEngineGauges } from '../telemetry/engine-metrics.ts';
 import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-gauges.ts';
+import { prepareFolder, WORK_FOLDER_MODE, workFolderOf } from './data-folder.ts';
 import { composeOwnEngines } from './own-engines.ts';
 
 /**
  * Assembles a worker without a database: it runs the engines of this host and generates like any worker, but makes its claims and stores
- * its files through the API. Throws CatalogError, EngineSettingsError.
+ * its files through the API. Throws CatalogError, EngineSettingsError, ConfigError, UnavailableError.
  */
 export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (pool: string) => boolean) {
   const log = createLogger({ name: 'worker', level: config.logLevel });
+  const workFolder = workFolderOf(config);
+  await prepareFolder(workFolder, WORK_FOLDER_MODE);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerBuildInfo(registry);
@@ -56,7 +58,7 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
       extraOf: (task) => task.extra,
       onRun: createRunMetrics(registry),
     },
-    { workFolder: join(config.dataFolder, 'work') },
+    { workFolder },
   );
   return {
     ...{ workerName, api, claims, leases, engines, rests, rooms, generate, catalogSource, registry, log },

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { FOLDER_MODE } from '../media/place-files.worker.ts';
 import { createUploadSigner, type UploadSigner } from '../media/signed-upload.ts';
 import { createUrlSigner, type UrlSigner } from '../media/signed-url.ts';
 import type { GrantUpload, Storage } from '../media/storage.types.ts';
@@ -10,6 +11,7 @@ import { createFileStorage } from '../media/storage-fs.ts';
 import { RemoteStorage } from '../media/storage-remote.ts';
 import { S3Storage } from '../media/storage-s3.ts';
 import { deriveStorageToken } from '../media/storage-token.ts';
+import { prepareFolder } from './data-folder.ts';
 
 /** The media storage and the signers of its URLs. */
 export interface StorageParts {
@@ -23,7 +25,7 @@ export interface StorageParts {
 
 /**
  * Opens the configured storage. Throws ConfigError for a bucket that does not exist or rejects the credentials, for an untrusted
- * certificate, and for an API with remote storage.
+ * certificate, for an API with remote storage, and for a folder that cannot be used; UnavailableError if the disk is full.
  */
 export async function composeStorage(
   config: Config,
@@ -37,6 +39,7 @@ export async function composeStorage(
   switch (choice.kind) {
     case 'fs': {
       const root = join(config.dataFolder, 'media');
+      await prepareFolder(root, FOLDER_MODE);
       const storage = await createFileStorage({ root, sign: signer.sign });
       return { storage, signer, uploads, grantUpload: uploads.grantUpload };
     }

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import type { EngineRegistry } from '../engines/registry.ts';
 import { IdempotencyStore } from '../http/idempotency/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
@@ -41,6 +40,7 @@ import { UsageDays } from '../usage/usage-days.store.ts';
 import { DeliverWebhookService } from '../webhooks/deliver-webhook.service.ts';
 import { WebhookSender } from '../webhooks/webhook-sender.ts';
 import { composeBilling, createStatements } from './billing.ts';
+import { prepareFolder, WORK_FOLDER_MODE, workFolderOf } from './data-folder.ts';
 import type { Foundation } from './foundation.ts';
 import { composeOwnEngines } from './own-engines.ts';
 import { composeTasks, type TaskParts } from './tasks.ts';
@@ -61,13 +61,14 @@ const WEBHOOK_TIMEOUT_MS = 10_000;
 
 /**
  * Assembles a worker process. `serves` selects the engine pools it works for; their servers are started here if tollgate.yaml says how.
- * `postprocesses`: whether pictures generated here may be finished here. Throws EngineSettingsError.
+ * `postprocesses`: whether pictures generated here may be finished here. Throws EngineSettingsError, ConfigError or UnavailableError.
  */
 export async function composeWorker(
   foundation: Foundation,
   { serves, postprocesses }: { serves: (pool: string) => boolean; postprocesses: boolean },
 ) {
   const { config, cells, log } = foundation;
+  await prepareFolder(workFolderOf(config), WORK_FOLDER_MODE);
   const tasks = composeTasks(foundation);
   const { engines, rooms, ...own } = await composeOwnEngines(foundation, serves);
   const leases = new LeaseKeeper(tasks.claims, LEASE_SETTINGS, log);
@@ -135,7 +136,7 @@ function composeRunners(
   const cores = availableParallelism();
   const encoders = { image: new Semaphore(cores), video: new Semaphore(Math.max(1, cores - 1)) };
   const { engines, rests, rooms, leases, workerName: worker } = own;
-  const workFolder = join(config.dataFolder, 'work');
+  const workFolder = workFolderOf(config);
   const patience = new StorageRetry(log);
   registerStorageGauge(registry, patience);
   registerEngineGauges(registry, engines, rests);

@@ -11,6 +11,8 @@ export interface RemoteWorkerConfig {
   readonly token: string;
   /** Address that its health and metrics page listens on. */
   readonly host: string;
+  /** The setting that the address comes from. */
+  readonly hostSetting: 'HOST' | 'METRICS_HOST';
   readonly workerPort: number;
   readonly workerName: string;
   readonly dataFolder: string;
@@ -70,6 +72,7 @@ export function loadRemoteWorkerConfig(environment: NodeJS.ProcessEnv): RemoteWo
     api: settings.WORKER_API.replace(/\/+$/, ''),
     token: token ?? '',
     host: settings.METRICS_HOST ?? settings.HOST,
+    hostSetting: settings.METRICS_HOST === undefined ? 'HOST' : 'METRICS_HOST',
     workerPort: settings.WORKER_PORT,
     workerName: settings.WORKER_NAME ?? hostname(),
     dataFolder: resolve(settings.DATA_DIR),

@@ -25,7 +25,10 @@ export async function startOperatorWorker(
   const foundation = await composeFoundation(loadConfig(environment), 'worker', log);
   const { config, registry } = foundation;
   const worker = await composeWorker(foundation, { serves: () => true, postprocesses });
-  const page = await startMetricsServer({ host: config.host, port: 0, registry, log, isReady: () => true });
+  const page = await startMetricsServer({
+    ...{ host: config.host, hostSetting: 'HOST', port: 0 },
+    ...{ registry, log, isReady: () => true },
+  });
   const running = startWorker(
     { ...worker.parts, observer: createJobMetrics(registry) },
     {
