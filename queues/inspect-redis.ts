@@ -3,13 +3,10 @@ import { Redis } from 'ioredis';
 import { tlsRefusal } from '../src/lib/tls-refusal.ts';
 import { redisOptions } from './connection.ts';
 import { queuePrefix } from './queue-name.ts';
-
-/** A problem with Redis that waiting does not solve: permissions, password, certificate, version, cluster. */
-export class RedisSettingsError extends Error {
-  override readonly name = 'RedisSettingsError';
-}
+import { RedisSettingsError } from './redis-settings-error.ts';
 
 const VERSION_MIN = [6, 2] as const;
+const NO_DATABASE = /\bDB index\b/i;
 const TIMEOUT_MS = 3_000;
 const PROBE_MS = 5_000;
 
@@ -39,12 +36,34 @@ export async function inspectRedis(url: string, prefix: string): Promise<void> {
   try {
     await redis.connect();
     checkServer(await redis.info());
+    await requireDatabase(redis);
     await tryCommands(redis, prefix);
   } catch (error) {
-    throw explain(broken ?? error, prefix);
+    throw error instanceof RedisSettingsError ? error : explain(broken ?? error, prefix);
   } finally {
     redis.disconnect();
   }
+}
+
+/**
+ * Throws RedisSettingsError if the server has no database of the number in the URL: the client does not mind, and would mix its data with
+ * that of others in database 0. A server that cannot be asked counts as fine, because it may only be away.
+ */
+export async function requireDatabase(redis: Redis): Promise<void> {
+  const { db = 0 } = redis.options;
+  if (db > 0) {
+    await redis.select(db).catch(refuseDatabase(db));
+  }
+}
+
+function refuseDatabase(db: number): (error: unknown) => void {
+  return (error) => {
+    if (NO_DATABASE.test(String(error))) {
+      throw new RedisSettingsError(
+        `REDIS_URL: this server has no database ${db}: choose a smaller number, or raise \`databases\` in its configuration`,
+      );
+    }
+  };
 }
 
 function checkServer(info: string): void {

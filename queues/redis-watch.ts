@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { every } from '../src/lib/every.ts';
 import type { Logger } from '../src/lib/logger.ts';
 import { redisAddress, redisPlace } from '../src/lib/redis-url.ts';
-import { inspectRedis, RedisSettingsError } from './inspect-redis.ts';
+import { inspectRedis } from './inspect-redis.ts';
+import { RedisSettingsError } from './redis-settings-error.ts';
 
 const EVERY_MS = 15_000;
 const AGAIN_MS = 1_000;

@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { RedisSettingsError } from '../queues/redis-settings-error.ts';
 import { CatalogError } from './catalog/catalog-error.ts';
 import { loadConfig } from './config/config.ts';
 import { ConfigError, UnavailableError } from './config/config-error.ts';
@@ -25,7 +26,7 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /** Errors that a human has to solve: print one line, exit 2. */
-const WRONG_SETTINGS = [ConfigError, CatalogError];
+const WRONG_SETTINGS = [ConfigError, CatalogError, RedisSettingsError];
 
 try {
   await main(process.env);

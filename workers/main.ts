@@ -1,4 +1,4 @@
-import { RedisSettingsError } from '../queues/inspect-redis.ts';
+import { RedisSettingsError } from '../queues/redis-settings-error.ts';
 import { untilRedisWorks } from '../queues/redis-watch.ts';
 import { CatalogError } from '../src/catalog/catalog-error.ts';
 import { composeFoundation } from '../src/compose/foundation.ts';

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 import { createProducerConnection, firstAttempt } from '../../queues/connection.ts';
+import { requireDatabase } from '../../queues/inspect-redis.ts';
 import { type RedisWatch, watchRedis } from '../../queues/redis-watch.ts';
 import type { createApp } from '../app.ts';
 import { followEngines } from '../catalog/engine-kinds.ts';
@@ -73,7 +74,7 @@ export interface ApiSurroundings {
   readonly metrics?: MetricsSource | undefined;
 }
 
-/** Assembles the API on its foundation. */
+/** Assembles the API on its foundation. Throws RedisSettingsError if Redis is there but has no such database. */
 export async function composeApi(
   foundation: Foundation,
   { consoleFolder = builtConsoleFolder(), metrics = foundation.registry }: ApiSurroundings = {},
@@ -118,6 +119,7 @@ export async function composeApi(
   });
   resealSecrets(foundation, tasks);
   await Promise.all([redis.connection, operators.redis].map(firstAttempt));
+  await requireDatabase(redis.connection);
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   return {
     app,

@@ -190,6 +190,16 @@ test('rejects a cluster in one line and waits for a replica', async () => {
   });
 }, 20_000);
 
+test('refuses a database that the server does not have, instead of using database 0', async () => {
+  const port = await startRedis('--databases', '4');
+  await expect(inspectRedis(`${url(port)}/4`, PREFIX)).rejects.toMatchObject({
+    name: 'RedisSettingsError',
+    message: expect.stringMatching(/^REDIS_URL: this server has no database 4: /),
+  });
+  await inspectRedis(`${url(port)}/3`, PREFIX);
+  expect(await admin(port).dbsize()).toBe(0);
+});
+
 test('exits with one line and code 2 when the password of a worker is wrong', async () => {
   const port = await startRedis();
   await admin(port).call('ACL', 'SETUSER', 'tg', 'on', '>right', ...LEAST_RIGHTS);

@@ -47,6 +47,16 @@ test(
 );
 
 test(
+  'a database that Redis does not have ends the start of the API with one line and code 2',
+  async () => {
+    const url = new URL(process.env.TEST_REDIS_URL!);
+    url.pathname = '/9999';
+    expectRefusal(await refusedStart('src/server.ts', db.url, { REDIS_URL: url.href }), 'REDIS_URL');
+  },
+  START_MS,
+);
+
+test(
   'a taken port ends the start with one line, but not with the code that keeps a service from being started again',
   async () => {
     const taken = createServer().listen(0, '127.0.0.1');
