@@ -9,6 +9,7 @@ import {
 } from '../engines/engine.types.ts';
 import { NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED, TIMED_OUT } from '../engines/engine-failures.ts';
 import { withDeadline } from '../lib/deadline.ts';
+import { persist } from './database-retry.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
 import { readOrder } from './task-parameters.ts';
@@ -103,8 +104,11 @@ async function recoverOrSubmit(parts: RunParts): Promise<string> {
       return await keepReference(parts, found);
     }
   }
-  if (isPaid(parts) && !(await parts.claims.markSubmitting(task.id, task.attempt, engine.id))) {
-    throw new TaskAbortError('claim_lost');
+  if (isPaid(parts)) {
+    await writeUnderClaim(
+      () => parts.claims.markSubmitting(task.id, task.attempt, engine.id),
+      context.signal,
+    );
   }
   const reference = await certainly(() => engine.submit(request, context), true);
   return await keepReference(parts, reference);
@@ -112,15 +116,23 @@ async function recoverOrSubmit(parts: RunParts): Promise<string> {
 
 /** Stores the reference before anything else happens, so that a crash resumes the run, where possible, instead of submitting again. */
 async function keepReference(parts: RunParts, reference: string): Promise<string> {
-  const { task, engine, claims, onReference } = parts;
+  const { task, engine, claims, context, onReference } = parts;
   onReference(reference);
   if (!isPaid(parts) && engine.capabilities.transient?.(task.kind)) {
     return reference;
   }
-  if (!(await claims.storeReference(task.id, task.attempt, engine.id, reference))) {
+  await writeUnderClaim(
+    () => claims.storeReference(task.id, task.attempt, engine.id, reference),
+    context.signal,
+  );
+  return reference;
+}
+
+/** Writes what a later attempt must know, even if the database is away for a while: without it the run is lost, or unconfirmed. */
+async function writeUnderClaim(write: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
+  if (!(await persist(write, signal)).answer) {
     throw new TaskAbortError('claim_lost');
   }
-  return reference;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 } from '../engines/engine.types.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
+import { persist } from './database-retry.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine, stopRun } from './engine-run.ts';
 import type { AttemptOutcome, GenerateDependencies, GenerateSettings } from './generate.types.ts';
 import { AFTER_GPU_MEMORY_SHORTAGE, GpuMemoryUnavailableError } from './gpu-memory-gate.ts';
@@ -35,6 +36,8 @@ interface Attempt<Task extends ClaimedRun> {
   reference: string | undefined;
   /** What the run will be billed at, if its engine says so. */
   cost: NanoUsd | null;
+  /** Ends a run that takes too long. */
+  timer?: NodeJS.Timeout;
 }
 
 /** Runs claimed tasks on their engines and hands on their raw output, wherever the claims are stored. */
@@ -87,12 +90,14 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     leaveSlot: (outcome: AttemptOutcome) => void,
   ): Promise<AttemptOutcome> {
     const { task, lease } = attempt;
-    let timer: NodeJS.Timeout | undefined;
     let leaveRoom = (): void => undefined;
     try {
       leaveRoom = await this.#enterRoom(attempt);
       attempt.beganAt = performance.now();
-      timer = setTimeout(() => lease.abort('run_timeout'), this.#dependencies.policyOf(task).timeoutMs);
+      attempt.timer = setTimeout(
+        () => lease.abort('run_timeout'),
+        this.#dependencies.policyOf(task).timeoutMs,
+      );
       const base = this.#settings.workFolder;
       const leave = (outcome: AttemptOutcome): void => {
         leaveRoom();
@@ -102,7 +107,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     } catch (error) {
       return await this.#afterFailure(attempt, error);
     } finally {
-      clearTimeout(timer);
+      clearTimeout(attempt.timer);
       leaveRoom();
       lease.release();
     }
@@ -173,16 +178,19 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
 
   /** Stores the raw output for post-processing, which any worker can do from then on. */
   async #handOn(
-    { task, lease }: Attempt<Task>,
+    { task, lease, timer }: Attempt<Task>,
     run: Omit<GeneratedRun, 'outputs'>,
     collected: readonly EngineOutput[],
   ): Promise<AttemptOutcome> {
     const { claims, storage, patience, endings } = this.#dependencies;
     const outputs = await patience.run(() => storeRaw(storage, task, collected), lease.signal);
+    clearTimeout(timer);
     const generated: GeneratedRun = { ...run, outputs };
-    const marked = await claims.markGenerated(task.id, task.attempt, generated, GENERATE_SHARE);
+    const mark = () => claims.markGenerated(task.id, task.attempt, generated, GENERATE_SHARE);
+    const { answer: marked, isRepeated } = await persist(mark, lease.signal);
     if (!marked) {
-      await deleteRaw(storage, task, outputs);
+      // the task needs the files if only the reply of the first try was lost; if not, the sweep of unlisted files removes them
+      await (isRepeated ? undefined : deleteRaw(storage, task, outputs));
       return { result: 'claim_lost' };
     }
     if (marked.cancelRequested) {
@@ -219,12 +227,8 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       return await this.#afterRunFailure(attempt, error.failure, false);
     }
     this.#dependencies.log.error({ error, ...taskFields(task) }, 'an attempt failed unexpectedly');
-    const failure = {
-      code: 'internal_error',
-      message: 'internal error while running the task',
-      retryable: true,
-    };
-    return await this.#afterRunFailure(attempt, failure, false);
+    const message = 'internal error while running the task';
+    return await this.#afterRunFailure(attempt, { code: 'internal_error', message, retryable: true }, false);
   }
 
   async #afterAbort(
@@ -261,13 +265,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
       }
       case 'shutdown':
         // Keeps the reference: the next attempt picks up a run that continues upstream.
-        await claims.giveBack({
-          ...giveBackOf(task),
-          failures: 0,
-          waitMs: 0,
-          forgetRun: false,
-          reason,
-        });
+        await claims.giveBack({ ...giveBackOf(task), failures: 0, waitMs: 0, forgetRun: false, reason });
         return { result: 'returned' };
     }
   }
