@@ -3,6 +3,8 @@ import { AppError } from '../lib/errors.ts';
 /** A failure of the storage. The message contains no credentials, URL or key. A retry may help. */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
+  /** For whoever may not know this class: what was asked for may succeed later. */
+  readonly isOutage = true;
   /** HTTP status of the storage's response; undefined when there was none. */
   readonly status: number | undefined;
   /** Why its TLS connection was rejected; undefined when it was not. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import {
+  access,
   copyFile,
   type FileHandle,
-  mkdir,
   open,
   readdir,
   realpath,
@@ -17,7 +17,8 @@ import type { Readable } from 'node:stream';
 import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
 import { FilePlacer } from './file-placer.ts';
-import { FILE_MODE, FOLDER_MODE } from './place-files.worker.ts';
+import { MediaRoot } from './media-root.ts';
+import { FILE_MODE } from './place-files.worker.ts';
 import type { ByteRange, ListedObject, SignOptions, Storage, StoredObject } from './storage.types.ts';
 import { mediaNotFound } from './storage-error.ts';
 import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
@@ -29,31 +30,28 @@ export interface FileStorageOptions {
   readonly sign: (key: string, options: SignOptions) => string;
 }
 
-/** Where files are written before they are renamed into place. The leading dot keeps keys from naming it. */
-const INCOMING = '.incoming';
-
 /**
  * Creates a storage in a local folder, for a single host. Several hosts need the S3 driver or a shared file system with atomic renames.
- * Writes are durable before they are visible. Reads follow no symbolic link out of the folder.
+ * Writes are durable before they are visible. Reads follow no symbolic link out of the folder. While the folder's disk is away, every
+ * operation throws StorageError: nothing is written below an empty mount point, and nothing counts as missing.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<Storage> {
-  await mkdir(join(options.root, INCOMING), { recursive: true, mode: FOLDER_MODE });
-  const root = await realpath(options.root);
-  const placer = new FilePlacer(root);
+  const root = await MediaRoot.open(options.root);
+  const placer = new FilePlacer(root.path);
   return {
     putFile: (key, content, mediaType) => storeObject(root, placer, key, content, mediaType),
-    stat: (key) => describeObject(root, key),
+    stat: (key) => root.read(() => describeObject(root.path, key)),
     read: (key, range) => streamObject(root, key, range),
     getFile: (key, path) => copyObject(root, key, path),
     signedUrl: async (key, sign) => options.sign(key, sign),
     delete: (key) => removeObject(root, key),
-    list: (prefix, after) => listFiles(root, prefix, after),
+    list: (prefix, after) => listObjects(root, prefix, after),
     close: () => placer.close(),
   };
 }
 
 async function storeObject(
-  root: string,
+  root: MediaRoot,
   placer: FilePlacer,
   key: string,
   content: FileContent,
@@ -61,16 +59,23 @@ async function storeObject(
 ): Promise<StoredObject> {
   invariant(isStorageKey(key), 'a storage key is made by storageKey()');
   invariant(mediaTypeOfKey(key) === mediaType, 'the media type of an object is that of its key');
-  const incoming = join(root, INCOMING, randomBytes(12).toString('hex'));
-  const isPath = typeof content === 'string';
-  try {
-    const bytes = isPath ? await copyDurably(content, incoming) : content.length;
-    await placer.place({ incoming, target: join(root, key), content: isPath ? undefined : content });
-    return { key, bytes, mediaType };
-  } catch (error) {
-    await rm(incoming, { force: true });
-    throw error;
+  if (typeof content === 'string') {
+    // a missing source is not the storage's fault
+    await access(content);
   }
+  return await root.write(async () => {
+    const incoming = join(root.incoming, randomBytes(12).toString('hex'));
+    const isPath = typeof content === 'string';
+    try {
+      const bytes = isPath ? await copyDurably(content, incoming) : content.length;
+      await placer.place({ incoming, target: join(root.path, key), content: isPath ? undefined : content });
+      return { key, bytes, mediaType };
+    } catch (error) {
+      // on a broken disk this fails as well, and the first error is the one that matters
+      await rm(incoming, { force: true }).catch(() => undefined);
+      throw error;
+    }
+  });
 }
 
 async function describeObject(root: string, key: string): Promise<StoredObject | undefined> {
@@ -83,8 +88,8 @@ async function describeObject(root: string, key: string): Promise<StoredObject |
 }
 
 /** Throws AppError media_not_found. */
-async function streamObject(root: string, key: string, range?: ByteRange): Promise<Readable> {
-  const file = await openObject(root, key);
+async function streamObject(root: MediaRoot, key: string, range?: ByteRange): Promise<Readable> {
+  const file = await root.read(() => openObject(root.path, key));
   if (file === undefined) {
     throw mediaNotFound();
   }
@@ -93,25 +98,30 @@ async function streamObject(root: string, key: string, range?: ByteRange): Promi
 }
 
 /** Throws AppError media_not_found. */
-async function copyObject(root: string, key: string, path: string): Promise<void> {
-  const file = await openObject(root, key);
+async function copyObject(root: MediaRoot, key: string, path: string): Promise<void> {
+  const file = await root.read(() => openObject(root.path, key));
   if (file === undefined) {
     throw mediaNotFound();
   }
   // Copies by name, because the kernel copies faster than streams do. The name has been checked, and only we write here.
   await file.close();
-  await copyFile(join(root, key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  await copyFile(join(root.path, key), path, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
 }
 
-async function removeObject(root: string, key: string): Promise<void> {
+async function removeObject(root: MediaRoot, key: string): Promise<void> {
   if (!isStorageKey(key)) {
     return;
   }
-  const target = join(root, key);
-  if (await isInside(root, dirname(target))) {
+  const target = join(root.path, key);
+  // what is on a disk that is away would be there again afterwards
+  await root.read(async () => {
+    if (!(await isInside(root.path, dirname(target)))) {
+      return undefined;
+    }
     await unlink(target).catch(ignoreMissing);
-    await removeEmptyFolders(root, dirname(target));
-  }
+    await removeEmptyFolders(root.path, dirname(target));
+    return true;
+  });
 }
 
 /** Removes empty folders. Every task has its own, so empty ones would use up the disk's inodes. */
@@ -170,6 +180,15 @@ function ignoreMissing(error: NodeJS.ErrnoException): undefined {
     return undefined;
   }
   throw error;
+}
+
+async function* listObjects(
+  root: MediaRoot,
+  prefix: string,
+  after: string | undefined,
+): AsyncGenerator<ListedObject> {
+  await root.requireMounted();
+  yield* listFiles(root.path, prefix, after);
 }
 
 /**

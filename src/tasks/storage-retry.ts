@@ -6,8 +6,8 @@ const WAIT_MS_MIN = 500;
 const WAIT_MS_MAX = 5_000;
 /** Minimum ms between two log lines about the same outage. */
 const REPEAT_MS = 30_000;
-/** Error codes of a file system that is full, read-only or broken. */
-const OUTAGE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE']);
+/** Error codes of a file system that is full, read-only, broken, or on a host that is away: for the scratch disk, not the storage. */
+const OUTAGE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE', 'ENOTCONN', 'EHOSTDOWN']);
 
 /**
  * How a task goes back whose files could not be written: without a failure, and with its run, so that output that was paid for is

@@ -1,3 +1,5 @@
+import { mkdir, rename, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/lib/ids.ts';
 import { MediaError } from '../../src/media/media-error.ts';
@@ -80,6 +82,21 @@ test('loses only time while the storage is away: no failure, no second run, one 
   await eventually(async () => submitsOf(it.journal, id).length === 1);
   await new Promise((resolve) => setTimeout(resolve, 200));
   isStoreAway = false;
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
+  expect(submitsOf(it.journal, id)).toEqual([1]);
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('loses only time while the media folder is not mounted', async () => {
+  const media = join(it.folder, 'media');
+  await rename(media, `${media}.gone`);
+  await mkdir(media);
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  await eventually(async () => submitsOf(it.journal, id).length === 1);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await rmdir(media);
+  await rename(`${media}.gone`, media);
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'succeeded', failures: 0 });
   expect(submitsOf(it.journal, id)).toEqual([1]);

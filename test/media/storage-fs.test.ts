@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Storage } from '../../src/media/storage.types.ts';
+import { StorageError } from '../../src/media/storage-error.ts';
 import { createFileStorage } from '../../src/media/storage-fs.ts';
 import { testFolder } from './media-tools.ts';
 
@@ -137,5 +138,67 @@ describe('the fs storage', () => {
     await mkdir(join(root, 'acct', 'a.png'), { recursive: true });
     expect(await storage.stat('acct/a.png')).toBeUndefined();
     await rm(join(root, 'acct'), { recursive: true });
+  });
+
+  describe('while its disk is away', () => {
+    const away: [string, () => Promise<unknown>][] = [
+      ['gone', () => rename(root, `${root}.gone`)],
+      ['an empty mount point', () => rename(root, `${root}.gone`).then(() => mkdir(root))],
+      ['no folder', () => rename(root, `${root}.gone`).then(() => writeFile(root, ''))],
+    ];
+
+    test.each(away)(
+      '%s: nothing is written, nothing counts as missing, and it comes back',
+      async (_, leave) => {
+        await storage.putFile(KEY, source, 'image/png');
+        await leave();
+        const other = KEY.replace('0-original', '1-original');
+        const listAll = async () => {
+          for await (const _object of storage.list('acct/')) {
+            // only whether it throws matters
+          }
+        };
+        const operations = [
+          () => storage.putFile(other, source, 'image/png'),
+          () => storage.putFile(other, Buffer.from('in memory'), 'image/png'),
+          () => storage.stat(KEY),
+          () => storage.read(KEY),
+          () => storage.getFile(KEY, join(folder.path, 'copy')),
+          () => storage.delete(KEY),
+          listAll,
+        ];
+        for (const operation of operations) {
+          await expect(operation()).rejects.toBeInstanceOf(StorageError);
+        }
+        expect(await readdir(root).catch(() => [])).toEqual([]);
+        await rm(root, { recursive: true, force: true });
+        await rename(`${root}.gone`, root);
+        expect(await text(await storage.read(KEY))).toBe('0123456789');
+        expect(await storage.putFile(other, Buffer.from('in memory'), 'image/png')).toMatchObject({
+          bytes: 9,
+        });
+      },
+    );
+
+    test('heals when only its inner folder is gone', async () => {
+      await rm(join(root, '.incoming'), { recursive: true });
+      expect(await storage.putFile(KEY, source, 'image/png')).toMatchObject({ bytes: 10 });
+      await rm(join(root, '.incoming'), { recursive: true });
+      expect(await storage.putFile(KEY, Buffer.from('in memory'), 'image/png')).toMatchObject({ bytes: 9 });
+    });
+
+    test('marks a folder that an earlier version filled', async () => {
+      await storage.putFile(KEY, source, 'image/png');
+      await rm(join(root, '.tollgate-media'));
+      const opened = await createFileStorage({ root, sign: (key) => key });
+      expect(await text(await opened.read(KEY))).toBe('0123456789');
+      await opened.close();
+      expect(await readdir(root)).toContain('.tollgate-media');
+    });
+
+    test('a place in it that is no folder is an outage too', async () => {
+      await writeFile(join(root, 'acct'), 'in the way');
+      await expect(storage.putFile(KEY, source, 'image/png')).rejects.toBeInstanceOf(StorageError);
+    });
   });
 });

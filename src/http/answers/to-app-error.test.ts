@@ -23,6 +23,7 @@ describe('toAppError', () => {
       'a connection error of Sequelize',
       Object.assign(new Error('x'), { name: 'SequelizeConnectionRefusedError' }),
     ],
+    ['a media storage that answers 400', Object.assign(new Error('x'), { isOutage: true, status: 400 })],
     ['an outage as a cause', new Error('outer', { cause: withCode('ECONNRESET') })],
   ])('%s is a 503 that can be retried', (_, thrown) => {
     expect(toAppError(thrown)).toMatchObject({

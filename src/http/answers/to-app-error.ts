@@ -6,14 +6,14 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) {
     return error;
   }
-  if (error instanceof URIError || statusOf(error) === 400) {
-    return new AppError('invalid_request', 'the request path is not valid percent-encoded UTF-8', {
+  if (isDatabaseOutage(error) || isStorageOutage(error)) {
+    return new AppError('service_unavailable', 'the service is briefly unavailable, please retry', {
+      retryAfterSeconds: 1,
       cause: error,
     });
   }
-  if (isDatabaseOutage(error)) {
-    return new AppError('service_unavailable', 'the service is briefly unavailable, please retry', {
-      retryAfterSeconds: 1,
+  if (error instanceof URIError || statusOf(error) === 400) {
+    return new AppError('invalid_request', 'the request path is not valid percent-encoded UTF-8', {
       cause: error,
     });
   }
@@ -28,4 +28,9 @@ export function toAppError(error: unknown): AppError {
 
 function statusOf(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'status' in error ? error.status : undefined;
+}
+
+/** Errors of the media storage say so themselves: this layer does not know it. */
+function isStorageOutage(error: unknown): boolean {
+  return error instanceof Error && 'isOutage' in error && error.isOutage === true;
 }
