@@ -23,6 +23,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, then: string]
   internal_error: ['a bug in the service', "send the operator the task's id"],
   media_corrupt: ['the file cannot be decoded', 'order again'],
   media_pixel_limit: ['the file has far more pixels than requested', 'operator: check the workflow'],
+  media_length_mismatch: [
+    'the video is clearly shorter than requested',
+    'operator: check the workflow and `media.seconds`',
+  ],
   media_size_mismatch: [
     'the file is clearly smaller than requested',
     'operator: check the workflow and `sizes`',

@@ -8,6 +8,8 @@ const MEDIA_ERRORS = {
   media_corrupt: { retryable: true },
   /** Clearly smaller than the customer requested. */
   media_size_mismatch: { retryable: false },
+  /** Clearly shorter than the customer requested. */
+  media_length_mismatch: { retryable: false },
   media_too_long: { retryable: false },
   media_tool_missing: { retryable: true },
   media_tool_failed: { retryable: true },

@@ -8,6 +8,10 @@ const PIXEL_FACTOR_MAX = 4;
 const PIXELS_ALWAYS_ALLOWED = 2048 * 2048;
 /** Smallest accepted side relative to the request. Leaves room for engines that round sizes down. */
 export const SIDE_RATIO_MIN = 0.9;
+/** Largest part of a requested length that may be missing: engines round to whole groups of frames … */
+const LENGTH_MISSING_MAX = 0.2;
+/** … which weighs more in a short video: up to this many ms are always accepted. */
+const LENGTH_MISSING_MS = 400;
 export const VIDEO_DURATION_MS_MAX = 120_000;
 export const VIDEO_FRAMES_MAX = 7_200;
 /** Longer side of thumbnails, in pixels. */
@@ -24,6 +28,12 @@ export function coversRequest(delivered: Size, requested: Size): boolean {
     delivered.width >= requested.width * SIDE_RATIO_MIN &&
     delivered.height >= requested.height * SIDE_RATIO_MIN
   );
+}
+
+/** Returns whether a delivered length can pass for the requested one. */
+export function coversLength(deliveredMs: number, seconds: number): boolean {
+  const requestedMs = seconds * 1000;
+  return requestedMs - deliveredMs <= Math.max(requestedMs * LENGTH_MISSING_MAX, LENGTH_MISSING_MS);
 }
 
 export interface Size {

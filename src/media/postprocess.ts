@@ -15,6 +15,8 @@ export interface PostprocessJob {
   /** The requested size in pixels, which every original gets. */
   readonly width: number;
   readonly height: number;
+  /** The requested length of a video; undefined when the engine decides. */
+  readonly seconds?: number | undefined;
   /** The engine's files in order of their index. Untrusted. Videos are on disk. */
   readonly inputs: readonly FileContent[];
   /** An empty folder provided by the caller, for the files made from videos. */
@@ -90,6 +92,7 @@ async function video(
     folder: job.folder,
     source: job.source ?? DEFAULT_SOURCE,
     signal: job.signal,
+    seconds: job.seconds,
   });
   const { durationMs, frames } = probe;
   const digest = await digestFile(path);

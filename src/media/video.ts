@@ -6,6 +6,7 @@ import { type MadeThumbnail, makeImage, makeThumbnail } from './image.ts';
 import { openImage } from './image-file.ts';
 import { MediaError } from './media-error.ts';
 import {
+  coversLength,
   coversRequest,
   pixelsMax,
   type Size,
@@ -42,9 +43,9 @@ export async function finishVideo(
   input: string,
   size: Size,
   path: string,
-  options: { folder: string; source: DigitalSource; signal: AbortSignal },
+  options: { folder: string; source: DigitalSource; signal: AbortSignal; seconds?: number | undefined },
 ): Promise<FinishedVideo> {
-  const { signal, source } = options;
+  const { signal, source, seconds } = options;
   const limits = { pixelsMax: pixelsMax(size.width, size.height), signal };
   const verified = await verifyVideo(ffmpeg, input, size, signal);
   const copyVideo = canCopy(verified, size);
@@ -65,7 +66,7 @@ export async function finishVideo(
       ? ffmpeg.poster(path, still.path, { ...limits, container: 'mov', atSeconds })
       : Promise.resolve();
     const [probe, stills] = await runAllToEnd<[VideoProbe, Stills]>([
-      verifyMade(ffmpeg, path, verified.probe, size, signal),
+      verifyMade(ffmpeg, path, verified.probe, { size, seconds }, signal),
       taken.then(() => makeStills(still.path, size, source)),
     ]);
     return { probe, ...stills };
@@ -76,12 +77,15 @@ export async function finishVideo(
   return finished;
 }
 
-/** Checks the result, because even a truncated input can produce a file. */
+/**
+ * Checks the result, because even a truncated input can produce a file. Its length is checked here, because not every input states one: a
+ * customer pays by the second for a video that lasts that long.
+ */
 async function verifyMade(
   ffmpeg: Ffmpeg,
   path: string,
   announced: VideoProbe,
-  size: Size,
+  { size, seconds }: { size: Size; seconds: number | undefined },
   signal: AbortSignal,
 ): Promise<VideoProbe> {
   const { probe } = await verifyVideo(ffmpeg, path, size, signal);
@@ -89,6 +93,12 @@ async function verifyMade(
     throw new MediaError(
       'media_corrupt',
       `only ${probe.durationMs} of ${announced.durationMs} ms of the video can be read`,
+    );
+  }
+  if (seconds !== undefined && !coversLength(probe.durationMs, seconds)) {
+    throw new MediaError(
+      'media_length_mismatch',
+      `the video is shorter than requested: ${probe.durationMs} ms for ${seconds} s`,
     );
   }
   return probe;

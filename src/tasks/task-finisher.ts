@@ -78,13 +78,14 @@ export class TaskFinisher {
 
   async #make(
     { task, lease, inputs, source, folder }: Finishing,
-    { width, height }: Pick<TaskParameters, 'width' | 'height'>,
+    { width, height, seconds }: Pick<TaskParameters, 'width' | 'height' | 'seconds'>,
   ): Promise<readonly MediaOutput[]> {
     lease.signal.throwIfAborted();
     return await this.#dependencies.postprocess({
       kind: task.kind,
       width,
       height,
+      seconds,
       inputs,
       signal: lease.signal,
       ...(source ? { source } : {}),

@@ -32,7 +32,7 @@ describe('post-processing of videos', () => {
     return path;
   }
 
-  async function run(input: string, size = SIZE) {
+  async function run(input: string, size: typeof SIZE & { seconds?: number } = SIZE) {
     count += 1;
     const work = await folder.sub(`job-${count}`);
     return postprocess({ kind: 'video', inputs: [input], folder: work, signal, ...size }, ffmpeg);
@@ -164,6 +164,28 @@ describe('post-processing of videos', () => {
       await made('small.mp4', H264, 'testsrc2=size=256x144:rate=24:duration=1'),
       'media_size_mismatch',
     );
+  });
+
+  test.each([
+    ['one frame of an MP4', 2, 'frame.mp4', [...H264, '-frames:v', '1']],
+    ['half of it', 2, 'half.mp4', H264],
+    ['a container that states no length', 2, 'half.webm', ['-c:v', 'libvpx', '-live', '1', '-f', 'webm']],
+    ['much less than a second', 1, 'short.mp4', [...H264, '-frames:v', '13']],
+  ])('rejects %s for a longer order', async (_, seconds, file, output) => {
+    const input = await made(file, output);
+    await expect(run(input, { ...SIZE, seconds })).rejects.toMatchObject({ code: 'media_length_mismatch' });
+  });
+
+  // 17 frames of 24: engines make groups of 8 and one
+  test.each([
+    [1, 'rounded.mp4', [...H264, '-frames:v', '17'], SOURCE],
+    [1, 'exact.mp4', H264, SOURCE],
+    [5, 'wan.mp4', H264, 'testsrc2=size=320x180:rate=16:duration=5.0625'],
+    [6, 'step.mp4', H264, 'testsrc2=size=320x180:rate=8:duration=5'],
+    [1, 'longer.mp4', H264, 'testsrc2=size=320x180:rate=8:duration=3'],
+  ])('accepts about %p s, as %s', async (seconds, file, output, source) => {
+    const [original] = await run(await made(file, output, source), { ...SIZE, seconds });
+    expect(original!.frames).toBeGreaterThan(0);
   });
 
   test('rejects a video that is longer than any request', async () => {
