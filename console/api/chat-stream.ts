@@ -27,7 +27,32 @@ interface Chunk {
 
 /** Streams one answer. Throws ApiError, also when the stream is interrupted, and DOMException AbortError when it is stopped. */
 export async function streamChat(wish: ChatOptions, events: ChatEvents, signal: AbortSignal): Promise<void> {
-  const response = await request('POST', apiPath('/api/v1/chat/completions'), {
+  const response = await begin(wish, signal);
+  events.onBegin(response.headers.get('x-generation-id') ?? '');
+  let isOver = false;
+  try {
+    for await (const data of dataOf(response)) {
+      isOver ||= data === '[DONE]';
+      if (!isOver) {
+        take(JSON.parse(data) as Chunk, events);
+      }
+    }
+  } catch (error) {
+    // what a broken connection throws differs between browsers
+    throw error instanceof TypeError ? lost() : error;
+  }
+  if (!isOver) {
+    throw lost();
+  }
+}
+
+/** A stream cannot be fetched again, so unlike after other lost answers, asking again is a new call. */
+function lost(): ApiError {
+  return new ApiError('The answer was lost.', { status: 0, code: 'answer_lost' });
+}
+
+async function begin(wish: ChatOptions, signal: AbortSignal): Promise<Response> {
+  const sending = {
     body: {
       model: wish.model,
       messages: wish.messages,
@@ -37,17 +62,11 @@ export async function streamChat(wish: ChatOptions, events: ChatEvents, signal: 
     },
     headers: { 'x-max-cost': wish.maxCost, 'idempotency-key': crypto.randomUUID() },
     signal,
-  });
-  events.onBegin(response.headers.get('x-generation-id') ?? '');
-  let isOver = false;
-  for await (const data of dataOf(response)) {
-    isOver ||= data === '[DONE]';
-    if (!isOver) {
-      take(JSON.parse(data) as Chunk, events);
-    }
-  }
-  if (!isOver) {
-    throw new ApiError('The answer was interrupted.', { status: 0, code: 'network' });
+  };
+  try {
+    return await request('POST', apiPath('/api/v1/chat/completions'), sending);
+  } catch (error) {
+    throw error instanceof ApiError && error.code === 'outcome_unknown' ? lost() : error;
   }
 }
 

@@ -3,7 +3,7 @@ import { SERVICE } from '../lib/location.ts';
 /** An error as reported by the API. */
 export class ApiError extends Error {
   readonly status: number;
-  /** Stable code, for programs; `network` when no response arrived. */
+  /** Stable code, for programs. Without a response: `network` for a read, `outcome_unknown` for anything else. */
   readonly code: string;
   readonly requestId: string | undefined;
   readonly retryAfterSeconds: number | undefined;
@@ -138,7 +138,8 @@ async function attempt(
     if (error instanceof DOMException && error.name === 'AbortError') {
       throw error;
     }
-    throw new ApiError('The service cannot be reached.', { status: 0, code: 'network' });
+    const code = method === 'GET' ? 'network' : 'outcome_unknown';
+    throw new ApiError('The service cannot be reached.', { status: 0, code });
   }
 }
 

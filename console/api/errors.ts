@@ -15,6 +15,14 @@ export function errorText(error: unknown): string {
   switch (error.code) {
     case 'network':
       return t('The service cannot be reached. Check the connection; nothing was lost.');
+    case 'outcome_unknown':
+      return t(
+        'The service cannot be reached. It is not known whether this was done; trying again does not do it twice.',
+      );
+    case 'answer_lost':
+      return t(
+        'The connection was lost. What arrived is shown; Generations has the charge. Asking again is a new call.',
+      );
     case 'insufficient_credits':
       return t('Not enough credits for the maximum cost of this call. You paid nothing.');
     case 'key_limit_exceeded':

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAction } from '../api/action.ts';
-import { send } from '../api/client.ts';
+import { useSendOnce } from '../api/send-once.ts';
 import { t } from '../lib/text.ts';
 import { Problem } from '../ui/feedback.tsx';
 import { Field } from '../ui/field.tsx';
@@ -19,13 +19,10 @@ export interface BookingFormProps {
 
 /** Books money to or from an account, with a reason. Booked only once, however often the button is pressed. */
 export function BookingForm({ path, booking, isWrong, onClose, children }: BookingFormProps) {
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const sendOnce = useSendOnce();
   const [reason, setReason] = useState('');
   const { run, error, isPending } = useAction(async () => {
-    await send('POST', path, {
-      headers: { 'idempotency-key': idempotencyKey },
-      body: { ...booking, description: reason.trim() },
-    });
+    await sendOnce(path, { ...booking, description: reason.trim() });
     onClose();
   });
   const submit = (event: Event) => {

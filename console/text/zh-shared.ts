@@ -3,6 +3,10 @@ export const SHARED: Readonly<Record<string, string>> = {
   'The service cannot be reached. Check the connection; nothing was lost.':
     '无法连接服务。请检查网络；没有丢失任何内容。',
   'The service cannot be reached.': '无法连接服务。',
+  'The service cannot be reached. It is not known whether this was done; trying again does not do it twice.':
+    '无法连接服务。尚不清楚此操作是否已完成；重试不会重复执行。',
+  'The connection was lost. What arrived is shown; Generations has the charge. Asking again is a new call.':
+    '连接已中断。已收到的内容仍会显示；扣费见“调用记录”。再次提问是一次新的调用。',
   'Not enough credits for the maximum cost of this call. You paid nothing.':
     '可用额度不足以支付此调用的最高费用。未收取任何费用。',
   'The key’s limit does not cover the maximum cost of this call. You paid nothing.':

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
-import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
+import { useSendOnce } from '../../api/send-once.ts';
 import type { Account } from '../../api/types.gen.ts';
 import { parseUsd, plainUsd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
@@ -34,15 +34,15 @@ interface OpenFormProps {
 }
 
 function OpenForm({ onOpened, onClose }: OpenFormProps) {
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const sendOnce = useSendOnce();
   const [name, setName] = useState('');
   const [credits, setCredits] = useState('');
   const nano = credits.trim() === '' ? 0n : parseUsd(credits);
   const isWrong = nano === undefined || nano < 0n;
   const opening = useAction(async () => {
-    const { body } = await send<Account>('POST', '/admin/v1/accounts', {
-      headers: { 'idempotency-key': idempotencyKey },
-      body: { name: name.trim(), ...(nano && { credits: plainUsd(nano) }) },
+    const { body } = await sendOnce<Account>('/admin/v1/accounts', {
+      name: name.trim(),
+      ...(nano && { credits: plainUsd(nano) }),
     });
     onOpened(String(body.key));
   });

@@ -1,7 +1,7 @@
 import { useAction } from '../../api/action.ts';
-import { send } from '../../api/client.ts';
 import { useList } from '../../api/lists.ts';
 import { refresh } from '../../api/queries.ts';
+import { useSendOnce } from '../../api/send-once.ts';
 import type { OperatorDelivery } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
@@ -22,8 +22,9 @@ export function DeliveriesPage() {
   const [state, setState] = useQueryState('state', '');
   const [account] = useQueryState('account', '');
   const listing = useList<OperatorDelivery>(PATH, { state, account_id: account }, { everyMs: LIVE_MS });
+  const sendOnce = useSendOnce();
   const sending = useAction(async (id: string) => {
-    await send('POST', `${PATH}/${id}/redeliver`);
+    await sendOnce(`${PATH}/${id}/redeliver`);
     refresh(PATH);
   });
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
-import { send } from '../../api/client.ts';
+import { useSendOnce } from '../../api/send-once.ts';
 import type { AccountOverview, CheckoutSession } from '../../api/types.gen.ts';
 import { BASE } from '../../lib/location.ts';
 import { exactUsd, parseUsd, plainUsd } from '../../lib/money.ts';
@@ -19,13 +19,10 @@ export function Buy({ account }: { readonly account: AccountOverview | undefined
   const [amount, setAmount] = useState('25.00');
   const nano = parseUsd(amount);
   const isRight = nano !== undefined && nano >= LEAST && nano <= MOST && nano % CENT === 0n;
+  const sendOnce = useSendOnce();
   const buying = useAction(async () => {
     const body = { amount: plainUsd(nano ?? 0n), currency: 'USD', ...returnUrls() };
-    const headers = { 'idempotency-key': crypto.randomUUID() };
-    const { data } = await send<CheckoutSession>('POST', '/api/v1/billing/checkout/sessions', {
-      body,
-      headers,
-    });
+    const { data } = await sendOnce<CheckoutSession>('/api/v1/billing/checkout/sessions', body);
     window.location.assign(data.url);
   });
   if (account?.features.payments === null) {

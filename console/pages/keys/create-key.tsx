@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
-import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
+import { useSendOnce } from '../../api/send-once.ts';
 import { jsonUsd, parseUsd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Copy } from '../../ui/copy.tsx';
@@ -31,6 +31,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
   const [expires, setExpires] = useState('');
   const [role, setRole] = useState('inference');
   const limitNano = limit.trim() === '' ? null : parseUsd(limit);
+  const sendOnce = useSendOnce();
   const creating = useAction(async () => {
     const body = {
       name: name.trim(),
@@ -39,10 +40,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
       limit_reset: reset === '' ? null : reset,
       expires_at: expires === '' ? null : `${expires}T23:59:59Z`,
     };
-    const answer = await send('POST', '/api/v1/keys', {
-      body,
-      headers: { 'idempotency-key': crypto.randomUUID() },
-    });
+    const answer = await sendOnce('/api/v1/keys', body);
     refresh('/api/v1/keys');
     onCreated(String(answer.body.key));
   });

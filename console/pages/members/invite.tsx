@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
-import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
+import { useSendOnce } from '../../api/send-once.ts';
 import { t } from '../../lib/text.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -30,8 +30,9 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
 function InviteForm({ onInvited }: { readonly onInvited: (url: string) => void }) {
   const [email, setEmail] = useState('');
   const [role, setRole] = useState('developer');
+  const sendOnce = useSendOnce();
   const inviting = useAction(async () => {
-    const answer = await send('POST', '/api/v1/invitations', { body: { email: email.trim(), role } });
+    const answer = await sendOnce('/api/v1/invitations', { email: email.trim(), role });
     refresh('/api/v1/invitations');
     onInvited(String(answer.body.url));
   });

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
-import { send } from '../../api/client.ts';
 import { refresh } from '../../api/queries.ts';
+import { useSendOnce } from '../../api/send-once.ts';
 import type { Model } from '../../api/types.gen.ts';
 import { promptOf, rememberPrompt } from '../../lib/device-store.ts';
 import { to, useQueryState } from '../../lib/location.ts';
@@ -39,9 +39,9 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
   const [chosenSeed, setSeed] = useState(seed);
   const [ordered, setOrdered] = useState<string>();
   const body = orderOf(kind, model?.id ?? '', { prompt, size, steps, seed: chosenSeed });
+  const sendOnce = useSendOnce();
   const ordering = useAction(async () => {
-    const headers = { 'idempotency-key': crypto.randomUUID() };
-    const answer = await send<unknown>('POST', `/v3/async/${model?.id}`, { body, headers });
+    const answer = await sendOnce<unknown>(`/v3/async/${model?.id}`, body);
     const task = String(answer.body.task_id);
     rememberPrompt(task, prompt);
     setOrdered(task);

@@ -1,0 +1,18 @@
+import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
+import { type ConsoleServer, startConsole } from './console-server.ts';
+import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
+
+/** What must not cost money, a secret or someone's place: lost answers, stray key presses, a second tab, a role that may do less. */
+
+let console: ConsoleServer;
+beforeAll(async () => {
+  console = await startConsole(7);
+}, CHROMIUM_TIMEOUT_MS);
+afterAll(() => console?.close());
+
+describe('when an answer is lost, trying again', () => {
+  test('orders one image', () => orderLost(console));
+  test('creates one key and shows its secret', () => keyLost(console));
+  test('opens one payment', () => purchaseLost(console));
+  test('does not promise the same for a chat', () => chatLost(console));
+});
