@@ -40,12 +40,32 @@ export function Dialog({
   }, []);
   const cancel = (event: Event) => {
     event.preventDefault();
-    if (!mustAnswer) {
+    // a browser may insist on closing; then `closed` follows
+    if (!mustAnswer && event.defaultPrevented) {
       onClose();
     }
   };
+  const closed = (event: Event) => {
+    if (!(event.currentTarget instanceof HTMLDialogElement && event.currentTarget.isConnected)) {
+      return;
+    }
+    if (mustAnswer) {
+      event.currentTarget.showModal();
+    } else {
+      onClose();
+    }
+  };
+  // prevents most closings beforehand, so that the focus stays where it is
+  const keep = (event: KeyboardEvent) => mustAnswer && event.key === 'Escape' && event.preventDefault();
   return (
-    <dialog ref={ref} class={kind} aria-labelledby={heading} onCancel={cancel}>
+    <dialog
+      ref={ref}
+      class={kind}
+      aria-labelledby={heading}
+      onCancel={cancel}
+      onClose={closed}
+      onKeyDown={keep}
+    >
       <div class="dialog-head">
         <h2 id={heading}>{title}</h2>
         {mustAnswer ? null : (

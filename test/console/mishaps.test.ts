@@ -1,6 +1,7 @@
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
 import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
+import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
 
 /** What must not cost money, a secret or someone's place: lost answers, stray key presses, a second tab, a role that may do less. */
 
@@ -15,4 +16,11 @@ describe('when an answer is lost, trying again', () => {
   test('creates one key and shows its secret', () => keyLost(console));
   test('opens one payment', () => purchaseLost(console));
   test('does not promise the same for a chat', () => chatLost(console));
+});
+
+describe('Escape does not close', () => {
+  test('the secret of a new key', () => keySecretStays(console));
+  test('the link of an invitation', () => invitationStays(console));
+  test('the owner key of a new account', () => ownerKeyStays(console));
+  test('the dialog to sign in again', () => loginStays(console));
 });

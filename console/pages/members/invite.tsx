@@ -21,7 +21,11 @@ function roleOptions(): [string, string][] {
 export function Invite({ onClose }: { readonly onClose: () => void }) {
   const [url, setUrl] = useState<string>();
   return (
-    <Dialog title={url === undefined ? t('Invite a member') : t('Invitation created')} onClose={onClose}>
+    <Dialog
+      title={url === undefined ? t('Invite a member') : t('Invitation created')}
+      onClose={onClose}
+      mustAnswer={url !== undefined}
+    >
       {url === undefined ? <InviteForm onInvited={setUrl} /> : <Link url={url} onClose={onClose} />}
     </Dialog>
   );
