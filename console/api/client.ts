@@ -36,14 +36,17 @@ export interface Sending {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** The request is itself a login: if it is rejected, there is no point in asking for one. */
+  readonly isLogin?: boolean;
 }
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/**
- * Called when the browser is signed out, or signed in for too long for the requested action. Resolves once someone has signed in.
- */
-type AskLogin = (reason: 'signed_out' | 'too_old') => Promise<void>;
+/** Why a request needs someone to sign in first. `renewed`: another tab has signed in, so only the CSRF proof is outdated. */
+export type LoginNeed = 'signed_out' | 'too_old' | 'renewed';
+
+/** Called when the service wants another session or proof. Resolves once the request can be repeated. */
+type AskLogin = (need: LoginNeed) => Promise<void>;
 
 let proof = '';
 let askLogin: AskLogin = () => Promise.reject(new Error('no login handler is set'));
@@ -93,11 +96,11 @@ export async function request(method: string, url: string, sending: Sending): Pr
     return response;
   }
   const error = await errorOf(response);
-  const reason = loginReason(error);
-  if (!reason) {
+  const need = loginNeed(error);
+  if (!need || sending.isLogin) {
     throw error;
   }
-  await askLogin(reason);
+  await askLogin(need);
   const again = await attempt(method, url, sending);
   if (!again.ok) {
     throw await errorOf(again);
@@ -156,7 +159,10 @@ async function errorOf(response: Response): Promise<ApiError> {
   });
 }
 
-function loginReason({ status, code }: ApiError): 'signed_out' | 'too_old' | undefined {
+function loginNeed({ status, code }: ApiError): LoginNeed | undefined {
+  if (code === 'csrf_rejected') {
+    return 'renewed';
+  }
   if (status === 401) {
     return 'signed_out';
   }

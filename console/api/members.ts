@@ -41,6 +41,7 @@ export function signInAddress({ next, invitation, account, again }: SignInOption
 export async function moveTo(account: string): Promise<void> {
   await send<Session>('POST', '/api/v1/session/account', { body: { account_id: account } });
   queryClient.clear();
+  // the page that opens announces the account to other tabs
   window.location.assign(BASE);
 }
 

@@ -1,10 +1,11 @@
 import { onlineManager } from '@tanstack/query-core';
 import { SharedValue } from '../lib/shared-value.ts';
-import { get, onLoginNeeded, send, setProof } from './client.ts';
+import { get, type LoginNeed, onLoginNeeded, send, setProof } from './client.ts';
 import { queryClient } from './queries.ts';
+import { announceSession, onOtherSession } from './session-news.ts';
 import type { Session } from './types.gen.ts';
 
-export type LoginReason = 'signed_out' | 'too_old';
+export type LoginReason = Exclude<LoginNeed, 'renewed'>;
 
 interface WantedLogin {
   readonly reason: LoginReason;
@@ -18,25 +19,72 @@ const wanted = new SharedValue<WantedLogin | undefined>(undefined);
 
 /** Loads the current session, and from then on asks for a login whenever one is missing. */
 export async function loadSession(): Promise<void> {
-  onLoginNeeded((reason) => {
-    const login = wanted.value ?? waiting(reason);
-    wanted.set(login);
-    return login.promise;
-  });
+  onLoginNeeded((need) => (need === 'renewed' ? renewSession() : askLogin(need)));
+  onOtherSession((holder) => void follow(holder));
   const { data } = await get<Session | null>('/api/v1/session');
   setSession(data);
+  if (data) {
+    // perhaps someone has just signed in on the page of the OpenID provider
+    announceSession(holderOf(data));
+  }
+}
+
+/** Follows what another tab has announced. */
+async function follow(holder: string): Promise<void> {
+  const present = session.value;
+  if (present === undefined) {
+    return;
+  }
+  if (holder !== holderOf(present)) {
+    window.location.reload();
+  } else if (wanted.value) {
+    await renewSession();
+    if (session.value?.csrf !== present?.csrf) {
+      endLogin();
+    }
+  }
+}
+
+function askLogin(reason: LoginReason): Promise<void> {
+  const login = wanted.value ?? waiting(reason);
+  wanted.set(login);
+  return login.promise;
+}
+
+function endLogin(): void {
+  wanted.value?.done();
+  wanted.set(undefined);
+}
+
+/**
+ * Reads the session that another tab has begun. If it is somebody else's, nothing on this page is valid: reloads it, and never
+ * resolves.
+ */
+async function renewSession(): Promise<void> {
+  const { data } = await get<Session | null>('/api/v1/session');
+  if (!session.value || holderOf(data) !== holderOf(session.value)) {
+    window.location.reload();
+    return new Promise(() => undefined);
+  }
+  setSession(data);
+}
+
+/** Returns who is signed in, for comparison. */
+function holderOf(of: Session | null): string {
+  return of === null ? '' : `${of.account.id} ${of.key.hash} ${of.key.role}`;
 }
 
 /** Exchanges a key for a session. Throws ApiError. */
 export async function signIn(apiKey: string): Promise<void> {
-  const { data } = await send<Session>('POST', '/api/v1/sessions', { body: { api_key: apiKey } });
+  const sending = { body: { api_key: apiKey }, isLogin: true };
+  const { data } = await send<Session>('POST', '/api/v1/sessions', sending);
   const before = session.value?.account.id;
   if (before !== undefined && before !== data.account.id) {
     queryClient.clear();
   }
   setSession(data);
-  wanted.value?.done();
-  wanted.set(undefined);
+  announceSession(holderOf(data));
+  endLogin();
 }
 
 /** Ends the session of this browser. */
@@ -48,6 +96,7 @@ export async function signOut(): Promise<void> {
     await send('DELETE', '/api/v1/session');
     queryClient.clear();
     setSession(null);
+    announceSession(holderOf(null));
   } finally {
     onlineManager.setOnline(true);
   }

@@ -112,14 +112,31 @@ function partOf(path: string): string {
 
 /** Returns the session of the operator. Without one, redirects the browser to the operators' login and back here afterwards. */
 async function signedIn(): Promise<OperatorSession> {
-  onLoginNeeded(() => {
-    const here = window.location.pathname.slice(SERVICE.length - 1);
-    window.location.assign(`${SERVICE}admin/login?next=${encodeURIComponent(here)}`);
-    return new Promise(() => undefined);
+  let operator: string | undefined;
+  const read = async () => {
+    const { data } = await get<OperatorSession>('/admin/v1/session');
+    if (operator !== undefined && operator !== data.operator) {
+      return leave(() => window.location.reload());
+    }
+    operator = data.operator;
+    setProof(data.csrf ?? '');
+    return data;
+  };
+  onLoginNeeded(async (need) => {
+    await (need === 'renewed' ? read() : leave(toLogin));
   });
-  const { data } = await get<OperatorSession>('/admin/v1/session');
-  setProof(data.csrf ?? '');
-  return data;
+  return read();
+}
+
+function toLogin(): void {
+  const here = window.location.pathname.slice(SERVICE.length - 1);
+  window.location.assign(`${SERVICE}admin/login?next=${encodeURIComponent(here)}`);
+}
+
+/** Leaves the page: what waits for the result waits until the next page is there. */
+function leave(go: () => void): Promise<never> {
+  go();
+  return new Promise(() => undefined);
 }
 
 function Menu({ session }: { readonly session: OperatorSession }) {

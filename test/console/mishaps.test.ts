@@ -2,6 +2,7 @@ import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
 import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
+import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
 /** What must not cost money, a secret or someone's place: lost answers, stray key presses, a second tab, a role that may do less. */
 
@@ -23,4 +24,12 @@ describe('Escape does not close', () => {
   test('the link of an invitation', () => invitationStays(console));
   test('the owner key of a new account', () => ownerKeyStays(console));
   test('the dialog to sign in again', () => loginStays(console));
+});
+
+describe('a tab', () => {
+  test('follows another one to another account', () => otherAccount(console));
+  test('notices a new session that it was not told of', () => untoldSession(console));
+  test('needs no second login when another one has signed in again', () => signedInElsewhere(console));
+  test('of an operator goes on after a login in another one', () => operatorAgain(console));
+  test('says that a key is wrong', () => wrongKey(console));
 });
