@@ -129,7 +129,7 @@ async function signedIn(): Promise<OperatorSession> {
 }
 
 function toLogin(): void {
-  const here = window.location.pathname.slice(SERVICE.length - 1);
+  const here = window.location.pathname.slice(SERVICE.length - 1) + window.location.search;
   window.location.assign(`${SERVICE}admin/login?next=${encodeURIComponent(here)}`);
 }
 

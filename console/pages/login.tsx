@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso/router';
 import { errorText } from '../api/errors.ts';
 import { type LoginReason, signIn, useSession } from '../api/session.ts';
-import { BASE, SERVICE } from '../lib/location.ts';
+import { BASE, SERVICE, to } from '../lib/location.ts';
 import { t } from '../lib/text.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
@@ -14,7 +15,7 @@ export function LoginPage() {
       <div class="login-box">
         <p class="login-brand">Tollgate</p>
         <h1 tabIndex={-1}>{t('Sign in')}</h1>
-        <SignInByProvider />
+        <SignInByProvider wish={{ next: here() }} />
         <LoginForm />
         <details>
           <summary>{t('Where do I find my key?')}</summary>
@@ -32,11 +33,17 @@ export function LoginPage() {
   );
 }
 
+/** Returns the page and what is chosen on it, to come back to. The sign-in page itself is nothing to come back to. */
+function here(): string {
+  const { pathname, search } = window.location;
+  return pathname === to('sign-in') ? '' : pathname.slice(BASE.length) + search;
+}
+
 /** Login dialog over the page, which continues afterwards. */
 export function LoginDialog({ reason }: { readonly reason: LoginReason }) {
   const { session } = useSession();
   const wish = {
-    next: window.location.pathname.slice(BASE.length),
+    next: here(),
     account: session?.account.id,
     again: reason === 'too_old',
   };
@@ -57,6 +64,7 @@ function LoginForm() {
   const [key, setKey] = useState('');
   const [problem, setProblem] = useState<string>();
   const [isPending, setPending] = useState(false);
+  const { path, route } = useLocation();
   const submit = async (event: Event) => {
     event.preventDefault();
     setPending(true);
@@ -64,6 +72,10 @@ function LoginForm() {
     try {
       await signIn(key);
       setKey('');
+      if (path === to('sign-in')) {
+        // this page is shown whether or not someone is signed in
+        route(BASE, true);
+      }
     } catch (error) {
       setProblem(errorText(error));
       setPending(false);

@@ -56,8 +56,9 @@ const BINDING = 'console sign-in';
 const PENDING_SECONDS = 600;
 /** Failed sign-ins allowed per address and minute: each has caused requests to the provider. */
 const FAILURES_PER_MINUTE = 20;
-/** Console pages that a sign-in may lead to; anything else would be an open redirect. */
-const NEXT_PATTERN = /^[a-z][a-z/-]{0,60}$/;
+/** Console pages that a sign-in may lead to, with what is chosen on them; anything else would be an open redirect. */
+const NEXT_PATTERN = /^[a-z][\w/-]{0,150}(?:\?[\w%&=+*.,:;/@~!$()?-]{0,600})?$/;
+const OPERATORS_PATTERN = /^operator(?:[/?]|$)/;
 const TOKEN_PATTERN = /^[\w-]{43}$/;
 const ACCOUNT_PATTERN = /^acc_\w{26}$/;
 
@@ -124,7 +125,7 @@ async function finish(
     const query = request.originalUrl.slice(request.originalUrl.indexOf('?'));
     const identity = await parts.provider.finish(query, pending);
     const problem = await (pending.asOperator
-      ? admitOperator(parts, identity, request, response)
+      ? admitOperator(parts, identity, pending, request, response)
       : admitMember(parts, identity, pending, request, response));
     if (problem !== undefined) {
       failures.recordFailure(address);
@@ -144,6 +145,7 @@ async function finish(
 async function admitOperator(
   parts: SignInParts,
   { isOperator, email, subject }: Identity,
+  { next }: Pending,
   request: Request,
   response: Response,
 ): Promise<Problem | undefined> {
@@ -152,7 +154,7 @@ async function admitOperator(
   }
   // names of operators with a token cannot contain `@` or `:`
   await parts.admitOperator(email || `oidc:${subject}`, request, response);
-  response.redirect(303, `${parts.base}/operator`);
+  response.redirect(303, `${parts.base}/${OPERATORS_PATTERN.test(next) ? next : 'operator'}`);
   return undefined;
 }
 

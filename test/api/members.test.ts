@@ -253,6 +253,18 @@ test('an answer that the browser did not ask for signs nobody in', async () => {
   expect(jar.header + other.header).not.toContain('tollgate=');
   const outside = await signIn('vic', '?next=//evil.example.com');
   expect(outside.led).toBe('/console/');
+  for (const next of [
+    'https://evil.example.com',
+    '/x',
+    '@x',
+    '..?x',
+    'tasks?x\r\nx',
+    `tasks?${'x'.repeat(601)}`,
+  ]) {
+    expect((await signIn('vic', `?next=${encodeURIComponent(next)}`)).led).toBe('/console/');
+  }
+  const chosen = 'generations?status=completed&model=acme%2Fsmall';
+  expect((await signIn('vic', `?next=${encodeURIComponent(chosen)}`)).led).toBe(`/console/${chosen}`);
 });
 
 test('says that the provider is away while keys keep working', async () => {

@@ -2,6 +2,7 @@ import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
 import { type ConsoleServer, startConsole } from './console-server.ts';
 import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
+import { deepLink, keyOnSignInPage } from './people.ts';
 import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
 /** What must not cost money, a secret or someone's place: lost answers, stray key presses, a second tab, a role that may do less. */
@@ -32,4 +33,9 @@ describe('a tab', () => {
   test('needs no second login when another one has signed in again', () => signedInElsewhere(console));
   test('of an operator goes on after a login in another one', () => operatorAgain(console));
   test('says that a key is wrong', () => wrongKey(console));
+});
+
+describe('signing in', () => {
+  test('leads back to what a link had chosen', () => deepLink(console));
+  test('works with a key on the page that explains a failure', () => keyOnSignInPage(console));
 });

@@ -1,11 +1,25 @@
+import { ADMIN_TOKEN } from '../operators/support/operator-server.ts';
 import type { ConsoleServer, Visit } from './console-server.ts';
 
 /** What operators come for. `visit` is a signed-in operator. */
 
 export async function ledToLogin(console: ConsoleServer): Promise<void> {
-  const { page, context } = await console.visit();
-  await page.goto(`${console.server.url}/console/operator/fleet`);
-  await page.waitForURL(/admin\/login\?next=%2Fconsole%2Foperator%2Ffleet/);
+  const { page, context, customer } = await console.visit();
+  const path = `/console/operator/accounts/${customer.account}?tab=transactions`;
+  await page.goto(`${console.server.url}${path}`);
+  await page.waitForURL(/admin\/login\?next=%2Fconsole%2Foperator%2Faccounts/);
+  await page.getByLabel('token').fill(ADMIN_TOKEN);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL(`${console.server.url}${path}`);
+
+  await context.clearCookies();
+  const { provider } = console;
+  provider.people.deep = { email: 'deep@example.com', email_verified: true, groups: ['tollgate-operators'] };
+  provider.person = 'deep';
+  await page.reload();
+  await page.getByRole('link', { name: 'Sign in with Acme SSO' }).click();
+  await page.waitForURL(`${console.server.url}${path}`);
+  await page.getByRole('link', { name: 'Transactions' }).waitFor();
   await context.close();
 }
 

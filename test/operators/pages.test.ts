@@ -117,12 +117,26 @@ describe('signing in', () => {
     '/v1/tasks',
     '/queues?x=//e',
     '/queues\r\nx',
+    '/console/operator//evil.example',
+    '/console/operator?x\r\nx',
+    '/console/operator@evil.example?x',
+    `/console/operator?${'x'.repeat(601)}`,
   ])('never redirects to %j', async (next) => {
     const answer = await new Browser(server.url).signIn(
       ADMIN_TOKEN,
       `/admin/login?next=${encodeURIComponent(next)}`,
     );
     expect(answer.headers.get('location')).toBe('/admin/queues');
+  });
+
+  test.each([
+    '/console/operator/accounts/acc_01M7ZM9HPS9T186QNDARA5008F?tab=transactions',
+    '/console/operator/money?range=2026-11-01T10:00Z,2026-11-01T11:00Z&by=provider',
+    '/console/operator/tasks?model=acme%2Fsmall',
+  ])('leads back to what was chosen: %j', async (next) => {
+    const path = `/admin/login?next=${encodeURIComponent(next)}`;
+    const answer = await new Browser(server.url).signIn(ADMIN_TOKEN, path);
+    expect(answer.headers.get('location')).toBe(next);
   });
 
   test('signing out requires a proof, too, and ends the session', async () => {

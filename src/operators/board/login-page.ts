@@ -21,7 +21,9 @@ export const LOOK_AGAIN_SECONDS = 10;
 /** Renders the form for the operator's token. A plain form: it works without JavaScript. */
 export function loginPage(form: LoginForm): OperatorPage {
   const { base, proof, next, problem, status, signInBy } = form;
-  const start = `${base.replace(/\/admin$/, '')}/console/oidc/start?as=operator`;
+  const page = /^\/console\/(operator.*)$/.exec(next)?.[1];
+  const query = new URLSearchParams({ as: 'operator', ...(page !== undefined && { next: page }) });
+  const start = `${base.replace(/\/admin$/, '')}/console/oidc/start?${query}`;
   const byProvider = signInBy !== undefined && html`<p><a href="${start}">Sign in with ${signInBy}</a></p>`;
   const alert = problem !== undefined && html`<p class="alert" role="alert" id="problem">${problem}</p>`;
   const invalid = problem !== undefined && html` aria-invalid="true"`;

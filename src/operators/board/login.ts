@@ -21,8 +21,8 @@ const FORM_SECONDS = 3_600;
 const START = '/queues';
 /** Pages below the operator pages that a login may lead to. Anything else would be an open redirect. */
 const NEXT_PATTERN = /^\/(?:queues|queues-rw|tasks)(?:\/[\w.:-]{1,150}){0,4}\/?$/;
-/** Pages of the console's operator section, which is served beside the operator pages. */
-const CONSOLE_PATTERN = /^\/console\/operator(?:\/[\w-]{1,64}){0,2}$/;
+/** Pages of the console's operator section, which is served beside the operator pages, with what is chosen on them. */
+const CONSOLE_PATTERN = /^\/console\/operator(?:\/[\w-]{1,64}){0,2}(?:\?[\w%&=+*.,:;/@~!$()?-]{0,600})?$/;
 
 /** Shows the login form, or redirects someone who has already signed in. */
 export async function showLogin(parts: LoginParts, request: Request, response: Response): Promise<void> {

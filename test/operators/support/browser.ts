@@ -35,7 +35,7 @@ export class Browser {
   async submit(path: string, fields: Readonly<Record<string, string>>, proof?: string): Promise<Answer> {
     const page = await this.call('GET', path);
     const shown = /name="proof" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-    const next = /name="next" value="([^"]+)"/.exec(page.text)?.[1];
+    const next = /name="next" value="([^"]+)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&');
     const [action = ''] = path.split('?', 1);
     return await this.call('POST', action, {
       body: new URLSearchParams({ proof: proof ?? shown, ...(next && { next }), ...fields }).toString(),
