@@ -1,5 +1,15 @@
 import fc from 'fast-check';
-import { exactUsd, jsonUsd, parseUsd, plainUsd, shortUsd, THIN_SPACE, usd, usdOfNumber } from './money.ts';
+import {
+  exactUsd,
+  jsonUsd,
+  parseTypedUsd,
+  parseUsd,
+  plainUsd,
+  shortUsd,
+  THIN_SPACE,
+  usd,
+  usdOfNumber,
+} from './money.ts';
 import { mostCost, mostTokens } from './price.ts';
 
 const nano = fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n });
@@ -61,3 +71,19 @@ test('the maximum cost of a call counts bytes, uses the highest price and rounds
   expect(mostCost(prices, 10, 1)).toBe(2_100n);
   expect(mostCost({ ...prices, prompt: '0.000000000001' }, 1, 0)).toBe(1n);
 });
+
+test.each([
+  ['1,000.00', '1000.00'],
+  ['10,000', '10000.00'],
+  [' -1,234,567.5 ', '-1234567.50'],
+  ['12.50', '12.50'],
+])('people may type amounts as they are shown: %s', (typed, plain) => {
+  expect(plainUsd(parseTypedUsd(typed) ?? 0n)).toBe(plain);
+});
+
+test.each(['1,5', '1,50', '10,00.00', ',100', '1,000,0', '1.000,00', ''])(
+  'a comma that does not separate thousands is no amount: %s',
+  (typed) => {
+    expect(parseTypedUsd(typed)).toBeUndefined();
+  },
+);

@@ -19,6 +19,15 @@ export function parseUsd(text: string): bigint | undefined {
   return sign === '-' ? -nano : nano;
 }
 
+/** Digits in groups of three, as amounts are shown: `1,000.00`. */
+const GROUPED = /^-?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
+
+/** Parses an amount that a person typed, like {@link parseUsd}, also with the commas with which amounts are shown. */
+export function parseTypedUsd(text: string): bigint | undefined {
+  const typed = text.trim();
+  return parseUsd(GROUPED.test(typed) ? typed.replaceAll(',', '') : typed);
+}
+
 /** Parses an amount from the API, like {@link parseUsd}. Throws Error for invalid text: a wrong total must not be shown. */
 export function usd(text: string): bigint {
   const nano = parseUsd(text);

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { parseUsd, plainUsd } from '../lib/money.ts';
+import { parseTypedUsd, plainUsd } from '../lib/money.ts';
 import { t } from '../lib/text.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
@@ -17,7 +17,7 @@ export interface RefundDialogProps {
 /** Refunds a charge, or takes back a purchase. */
 export function RefundDialog({ account, generation, transaction, onClose }: RefundDialogProps) {
   const [amount, setAmount] = useState('');
-  const nano = amount.trim() === '' ? undefined : parseUsd(amount);
+  const nano = amount.trim() === '' ? undefined : parseTypedUsd(amount);
   const isWrong = amount.trim() !== '' && (nano === undefined || nano <= 0n);
   return (
     <Dialog title={t('Refund')} onClose={onClose}>

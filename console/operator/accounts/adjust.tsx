@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Account } from '../../api/types.gen.ts';
-import { parseUsd, plainUsd } from '../../lib/money.ts';
+import { parseTypedUsd, plainUsd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -16,7 +16,7 @@ interface AdjustDialogProps {
 export function AdjustDialog({ account, onClose }: AdjustDialogProps) {
   const [amount, setAmount] = useState('');
   const [kind, setKind] = useState('goodwill');
-  const nano = parseUsd(amount);
+  const nano = parseTypedUsd(amount);
   const isWrong = amount.trim() !== '' && !nano;
   return (
     <Dialog title={t('Credit or debit “{name}”', { name: account.name })} onClose={onClose}>

@@ -3,7 +3,7 @@ import { useAction } from '../../api/action.ts';
 import { refresh } from '../../api/queries.ts';
 import { useSendOnce } from '../../api/send-once.ts';
 import type { Account } from '../../api/types.gen.ts';
-import { parseUsd, plainUsd } from '../../lib/money.ts';
+import { parseTypedUsd, plainUsd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -37,7 +37,7 @@ function OpenForm({ onOpened, onClose }: OpenFormProps) {
   const sendOnce = useSendOnce();
   const [name, setName] = useState('');
   const [credits, setCredits] = useState('');
-  const nano = credits.trim() === '' ? 0n : parseUsd(credits);
+  const nano = credits.trim() === '' ? 0n : parseTypedUsd(credits);
   const isWrong = nano === undefined || nano < 0n;
   const opening = useAction(async () => {
     const { body } = await sendOnce<Account>('/admin/v1/accounts', {

@@ -3,7 +3,7 @@ import { useAction } from '../../api/action.ts';
 import { useSendOnce } from '../../api/send-once.ts';
 import type { AccountOverview, CheckoutSession } from '../../api/types.gen.ts';
 import { BASE } from '../../lib/location.ts';
-import { exactUsd, parseUsd, plainUsd } from '../../lib/money.ts';
+import { exactUsd, parseTypedUsd, plainUsd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Problem } from '../../ui/feedback.tsx';
 import { Field } from '../../ui/field.tsx';
@@ -17,7 +17,7 @@ const MOST = 10_000_000_000_000n;
 /** Lets the user choose an amount, then continues to the page of the payment provider. */
 export function Buy({ account }: { readonly account: AccountOverview | undefined }) {
   const [amount, setAmount] = useState('25.00');
-  const nano = parseUsd(amount);
+  const nano = parseTypedUsd(amount);
   const isRight = nano !== undefined && nano >= LEAST && nano <= MOST && nano % CENT === 0n;
   const sendOnce = useSendOnce();
   const buying = useAction(async () => {

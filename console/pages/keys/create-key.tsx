@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
 import { refresh } from '../../api/queries.ts';
 import { useSendOnce } from '../../api/send-once.ts';
-import { jsonUsd, parseUsd } from '../../lib/money.ts';
+import { jsonUsd, parseTypedUsd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -30,7 +30,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
   const [reset, setReset] = useState('');
   const [expires, setExpires] = useState('');
   const [role, setRole] = useState('inference');
-  const limitNano = limit.trim() === '' ? null : parseUsd(limit);
+  const limitNano = limit.trim() === '' ? null : parseTypedUsd(limit);
   const sendOnce = useSendOnce();
   const creating = useAction(async () => {
     const body = {

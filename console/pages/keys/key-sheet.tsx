@@ -6,7 +6,7 @@ import { refresh, useRead } from '../../api/queries.ts';
 import { currentSession } from '../../api/session.ts';
 import type { ApiKey } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
-import { jsonUsd, parseUsd, plainUsd, usdOfNumber } from '../../lib/money.ts';
+import { jsonUsd, parseTypedUsd, plainUsd, usdOfNumber } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Id } from '../../ui/copy.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
@@ -73,7 +73,7 @@ function EditKey({ of: key }: { readonly of: ApiKey }) {
   const [limit, setLimit] = useState(key.limit === null ? '' : plainUsd(usdOfNumber(key.limit)));
   const [reset, setReset] = useState<string>(key.limit_reset ?? '');
   const [isDone, setDone] = useState(false);
-  const limitNano = limit.trim() === '' ? null : parseUsd(limit);
+  const limitNano = limit.trim() === '' ? null : parseTypedUsd(limit);
   const saving = useAction(async () => {
     const body = {
       name: name.trim(),
