@@ -9,6 +9,7 @@ const schema = z.object({
   content: z.union([z.string(), z.array(z.object({ text: z.string() }))]).optional(),
   n: z.literal(1, { error: 'only one answer per call is supported' }).optional(),
   heat: z.int().max(2).optional(),
+  inputs: z.union([z.string(), z.array(z.string()).max(2), z.array(z.number()).max(3)]).optional(),
   list: z.array(z.string()).min(1).optional(),
   at: z.iso.datetime({ offset: true }).optional(),
 });
@@ -24,6 +25,9 @@ test.each<[unknown, string]>([
   [{ model: 'a', n: 2 }, 'n: only one answer per call is supported'],
   [{ model: 'a', heat: 3 }, 'heat: must be at most 2'],
   [{ model: 'a', heat: 0.5 }, 'heat: must be an integer'],
+  [{ model: 'a', inputs: ['b', 'c', 'd'] }, 'inputs: must have at most 2 items'],
+  [{ model: 'a', inputs: [1, 2, 3, 4] }, 'inputs: must have at most 3 items'],
+  [{ model: 'a', inputs: ['b', 5] }, 'inputs[1]: must be a string'],
   [{ model: 'a', list: [] }, 'list: must have at least 1 item'],
   [{ model: 'a', at: 'noon' }, 'at: must be a time such as 2026-01-31T00:00:00Z'],
   [[], 'body: must be an object'],

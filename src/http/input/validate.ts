@@ -53,11 +53,18 @@ interface LocatedIssue {
   readonly path: readonly PropertyKey[];
 }
 
-/** Returns the issue of the union branch that got furthest: most likely the one that the caller meant. */
+/**
+ * Returns the issue of the union branch that the caller most likely meant: one that fits apart from its size, or else the one that got
+ * furthest.
+ */
 function deepest(issue: Issue, parents: readonly PropertyKey[]): LocatedIssue {
   const path = [...parents, ...issue.path];
   if (issue.code !== 'invalid_union') {
     return { issue, path };
+  }
+  const tooBig = oversized(issue.errors);
+  if (tooBig) {
+    return deepest(tooBig, path);
   }
   let best: LocatedIssue = { issue, path };
   for (const [first] of issue.errors) {
@@ -67,6 +74,21 @@ function deepest(issue: Issue, parents: readonly PropertyKey[]): LocatedIssue {
     }
   }
   return best;
+}
+
+/**
+ * Returns the issue of the branch for which the value is only too large. Sizes are checked before items, so of several such branches the
+ * one with the largest limit is named: it is wrong whatever the items are.
+ */
+function oversized(branches: readonly (readonly Issue[])[]): Issue | undefined {
+  let largest: z.core.$ZodIssueTooBig | undefined;
+  for (const [first, ...others] of branches) {
+    const isOnly = first?.code === 'too_big' && others.length === 0;
+    if (isOnly && (!largest || first.maximum > largest.maximum)) {
+      largest = first;
+    }
+  }
+  return largest;
 }
 
 function refusal({ issue, path }: LocatedIssue, place: string): AppError {
