@@ -3,13 +3,21 @@ import { pageQuery } from '../http/answers/page.ts';
 import { storableText } from '../http/input/storable-text.ts';
 import { accountId, answerOf, currencyJson, listOf, usdString } from '../http/input/wire-shapes.ts';
 import { rateLimits } from '../keys/keys.schema.ts';
-import { type NanoUsd, parseUsd } from '../lib/money.ts';
+import { NANO_USD_PER_USD, type NanoUsd, parseUsd } from '../lib/money.ts';
+
+/** Most that one entry books, either way, in USD: as for keys. A slip of the keyboard must not fill the books to their limit. */
+const BOOKED_MAX_USD = 10_000_000n;
+const BOOKED_MAX = BOOKED_MAX_USD * NANO_USD_PER_USD;
 
 /** Parses decimal text into nano-USD. */
 export const usdAmount = z.string().transform((text, context): NanoUsd => {
   const amount = parseUsd(text);
   if (amount === undefined) {
     context.addIssue({ code: 'custom', message: 'must be a plain decimal string of USD, e.g. "12.50"' });
+    return z.NEVER;
+  }
+  if (amount > BOOKED_MAX || amount < -BOOKED_MAX) {
+    context.addIssue({ code: 'custom', message: `must be at most ${BOOKED_MAX_USD} USD` });
     return z.NEVER;
   }
   return amount;
