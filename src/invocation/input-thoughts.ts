@@ -1,4 +1,5 @@
-import { type JsonObject, objectsOf, textOf, without } from '../providers/json.ts';
+import { textOfDetails } from '../providers/chat-message.ts';
+import { type JsonObject, objectsOf, without } from '../providers/json.ts';
 import { type Collected, collectOther } from './input-media.ts';
 
 /** Members in which clients send the reasoning of an earlier turn back. Many send the same text in several of them. */
@@ -31,9 +32,5 @@ export function collectThought(message: JsonObject, into: Collected): string | u
 }
 
 function thoughtText(value: unknown): string {
-  return typeof value === 'string'
-    ? value
-    : objectsOf(value)
-        .map(({ text, summary }) => textOf(text) + textOf(summary))
-        .join('');
+  return typeof value === 'string' ? value : textOfDetails(value);
 }

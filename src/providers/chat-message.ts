@@ -6,6 +6,7 @@ export interface ChatContent {
   readonly members: Record<string, unknown>;
   readonly text: string;
   readonly refusal: string;
+  /** The reasoning in any member, for counting. */
   readonly reasoning: string;
 }
 
@@ -50,7 +51,15 @@ export function readChatContent(message: JsonObject): ChatContent {
       members[name] = message[name];
     }
   }
-  return { members, text, refusal, reasoning };
+  // delivered, so it counts, even where it comes in the details alone
+  return { members, text, refusal, reasoning: reasoning || textOfDetails(message.reasoning_details) };
+}
+
+/** Returns the text in OpenRouter's `reasoning_details`: reasoning, or its summary. */
+export function textOfDetails(details: unknown): string {
+  return objectsOf(details)
+    .map(({ text, summary }) => textOf(text) + textOf(summary))
+    .join('');
 }
 
 function reasoningOf(message: JsonObject): string {
