@@ -1,4 +1,4 @@
-import type { TokenUsage } from '../lib/usage.ts';
+import type { ReportedUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
 import { countTokens, countTokensInSteps } from '../providers/token-counter.ts';
 
@@ -13,8 +13,8 @@ const UNITS_PER_TOKEN = 4;
 export class StreamMeter {
   readonly #text = new RunningCount();
   readonly #reasoning = new RunningCount();
-  usage: TokenUsage | undefined;
-  inputUsage: TokenUsage | undefined;
+  usage: ReportedUsage | undefined;
+  inputUsage: ReportedUsage | undefined;
   finishReason: FinishReason | undefined;
   unknownFinish: string | undefined;
 

@@ -1,4 +1,4 @@
-import { type Evidence, judgeUsage } from './usage-judgment.ts';
+import { countUsage, type Evidence, judgeUsage } from './usage-judgment.ts';
 
 const REPORT = {
   inputTokens: 100,
@@ -111,4 +111,55 @@ test('text too short to exceed the report is not counted', () => {
     throw new Error('counted needlessly');
   };
   expect(judgeUsage(evidence({ outputTokens, outputLength: 100 })).source).toBe('provider');
+});
+
+describe('a side that the provider does not report credibly', () => {
+  const none = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+
+  test('is counted, and the other is charged as reported', () => {
+    const input = { inputTokens: 0, outputTokens: 900, ...none, unread: 'input' as const };
+    expect(judgeUsage(evidence({ reported: input, outputMax: 1_000 }))).toMatchObject({
+      ...{ source: 'counted', absurd: true, counted: { inputTokens: 80 } },
+      usage: { inputTokens: 80, outputTokens: 900 },
+    });
+    const output = {
+      inputTokens: 500,
+      outputTokens: 0,
+      ...none,
+      cacheReadTokens: 400,
+      unread: 'output' as const,
+    };
+    expect(judgeUsage(evidence({ reported: output }))).toMatchObject({
+      ...{ source: 'counted', absurd: true, counted: { outputTokens: 40 } },
+      usage: { inputTokens: 500, cacheReadTokens: 400, outputTokens: 40 },
+    });
+  });
+
+  test('counts at least as the part that is known', () => {
+    const cached = {
+      ...none,
+      inputTokens: 300,
+      outputTokens: 9,
+      cacheReadTokens: 300,
+      unread: 'input' as const,
+    };
+    expect(judgeUsage(evidence({ reported: cached, outputLength: 9 })).usage.inputTokens).toBe(300);
+  });
+
+  test('is logged even when nothing else is left of the report', () => {
+    const both = { inputTokens: 0, outputTokens: 0, ...none, unread: 'both' as const };
+    expect(judgeUsage(evidence({ reported: both }))).toMatchObject({ usage: COUNTED, absurd: true });
+  });
+
+  test('does not count as the input of an answer that was cut off', () => {
+    const reported = { inputTokens: 0, outputTokens: 9, ...none, unread: 'input' as const };
+    expect(countUsage(evidence({ reported })).usage.inputTokens).toBe(80);
+  });
+});
+
+test('an input of zero beside a text is a placeholder', () => {
+  const reported = { ...REPORT, inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const short = { inputTokens: 12, inputTokensMin: 8 };
+  expect(judgeUsage(evidence({ reported, ...short })).usage.inputTokens).toBe(12);
+  expect(judgeUsage(evidence({ reported, inputTokensMin: 0 })).usage.inputTokens).toBe(0);
 });

@@ -1,10 +1,10 @@
-import type { TokenUsage, UsageSource } from '../lib/usage.ts';
+import { lacks, type ReportedUsage, type TokenUsage, type UsageSource } from '../lib/usage.ts';
 
 export interface Evidence {
   /** Usage that the provider reports for the whole call. */
-  readonly reported: TokenUsage | undefined;
+  readonly reported: ReportedUsage | undefined;
   /** Usage that the provider reported for the input alone. */
-  readonly reportedInput: TokenUsage | undefined;
+  readonly reportedInput: ReportedUsage | undefined;
   /** Our own count of the input. */
   readonly inputTokens: number;
   /** The part of `inputTokens` that any model reads as it was sent: the texts of the messages, in tokens. */
@@ -28,7 +28,7 @@ export interface Judgment {
   /** True when a report was changed or discarded because it cannot be true. */
   readonly absurd: boolean;
   /** The report that was not accepted, and our counts that replace it, in tokens. */
-  readonly reported?: TokenUsage | undefined;
+  readonly reported?: ReportedUsage | undefined;
   readonly counted?: Partial<TokenUsage> | undefined;
 }
 
@@ -40,7 +40,8 @@ function isFarBelow(reported: number, counted: number): boolean {
 }
 
 /**
- * Returns the usage of a complete answer: the provider's report if it can be true, otherwise our count. An input or output reported as
+ * Returns the usage of a complete answer: the provider's report if it can be true, otherwise our count. A side that the provider reported
+ * as nothing credible is counted; the other side is still its own. An input or output reported as
  * less than half of our count is not accepted, so that a provider cannot under-report an answer. Both counts are returned then.
  */
 export function judgeUsage(evidence: Evidence): Judgment {
@@ -49,7 +50,7 @@ export function judgeUsage(evidence: Evidence): Judgment {
     return countUsage(evidence);
   }
   const output = disbelievedOutput(reported, evidence);
-  const input = isFarBelow(reported.inputTokens, evidence.inputTokensMin) ? evidence.inputTokens : undefined;
+  const input = disbelievedInput(reported, evidence);
   const inputTokens = possibleInput(input ?? reported.inputTokens, evidence);
   const outputTokens = Math.min(output ?? reported.outputTokens, evidence.outputMax);
   const cacheReadTokens = Math.min(reported.cacheReadTokens, inputTokens);
@@ -63,7 +64,8 @@ export function judgeUsage(evidence: Evidence): Judgment {
       outputTokens,
     ),
   };
-  const absurd = inputTokens !== reported.inputTokens || outputTokens !== reported.outputTokens;
+  const changed = inputTokens !== reported.inputTokens || outputTokens !== reported.outputTokens;
+  const absurd = changed || reported.unread !== undefined;
   if (input === undefined && output === undefined) {
     return { usage, source: 'provider', absurd };
   }
@@ -79,8 +81,20 @@ function possibleInput(count: number, { contextLength, inputMax }: Evidence): nu
   return count > contextLength ? inputMax : count;
 }
 
+/** Returns our count of the input when the report is far below it or missing (0 although there is text), otherwise undefined. */
+function disbelievedInput(reported: ReportedUsage, evidence: Evidence): number | undefined {
+  const isMissing = lacks(reported, 'input') || (reported.inputTokens === 0 && evidence.inputTokensMin > 0);
+  // what was read from a cache is part of the input even where the rest is missing
+  return isMissing || isFarBelow(reported.inputTokens, evidence.inputTokensMin)
+    ? Math.max(evidence.inputTokens, reported.inputTokens)
+    : undefined;
+}
+
 /** Returns our count of the output when the report is far below it or missing (0 although there is text), otherwise undefined. */
-function disbelievedOutput(reported: TokenUsage, evidence: Evidence): number | undefined {
+function disbelievedOutput(reported: ReportedUsage, evidence: Evidence): number | undefined {
+  if (lacks(reported, 'output')) {
+    return evidence.outputTokens();
+  }
   // A token is at least one letter, so most reports are confirmed without counting.
   if (reported.outputTokens > 0 && !isFarBelow(reported.outputTokens, evidence.outputLength)) {
     return undefined;
@@ -94,7 +108,8 @@ function disbelievedOutput(reported: TokenUsage, evidence: Evidence): number | u
 
 /** Returns the usage of what was delivered: the provider's input figure where it gave one, and our count of the output, at most the cap. */
 export function countUsage(evidence: Evidence): Judgment {
-  const input = evidence.reported ?? evidence.reportedInput;
+  const { reported } = evidence;
+  const input = reported && !lacks(reported, 'input') ? reported : evidence.reportedInput;
   const inputTokens = possibleInput(input?.inputTokens ?? evidence.inputTokens, evidence);
   const outputTokens = Math.min(evidence.outputTokens(), evidence.outputMax);
   return {

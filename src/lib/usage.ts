@@ -9,6 +9,16 @@ export interface TokenUsage {
   readonly reasoningTokens: number;
 }
 
+/** Usage as a provider reports it. A side for which it gives no credible number is named here; its count is then a part of it, or 0. */
+export interface ReportedUsage extends TokenUsage {
+  readonly unread?: 'input' | 'output' | 'both' | undefined;
+}
+
+/** Returns whether a report says nothing credible about this side. */
+export function lacks({ unread }: ReportedUsage, side: 'input' | 'output'): boolean {
+  return unread === side || unread === 'both';
+}
+
 export const NO_USAGE: TokenUsage = {
   inputTokens: 0,
   outputTokens: 0,

@@ -6,7 +6,7 @@ import { MessagesBlocks } from './messages-blocks.ts';
 import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsage } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
-import { joinMessagesReports, readMessagesUsage } from './usage-reading.ts';
+import { inputSide, joinMessagesReports, readMessagesUsage } from './usage-reading.ts';
 
 /** The protocol's stop reasons. Clients accept no others. */
 const STOP_REASONS: ReadonlySet<unknown> = new Set([
@@ -156,11 +156,10 @@ class MessagesReader implements EventReader {
   #readStart(event: JsonObject, parts: StreamPart[]): void {
     const message = objectOf(event.message);
     this.#usage = joinMessagesReports(this.#usage, message.usage);
-    const usage = readMessagesUsage({ output_tokens: 0, ...this.#usage });
     parts.push({
       wire: { type: 'message_start', message: shell(message) },
       ...NOTHING,
-      inputUsage: usage && { ...usage, outputTokens: 0, reasoningTokens: 0 },
+      inputUsage: inputSide(readMessagesUsage({ output_tokens: 0, ...this.#usage })),
     });
   }
 

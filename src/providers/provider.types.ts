@@ -1,6 +1,6 @@
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
-import type { TokenUsage } from '../lib/usage.ts';
+import type { ReportedUsage } from '../lib/usage.ts';
 import type { JsonObject } from './json.ts';
 
 /** The two formats of requests and answers: OpenAI's chat completions and Anthropic's messages. */
@@ -36,10 +36,10 @@ export interface Facts {
   readonly finishReason?: FinishReason | undefined;
   /** The provider's finish reason if no table has it, for the log. */
   readonly unknownFinish?: string | undefined;
-  /** Normalized and cumulative: a later report replaces an earlier one. Undefined when absent or not credible. */
-  readonly usage?: TokenUsage | undefined;
+  /** Normalized and cumulative: a later report replaces an earlier one. Undefined when absent. */
+  readonly usage?: ReportedUsage | undefined;
   /** The input usage alone (output 0), from a provider that reports it before the answer. */
-  readonly inputUsage?: TokenUsage | undefined;
+  readonly inputUsage?: ReportedUsage | undefined;
 }
 
 export interface ProviderAnswer extends Facts {

@@ -42,15 +42,48 @@ describe('chat', () => {
     ],
     ['missing', undefined, undefined],
     ['null', null, undefined],
-    ['negative', { prompt_tokens: -1, completion_tokens: 5 }, undefined],
-    ['fractional', { prompt_tokens: 1.5, completion_tokens: 5 }, undefined],
+    [
+      'negative prompt',
+      { prompt_tokens: -1, completion_tokens: 900 },
+      { inputTokens: 0, outputTokens: 900, ...NONE, unread: 'input' },
+    ],
+    [
+      'negative completion',
+      { prompt_tokens: 5_000, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 4_900 } },
+      { inputTokens: 5_000, outputTokens: 0, ...NONE, cacheReadTokens: 4_900, unread: 'output' },
+    ],
+    [
+      'fractional prompt',
+      { prompt_tokens: 12.5, completion_tokens: 900 },
+      { inputTokens: 0, outputTokens: 900, ...NONE, unread: 'input' },
+    ],
+    [
+      'a prompt beyond all numbers',
+      { input_tokens: 1e300, output_tokens: 50 },
+      { inputTokens: 0, outputTokens: 50, ...NONE, unread: 'input' },
+    ],
+    [
+      'both sides nonsense',
+      { prompt_tokens: -1, completion_tokens: -1 },
+      { inputTokens: 0, outputTokens: 0, ...NONE, unread: 'both' },
+    ],
+    [
+      'a placeholder beside nonsense',
+      { prompt_tokens: 0, completion_tokens: -1 },
+      { inputTokens: 0, outputTokens: 0, ...NONE, unread: 'both' },
+    ],
     [
       'numbers as text',
       { prompt_tokens: '10', completion_tokens: '5' },
       { inputTokens: 10, outputTokens: 5, ...NONE },
     ],
-    ['text', { prompt_tokens: 'ten', completion_tokens: 5 }, undefined],
-    ['half', { prompt_tokens: 10 }, undefined],
+    [
+      'text',
+      { prompt_tokens: 'ten', completion_tokens: 5 },
+      { inputTokens: 0, outputTokens: 5, ...NONE, unread: 'input' },
+    ],
+    ['half', { prompt_tokens: 10 }, { inputTokens: 10, outputTokens: 0, ...NONE, unread: 'output' }],
+    ['a total alone', { total_tokens: 10 }, undefined],
     ['zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, undefined],
     [
       'Gemini: the total beyond prompt and completion is thinking',
@@ -76,6 +109,24 @@ describe('chat', () => {
       '… also if the prompt is longer than the cached part',
       { prompt_tokens: 200, completion_tokens: 5, total_tokens: 305, cache_read_input_tokens: 100 },
       { inputTokens: 300, outputTokens: 5, ...NONE, cacheReadTokens: 100 },
+    ],
+    [
+      'cached tokens by the names of Anthropic that exceed the prompt cannot be part of it',
+      { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30, cache_read_input_tokens: 5_000 },
+      { inputTokens: 5_010, outputTokens: 20, ...NONE, cacheReadTokens: 5_000 },
+    ],
+    [
+      '… reads and writes',
+      {
+        ...{ input_tokens: 10, output_tokens: 20 },
+        ...{ cache_read_input_tokens: 100, cache_creation_input_tokens: 50 },
+      },
+      { inputTokens: 160, outputTokens: 20, cacheReadTokens: 100, cacheWriteTokens: 50, reasoningTokens: 0 },
+    ],
+    [
+      '… and are a part of a longer prompt',
+      { prompt_tokens: 200, completion_tokens: 20, total_tokens: 220, cache_read_input_tokens: 100 },
+      { inputTokens: 200, outputTokens: 20, ...NONE, cacheReadTokens: 100 },
     ],
     [
       'a bad detail is ignored without voiding the report',
@@ -158,7 +209,29 @@ describe('messages', () => {
       { inputTokens: 27, outputTokens: 9, ...NONE, cacheWriteTokens: 7 },
     ],
     ['missing', [undefined, undefined], undefined],
-    ['negative', [{ input_tokens: 10, output_tokens: -1 }], undefined],
+    [
+      'negative output',
+      [{ input_tokens: 10, output_tokens: -1 }],
+      { inputTokens: 10, outputTokens: 0, ...NONE, unread: 'output' },
+    ],
+    [
+      'negative input',
+      [{ input_tokens: -1, output_tokens: 50 }],
+      { inputTokens: 0, outputTokens: 50, ...NONE, unread: 'input' },
+    ],
+    [
+      'negative input beside cached tokens',
+      [{ input_tokens: -1, output_tokens: 50, cache_read_input_tokens: 100 }],
+      { inputTokens: 100, outputTokens: 50, ...NONE, cacheReadTokens: 100, unread: 'input' },
+    ],
+    [
+      'nonsense in a later report takes nothing back',
+      [
+        { input_tokens: 2_000, output_tokens: 1 },
+        { input_tokens: -1, output_tokens: 8 },
+      ],
+      { inputTokens: 2_000, outputTokens: 8, ...NONE },
+    ],
     [
       'negative cache',
       [{ input_tokens: 10, output_tokens: 1, cache_read_input_tokens: -4 }],
@@ -175,4 +248,11 @@ test('merging two reports of one stream keeps the larger value of each member', 
   const second = { inputTokens: 20, outputTokens: 30, ...NONE };
   expect(laterUsage(undefined, first)).toBe(first);
   expect(laterUsage(first, second)).toEqual({ ...second, cacheReadTokens: 5 });
+});
+
+test('a side that only one of two reports has is read', () => {
+  const input = { inputTokens: 20, outputTokens: 0, ...NONE, unread: 'output' as const };
+  const output = { inputTokens: 0, outputTokens: 30, ...NONE, unread: 'input' as const };
+  expect(laterUsage(input, output)).toEqual({ inputTokens: 20, outputTokens: 30, ...NONE });
+  expect(laterUsage(input, input)).toEqual(input);
 });

@@ -1,14 +1,14 @@
-import type { TokenUsage } from '../lib/usage.ts';
+import { lacks, NO_USAGE, type ReportedUsage } from '../lib/usage.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from './json.ts';
 
 /**
- * Converts OpenAI's usage to {@link TokenUsage}: `prompt_tokens` already includes cached tokens, `completion_tokens` reasoning tokens.
- * Returns undefined when it is missing, empty (all zero) or not credible (negative, fractional, not a number); a single detail that is not
- * credible is ignored. Besides OpenAI's names it reads Anthropic's, numbers written as text, the flat cache and reasoning counts of
+ * Converts OpenAI's usage to {@link ReportedUsage}: `prompt_tokens` already includes cached tokens, `completion_tokens` reasoning tokens.
+ * Returns undefined when it is missing or empty (all zero). A side that is missing or not credible (negative, fractional, not a number) is
+ * named as unread, and takes nothing from the other; a detail that is not credible is ignored. Besides OpenAI's names it reads Anthropic's, numbers written as text, the flat cache and reasoning counts of
  * DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes, and the tokens of texts that Perplexity's searches read, which it
  * bills as input on top of the prompt.
  */
-export function readChatUsage(value: unknown): TokenUsage | undefined {
+export function readChatUsage(value: unknown): ReportedUsage | undefined {
   if (!isObject(value)) {
     return undefined;
   }
@@ -18,13 +18,18 @@ export function readChatUsage(value: unknown): TokenUsage | undefined {
   const reported = countOf(value.completion_tokens ?? value.output_tokens);
   const prompt = countOf(value.prompt_tokens ?? value.input_tokens) ?? difference(total, reported);
   const output = reported ?? difference(total, prompt);
-  if (prompt === undefined || output === undefined) {
+  // by Anthropic's names; where they exceed the prompt they cannot be part of it
+  const cached = firstCount(value.cache_read_input_tokens) + firstCount(value.cache_creation_input_tokens);
+  const apart = cached > (prompt ?? 0) ? cached : 0;
+  const given = value.prompt_tokens ?? value.input_tokens ?? value.completion_tokens ?? value.output_tokens;
+  if (given === undefined || given === null) {
     return undefined;
   }
   return withRest(
     {
-      inputTokens: prompt + firstCount(value.citation_tokens),
-      outputTokens: output,
+      unread: unreadSides(prompt === undefined, output === undefined),
+      inputTokens: (prompt ?? 0) + apart + firstCount(value.citation_tokens),
+      outputTokens: output ?? 0,
       cacheReadTokens: firstCount(
         promptDetails.cached_tokens,
         value.prompt_cache_hit_tokens,
@@ -43,17 +48,18 @@ export function readChatUsage(value: unknown): TokenUsage | undefined {
 }
 
 /**
- * Converts Anthropic's usage to {@link TokenUsage}: its `input_tokens` excludes cache reads and writes, which are added back.
- * Returns undefined when it is missing, empty or not credible.
+ * Converts Anthropic's usage to {@link ReportedUsage}: its `input_tokens` excludes cache reads and writes, which are added back.
+ * Returns undefined when it is missing or empty; for one side that is not credible see {@link readChatUsage}.
  */
-export function readMessagesUsage(value: unknown): TokenUsage | undefined {
+export function readMessagesUsage(value: unknown): ReportedUsage | undefined {
   if (!isObject(value)) {
     return undefined;
   }
   const report = withIterations(value);
   const input = countOf(report.input_tokens);
   const output = countOf(report.output_tokens);
-  if (input === undefined || output === undefined) {
+  const given = report.input_tokens ?? report.output_tokens;
+  if (given === undefined || given === null) {
     return undefined;
   }
   const writes = objectOf(report.cache_creation);
@@ -62,12 +68,20 @@ export function readMessagesUsage(value: unknown): TokenUsage | undefined {
     countOf(report.cache_creation_input_tokens) ??
     firstCount(writes.ephemeral_5m_input_tokens) + firstCount(writes.ephemeral_1h_input_tokens);
   return consistent({
-    inputTokens: input + cacheReadTokens + cacheWriteTokens,
-    outputTokens: output,
+    unread: unreadSides(input === undefined, output === undefined),
+    inputTokens: (input ?? 0) + cacheReadTokens + cacheWriteTokens,
+    outputTokens: output ?? 0,
     cacheReadTokens,
     cacheWriteTokens,
     reasoningTokens: firstCount(objectOf(value.output_tokens_details).thinking_tokens),
   });
+}
+
+/** Returns the input side of a report alone. Undefined when it has none. */
+export function inputSide(usage: ReportedUsage | undefined): ReportedUsage | undefined {
+  return usage && !lacks(usage, 'input')
+    ? { ...usage, unread: undefined, outputTokens: 0, reasoningTokens: 0 }
+    : undefined;
 }
 
 /** Counts in a report that are billed for each turn the model took within the call. */
@@ -99,13 +113,15 @@ function withIterations(report: JsonObject): JsonObject {
 
 /**
  * Merges two reports of one Anthropic stream. They are cumulative, so the larger value of each member wins; a closing report
- * of zeros from a proxy takes nothing back.
+ * of zeros or nonsense from a proxy takes nothing back.
  */
 export function joinMessagesReports(earlier: JsonObject, later: unknown): JsonObject {
   const joined: Record<string, unknown> = { ...earlier };
   for (const [name, value] of Object.entries(objectOf(later))) {
     const count = countOf(value);
-    if (count === undefined ? value !== null : count >= firstCount(earlier[name])) {
+    // what is not a number may be details, but it does not replace a number
+    const isNews = value !== null && countOf(earlier[name]) === undefined;
+    if (count === undefined ? isNews : count >= firstCount(earlier[name])) {
       joined[name] = value;
     }
   }
@@ -113,17 +129,22 @@ export function joinMessagesReports(earlier: JsonObject, later: unknown): JsonOb
 }
 
 /** Merges two cumulative reports: the larger value of each member wins. */
-export function laterUsage(earlier: TokenUsage | undefined, later: TokenUsage): TokenUsage {
+export function laterUsage(earlier: ReportedUsage | undefined, later: ReportedUsage): ReportedUsage {
   if (!earlier) {
     return later;
   }
+  const both = [earlier, later];
   return consistent({
+    unread: unreadSides(
+      both.every((one) => lacks(one, 'input')),
+      both.every((one) => lacks(one, 'output')),
+    ),
     inputTokens: Math.max(earlier.inputTokens, later.inputTokens),
     outputTokens: Math.max(earlier.outputTokens, later.outputTokens),
     cacheReadTokens: Math.max(earlier.cacheReadTokens, later.cacheReadTokens),
     cacheWriteTokens: Math.max(earlier.cacheWriteTokens, later.cacheWriteTokens),
     reasoningTokens: Math.max(earlier.reasoningTokens, later.reasoningTokens),
-  }) as TokenUsage;
+  }) as ReportedUsage;
 }
 
 /**
@@ -131,7 +152,10 @@ export function laterUsage(earlier: TokenUsage | undefined, later: TokenUsage): 
  * out of `completion_tokens`, xAI its reasoning, and proxies in front of Anthropic leave cached tokens out of `prompt_tokens`.
  * Reasoning that exceeds the completion cannot be part of it and is added (Perplexity).
  */
-function withRest(usage: TokenUsage, total: number | undefined): TokenUsage | undefined {
+function withRest(usage: ReportedUsage, total: number | undefined): ReportedUsage | undefined {
+  if (usage.unread !== undefined) {
+    return consistent(usage);
+  }
   const { inputTokens, outputTokens, reasoningTokens } = usage;
   const rest = (total ?? 0) - inputTokens - outputTokens;
   const cached = usage.cacheReadTokens + usage.cacheWriteTokens;
@@ -151,19 +175,27 @@ function withRest(usage: TokenUsage, total: number | undefined): TokenUsage | un
 }
 
 /** Caps each part at its whole, since the excess would be billed twice. Returns undefined for all zeros: a placeholder, not a report. */
-function consistent(usage: TokenUsage): TokenUsage | undefined {
-  const { inputTokens, outputTokens } = usage;
+function consistent(usage: ReportedUsage): ReportedUsage | undefined {
+  const { unread, inputTokens, outputTokens } = usage;
   if (inputTokens === 0 && outputTokens === 0) {
-    return undefined;
+    return unread && UNREAD;
   }
   const cacheReadTokens = Math.min(usage.cacheReadTokens, inputTokens);
   return {
+    unread,
     inputTokens,
     outputTokens,
     cacheReadTokens,
     cacheWriteTokens: Math.min(usage.cacheWriteTokens, inputTokens - cacheReadTokens),
     reasoningTokens: Math.min(usage.reasoningTokens, outputTokens),
   };
+}
+
+/** A zero beside nonsense is a placeholder, too. */
+const UNREAD: ReportedUsage = { ...NO_USAGE, unread: 'both' };
+
+function unreadSides(input: boolean, output: boolean): ReportedUsage['unread'] {
+  return input && output ? 'both' : input ? 'input' : output ? 'output' : undefined;
 }
 
 function difference(whole: number | undefined, part: number | undefined): number | undefined {
