@@ -1,7 +1,7 @@
-import { type JsonObject, objectsOf } from './json.ts';
+import { type JsonObject, objectOf, objectsOf } from './json.ts';
 import type { ProviderAnswer } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
-import { readChatUsage } from './usage-reading.ts';
+import { inputSide, readChatUsage } from './usage-reading.ts';
 
 /** A vector in base64. Its elements take four bytes each, so its byte length must be a multiple of four. */
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -29,10 +29,15 @@ export function inputsToEmbed(input: unknown): readonly unknown[] {
   return Array.isArray(input) && typeof input[0] !== 'number' ? input : [input];
 }
 
-/** Returns the input usage alone: vectors are not tokens, so any output a server reports is not billed. */
+/**
+ * Returns the input usage alone: vectors are not tokens, so any output a server reports is not billed. Some servers report only the total,
+ * which then is the input.
+ */
 function inputUsage(reported: unknown): ProviderAnswer['usage'] {
-  const usage = readChatUsage({ completion_tokens: 0, ...(typeof reported === 'object' ? reported : {}) });
-  return usage && { ...usage, outputTokens: 0, reasoningTokens: 0 };
+  const usage = objectOf(reported);
+  const isTotal = (usage.prompt_tokens ?? usage.input_tokens ?? 0) === 0;
+  const prompt = isTotal ? { prompt_tokens: usage.total_tokens ?? 0 } : {};
+  return inputSide(readChatUsage({ completion_tokens: 0, ...usage, ...prompt }));
 }
 
 function isVector(embedding: unknown): boolean {

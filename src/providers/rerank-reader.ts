@@ -1,7 +1,7 @@
 import { type JsonObject, objectOf, objectsOf } from './json.ts';
 import type { ProviderAnswer } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
-import { readChatUsage } from './usage-reading.ts';
+import { inputSide, readChatUsage } from './usage-reading.ts';
 
 /**
  * Reads the response of a rerank server (Cohere, Jina, vLLM, llama.cpp): document indexes and their scores, best first. Throws
@@ -26,6 +26,6 @@ export function readRanking(wire: JsonObject, documents: number): ProviderAnswer
 function usageOf(wire: JsonObject): ProviderAnswer['usage'] {
   const { prompt_tokens: prompt, total_tokens: total } = objectOf(wire.usage);
   const { input_tokens: input } = objectOf(objectOf(wire.meta).tokens);
-  const tokens = prompt ?? total ?? input;
-  return tokens === undefined ? undefined : readChatUsage({ prompt_tokens: tokens, completion_tokens: 0 });
+  const tokens = prompt || total || input;
+  return inputSide(readChatUsage({ prompt_tokens: tokens, completion_tokens: 0 }));
 }

@@ -1,3 +1,5 @@
+import { readEmbeddings } from './embeddings-reader.ts';
+import { readRanking } from './rerank-reader.ts';
 import { joinMessagesReports, laterUsage, readChatUsage, readMessagesUsage } from './usage-reading.ts';
 
 const NONE = { cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
@@ -255,4 +257,20 @@ test('a side that only one of two reports has is read', () => {
   const output = { inputTokens: 0, outputTokens: 30, ...NONE, unread: 'input' as const };
   expect(laterUsage(input, output)).toEqual({ inputTokens: 20, outputTokens: 30, ...NONE });
   expect(laterUsage(input, input)).toEqual(input);
+});
+
+const INPUT_50 = { inputTokens: 50, outputTokens: 0, ...NONE };
+
+test.each<[object, object | undefined]>([
+  [{ prompt_tokens: 50, total_tokens: 50 }, INPUT_50],
+  [{ prompt_tokens: 0, total_tokens: 50 }, INPUT_50],
+  [{ total_tokens: 50 }, INPUT_50],
+  [{ prompt_tokens: 0, total_tokens: 0 }, undefined],
+  [{ prompt_tokens: -1 }, undefined],
+  [{}, undefined],
+])('embeddings and rankings have only input: %j', (usage, expected) => {
+  const vectors = { data: [{ index: 0, embedding: [0.5] }], usage };
+  expect(readEmbeddings(vectors, 1).usage).toEqual(expected);
+  const ranking = { results: [{ index: 0, relevance_score: 0.5 }], usage };
+  expect(readRanking(ranking, 1).usage).toEqual(expected);
 });

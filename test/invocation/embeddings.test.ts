@@ -172,6 +172,27 @@ test.each([
   expect(gateway.ledger.settlements.at(-1)).toMatchObject({ status: 'failed', charge: { amount: 0n } });
 });
 
+test.each([
+  ['texts', 'a'],
+  ['lists of tokens', [1]],
+])('says how many %s are too many', async (_what, input) => {
+  const body = { model: 'vectors', input: Array.from({ length: 2_049 }, () => input) };
+  const message = expect.stringContaining('input: must have at most 2048 items');
+  await expect(openai.embeddings.create(body as OpenAI.EmbeddingCreateParams)).rejects.toMatchObject({
+    status: 400,
+    message,
+  });
+});
+
+test('charges the total where a server reports no prompt', async () => {
+  upstream.body = {
+    data: [{ index: 0, embedding: VECTOR }],
+    usage: { prompt_tokens: 0, total_tokens: 50 },
+  };
+  await openai.embeddings.create({ model: 'vectors', input: 'a short text' });
+  expect(gateway.ledger.last).toMatchObject({ usageSource: 'provider', usage: { inputTokens: 50 } });
+});
+
 test('counts usage that nobody reports', async () => {
   upstream.body = { data: [{ index: 0, embedding: VECTOR }] };
   const { usage } = await openai.embeddings.create({ model: 'vectors', input: [1, 2, 3, 4] });
