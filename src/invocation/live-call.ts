@@ -3,7 +3,7 @@ import type { Charge, MeteredSoFar, ProviderAttempt } from '../ledger/ledger.typ
 import type { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
-import { NO_USAGE, type TokenUsage } from '../lib/usage.ts';
+import { NO_USAGE, type ReportedUsage, type TokenUsage } from '../lib/usage.ts';
 import type { Facts, FinishReason } from '../providers/provider.types.ts';
 import type { Alternative } from './alternatives.ts';
 import { CALL_ENDINGS, type CallEnding, CLIENT_CLOSED, type End, type EndError } from './call-endings.ts';
@@ -32,9 +32,7 @@ export class LiveCall {
   #finished = false;
   #firstTokenAt: number | undefined;
   #abandoned = false;
-  #unreadable:
-    | { readonly by: Alternative; readonly route: ModelRoute; readonly usage: TokenUsage }
-    | undefined;
+  #unreadable: { by: Alternative; route: ModelRoute; usage: ReportedUsage } | undefined;
   #settlement: Promise<NanoUsd> | undefined;
 
   constructor(parts: LiveCallParts) {
@@ -68,7 +66,7 @@ export class LiveCall {
   }
 
   /** Records the usage of an answer that cannot be passed on. It counts if no other provider answers. */
-  noteUnreadable(route: ModelRoute, usage: TokenUsage): void {
+  noteUnreadable(route: ModelRoute, usage: ReportedUsage): void {
     this.#unreadable = { by: this.alternative, route, usage };
   }
 
@@ -174,19 +172,20 @@ export class LiveCall {
 
   /**
    * Settles a failed call: free before the first byte, charged for what was delivered after it. An allowance covers the charge unless one
-   * of our timeouts (`clock`) ended the call.
+   * of our timeouts (`clock`) ended an answer that was being delivered.
    */
   async fail(error: AppError, clock = false): Promise<void> {
-    if (!this.#route && this.#unreadable) {
-      this.parts.alternatives.returnTo(this.#unreadable.by);
-      this.#route = this.#unreadable.route;
-      this.meter.note({ text: '', reasoning: '', usage: this.#unreadable.usage });
+    const unread = this.#route ? undefined : this.#unreadable;
+    if (unread) {
+      this.parts.alternatives.returnTo(unread.by);
+      this.#route = unread.route;
+      this.meter.note({ text: '', reasoning: '', usage: unread.usage });
     }
     if (!this.#route) {
       await this.#settle({ ending: 'failed_before_first_byte', status: 'failed', error, verdict: UNUSED });
       return;
     }
-    const ending = clock ? 'timed_out' : 'broken_off';
+    const ending = clock && !unread ? 'timed_out' : 'broken_off';
     await this.#settle({ ending, status: 'failed', error, verdict: this.#delivered() });
   }
 

@@ -1,5 +1,5 @@
 import { maskKeys } from '../lib/mask-keys.ts';
-import type { TokenUsage } from '../lib/usage.ts';
+import type { ReportedUsage } from '../lib/usage.ts';
 import type { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 
@@ -60,7 +60,7 @@ export interface FailureDetails {
   /** Whether the request was never sent, so its content cannot have been the cause. */
   readonly unsent?: boolean;
   /** The usage that the provider reports for an answer that cannot be passed on. */
-  readonly usage?: TokenUsage | undefined;
+  readonly usage?: ReportedUsage | undefined;
   readonly cause?: unknown;
 }
 
@@ -78,7 +78,7 @@ export class ProviderFailure extends Error {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly unsent: boolean;
-  readonly usage: TokenUsage | undefined;
+  readonly usage: ReportedUsage | undefined;
   readonly #said: string;
 
   constructor(reason: FailureReason, details: FailureDetails = {}) {
@@ -98,11 +98,19 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Returns the failure with the usage that the provider reported anyway. Returns other errors unchanged. */
-export function withUsage(error: unknown, usage: TokenUsage | undefined): unknown {
+/** Returns the failure with the usage that the provider reported for its answer. Returns other errors unchanged. */
+export function withUsage(error: unknown, usage: ReportedUsage | undefined): unknown {
   return error instanceof ProviderFailure && usage
     ? new ProviderFailure(error.reason, { cause: error, usage, said: error.said })
     : error;
+}
+
+/**
+ * Like {@link withUsage}, but only for an answer that cannot be read. A failure before the first byte is free, whatever the provider had
+ * reported until then.
+ */
+export function withUsageIfUnreadable(error: unknown, usage: ReportedUsage | undefined): unknown {
+  return error instanceof ProviderFailure && error.reason === 'malformed' ? withUsage(error, usage) : error;
 }
 
 /**

@@ -3,7 +3,7 @@ import { failureOfError } from './classify-failure.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import { OutputDeltas } from './output-deltas.ts';
 import type { ProviderAnswer, StreamPart } from './provider.types.ts';
-import { ProviderFailure, withUsage } from './provider-failure.ts';
+import { ProviderFailure, withUsageIfUnreadable } from './provider-failure.ts';
 import type { EventReader } from './stream-reading.ts';
 import { readChatUsage } from './usage-reading.ts';
 
@@ -17,7 +17,7 @@ export function readResponsesAnswer(wire: JsonObject, origin: string): ProviderA
     const message = messageOf(outputOf(wire, new OutputDeltas(origin)));
     return readChatAnswer({ choices: [{ index: 0, message, finish_reason: finish }], usage: wire.usage });
   } catch (error) {
-    throw withUsage(error, readChatUsage(wire.usage));
+    throw withUsageIfUnreadable(error, readChatUsage(wire.usage));
   }
 }
 
@@ -74,7 +74,7 @@ class ResponsesReader implements EventReader {
       try {
         this.#readEnd({ ...response, status: response.status ?? ending }, parts);
       } catch (error) {
-        throw withUsage(error, readChatUsage(response.usage));
+        throw withUsageIfUnreadable(error, readChatUsage(response.usage));
       }
     }
   }

@@ -1,7 +1,7 @@
 import { failureOfError, throwIfError } from './classify-failure.ts';
 import { isObject, type JsonObject, objectOf, parseJson } from './json.ts';
 import type { StreamBatch, StreamPart } from './provider.types.ts';
-import { ProviderFailure, withUsage } from './provider-failure.ts';
+import { ProviderFailure, withUsageIfUnreadable } from './provider-failure.ts';
 import type { EventBatch, UpstreamEvent } from './upstream-events.ts';
 
 /** Reads the events of one protocol. One instance per stream, since some facts are spread over several events. */
@@ -24,7 +24,7 @@ const OPENING_BATCHES_MAX = 16;
 /**
  * Converts events to parts and waits for the first with content: providers often send an opening event and reject only then, and until part
  * of the answer has been passed on the call can still go elsewhere. The result fails with `interrupted` when the provider stops without
- * saying that it is done: half an answer must not look complete. A failure before the first content carries the usage reported until then.
+ * saying that it is done: half an answer must not look complete. An answer that cannot be read carries the usage reported until then.
  */
 export async function openParts(
   events: AsyncGenerator<EventBatch, void>,
@@ -44,7 +44,7 @@ export async function openParts(
       }
     }
   } catch (error) {
-    throw withUsage(error, opening.findLast(({ usage }) => usage !== undefined)?.usage);
+    throw withUsageIfUnreadable(error, opening.findLast(({ usage }) => usage !== undefined)?.usage);
   }
   return prepend(opening, parts);
 }
@@ -78,7 +78,8 @@ async function* readParts(
     }
   }
   if (!reader.isComplete()) {
-    throw new ProviderFailure('interrupted');
+    // an end mark without an answer is the provider's whole answer
+    throw new ProviderFailure(reader.isEnded() ? 'malformed' : 'interrupted');
   }
   const last: StreamPart[] = [];
   reader.finish(last);

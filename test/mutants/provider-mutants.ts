@@ -41,7 +41,7 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
   {
     name: 'end mark: half an answer counts as a whole one',
     of: 'src/providers/stream-reading.ts',
-    replace: "if (!reader.isComplete()) {\n    throw new ProviderFailure('interrupted');\n  }",
+    replace: "throw new ProviderFailure(reader.isEnded() ? 'malformed' : 'interrupted');",
     by: '',
     caughtBy: 'neither finish_reason nor [DONE]',
   },
