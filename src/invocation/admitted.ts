@@ -1,10 +1,11 @@
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
-import type { Provider, ProviderRequest } from '../providers/provider.types.ts';
+import type { Provider, ProviderAnswer, ProviderRequest } from '../providers/provider.types.ts';
+import { withUsage } from '../providers/provider-failure.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
 import { outgoingRequest } from './outgoing-request.ts';
-import type { AnswerIdentity } from './presenter.types.ts';
+import type { AnswerIdentity, AnswerPresenter, DialectPresenter } from './presenter.types.ts';
 
 /** A call whose money is held. No provider has been asked yet. */
 export interface Admitted {
@@ -47,6 +48,23 @@ export function identityOf(admitted: Admitted): AnswerIdentity {
     toolNames: admitted.toolNames,
     separateUsageChunk: invocation.separateUsageChunk,
   };
+}
+
+/**
+ * Translates an answer for the caller while other routes may still be tried. Throws ProviderFailure with the reported usage for one that
+ * cannot be translated: to the caller it is the same as one that cannot be read.
+ */
+export function presented(
+  admitted: Admitted,
+  answer: ProviderAnswer,
+  { dialect }: Provider,
+  presenter: Pick<DialectPresenter, 'answer'>,
+): AnswerPresenter {
+  try {
+    return presenter.answer(answer, dialect, identityOf(admitted));
+  } catch (error) {
+    throw withUsage(error, answer.usage);
+  }
 }
 
 /** Returns whether the caller asked for thinking. Anthropic shows it only then. */

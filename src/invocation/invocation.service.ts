@@ -4,7 +4,14 @@ import type { JsonObject } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, RequestDialect, StreamBatch } from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission, CallEstimate } from './admission.ts';
-import { type Admitted, headersOf, identityOf, type ResponseHeaders, requestFor } from './admitted.ts';
+import {
+  type Admitted,
+  headersOf,
+  identityOf,
+  presented,
+  type ResponseHeaders,
+  requestFor,
+} from './admitted.ts';
 import { forwardStream, type StreamSink } from './forward-stream.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
@@ -88,10 +95,7 @@ export class InvocationService {
     });
   }
 
-  /**
-   * Returns the input tokens of a call by our own count, or undefined when the client disconnected. Throws AppError as admission does,
-   * except for funds.
-   */
+  /** Returns our count of a call's input, or undefined when the client disconnected. Throws AppError as admission does, except for funds. */
   countInput(invocation: Invocation): Promise<number | undefined> {
     return this.#inFlight.run(() =>
       this.#unlessLeft(invocation, () => this.#admission.countInput(invocation)),
@@ -130,21 +134,20 @@ export class InvocationService {
   ): Promise<{ answer: ProviderAnswer; present: AnswerPresenter } | undefined> {
     const { call } = admitted;
     try {
-      const ask = ASKS[admitted.invocation.dialect];
-      const run = await this.#run(admitted, async (provider, route, upstream) =>
-        provider[ask](await requestFor(admitted, provider, route), upstream.signal),
-      );
+      const run = await this.#run(admitted, async (provider, route, upstream) => {
+        const asked = await requestFor(admitted, provider, route);
+        const answer = await provider[ASKS[admitted.invocation.dialect]](asked, upstream.signal);
+        return { answer, present: presented(admitted, answer, provider, presenter) };
+      });
       run.upstream.release();
       call.answeredBy(run.route);
-      // translate before charging: an answer that cannot be presented costs nothing
-      const present = presenter.answer(run.value, run.provider.dialect, identityOf(admitted));
-      call.deliver(run.value);
+      call.deliver(run.value.answer);
       await call.count();
       if (admitted.invocation.signal.aborted) {
         await call.leave();
         return undefined;
       }
-      return { answer: run.value, present };
+      return run.value;
     } catch (error) {
       await this.#settleFailure(admitted, error);
       return undefined;

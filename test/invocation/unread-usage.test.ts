@@ -139,3 +139,42 @@ test('an unreadable answer is covered by the allowance although the next route t
   const { due, charge, waived } = gateway.ledger.last;
   expect({ due, charged: charge.amount, waived }).toEqual({ due: DUE, charged: 0n, waived: DUE });
 });
+
+describe('an answer that cannot be translated', () => {
+  const toolCall = { id: 'c', type: 'function', function: { name: 'look', arguments: '[1,2]' } };
+  const usage = { prompt_tokens: 20_000, completion_tokens: 900, total_tokens: 20_900 };
+  const untranslatable = json({
+    choices: [
+      { index: 0, message: { role: 'assistant', tool_calls: [toolCall] }, finish_reason: 'tool_calls' },
+    ],
+    usage,
+  });
+  const tools = [{ name: 'look', input_schema: { type: 'object' } }];
+
+  test('is charged as its provider reports, beyond the allowance', async () => {
+    answers = { first: untranslatable, second: untranslatable };
+    const {
+      http,
+      usage: used,
+      charge,
+      attempts,
+    } = await call('chat', false, '/vendorx/v1/messages', { tools });
+    expect(http).toBe(502);
+    expect(used).toMatchObject({ inputTokens: 20_000, outputTokens: 100 });
+    expect(charge.amount).toBe(20_000_000n + 200_000n);
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(['malformed']);
+  });
+
+  test('costs nothing when the next route answers', async () => {
+    const message = { role: 'assistant', content: 'A harbour.' };
+    const whole = { choices: [{ index: 0, message, finish_reason: 'stop' }] };
+    answers = {
+      first: untranslatable,
+      second: json({ ...whole, usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 } }),
+    };
+    const { http, usage: used, attempts } = await call('both', false, '/vendorx/v1/messages', { tools });
+    expect(http).toBe(200);
+    expect(used).toMatchObject({ inputTokens: 12, outputTokens: 3 });
+    expect(attempts.map(({ outcome }) => outcome)).toEqual(['malformed', 'ok']);
+  });
+});
