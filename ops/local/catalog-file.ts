@@ -28,8 +28,16 @@ export function readCatalog(path: string): CatalogModel[] {
       `The catalog ${path} is not valid YAML:${place} ${problem.message.split('\n')[0]?.replace(/ at line.*$/, '')}`,
     );
   }
-  const content: unknown = document.toJS();
-  return modelsOf(content);
+  return modelsOf(contentOf(document, path));
+}
+
+/** Returns the content of the file. Aliases that would make it huge are refused by the parser. */
+function contentOf(document: { toJS(): unknown }, path: string): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    throw new SettingsFailure(`The catalog ${path} has too many YAML aliases (*name): write the values out.`);
+  }
 }
 
 function modelsOf(content: unknown): CatalogModel[] {

@@ -150,6 +150,16 @@ describe('a mistake is one line that names file, path and reason', () => {
         `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nmodels: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]`,
       /^tollgate\.yaml: /,
     ],
+    [
+      'an alias of a list within it',
+      () => 'models: &models [*models]',
+      /^tollgate\.yaml: models\[0\]: a YAML alias \(\*name\) must not name what it is part of$/,
+    ],
+    [
+      'an alias of an object within it',
+      () => 'models: [{ id: &id { of: { x: *id } } }]',
+      /^tollgate\.yaml: models\[0\]\.id\.of\.x: a YAML alias/,
+    ],
   ])('%s', (_, change, message) => {
     let thrown: Error | undefined;
     try {

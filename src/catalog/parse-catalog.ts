@@ -111,12 +111,13 @@ function requireUnique(section: string, entries: readonly { readonly id: string 
 /**
  * Replaces `${NAME}` and `${NAME:-default}` in every string of a parsed document. Works after parsing so that a value cannot change the
  * document's structure. If `NAME_FILE` is set, the value is the current content of that file. Throws CatalogError (without the file name)
- * for a variable that is not set.
+ * for a variable that is not set, and for a value that contains itself. `parents` are what contains the value.
  */
 export function interpolate(
   value: unknown,
   variables: Readonly<Record<string, string | undefined>>,
   path = '',
+  parents: readonly unknown[] = [],
 ): unknown {
   if (typeof value === 'string') {
     return value.replace(REFERENCE, (_, name: string, fallback: string | undefined) => {
@@ -127,13 +128,17 @@ export function interpolate(
       return replacement;
     });
   }
+  if (parents.includes(value)) {
+    throw new CatalogError(`${path}: a YAML alias (*name) must not name what it is part of`);
+  }
+  const inside = [...parents, value];
   if (Array.isArray(value)) {
-    return value.map((item, index) => interpolate(item, variables, `${path}[${index}]`));
+    return value.map((item, index) => interpolate(item, variables, `${path}[${index}]`, inside));
   }
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value).map(([name, item]) => [
       name,
-      interpolate(item, variables, path === '' ? name : `${path}.${name}`),
+      interpolate(item, variables, path === '' ? name : `${path}.${name}`, inside),
     ]);
     return Object.fromEntries(entries);
   }
