@@ -35,6 +35,32 @@ test.each<[unknown, string]>([
   expect(() => validate(schema, value, 'body')).toThrow(words);
 });
 
+const step = z.discriminatedUnion('step', [
+  z.object({ step: z.literal('start') }),
+  z.object({ step: z.enum(['end', 'fail']) }),
+]);
+
+test.each<[unknown, string]>([
+  [{ step: 'foo' }, 'step: must be "start", "end" or "fail"'],
+  [{ step: 5 }, 'step: must be "start", "end" or "fail"'],
+  [{}, 'step: is required'],
+])('%j is rejected with the kinds that there are: %s', (value, words) => {
+  expect(() => validate(step, value, 'body')).toThrow(words);
+});
+
+test('a query parameter that is given twice is said to be', () => {
+  const query = z.strictObject({
+    task_id: z.string('is required'),
+    state: z.enum(['a', 'b']).optional(),
+    limit: z.string().regex(/^\d+$/, 'must be a number').optional(),
+  });
+  for (const [name, value] of Object.entries({ task_id: 'x', state: 'a', limit: '1' })) {
+    expect(() => validate(query, { task_id: 'x', [name]: [value, value] }, 'query')).toThrow(
+      `${name}: is given more than once`,
+    );
+  }
+});
+
 describe('in steps', () => {
   const body = z
     .looseObject({

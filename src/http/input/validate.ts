@@ -16,6 +16,7 @@ export class FieldError extends AppError {
 const CHECKING = { reportInput: true, async: false } as const;
 
 type Issue = z.core.$ZodIssue;
+type UnionIssue = Extract<Issue, { readonly code: 'invalid_union' }>;
 type Place = 'body' | 'query' | 'path';
 
 /**
@@ -102,6 +103,9 @@ function refusal({ issue, path }: LocatedIssue, place: string): AppError {
   if (path.length === 0) {
     return new AppError('invalid_request', `${place}: ${wordsOf(issue)}`);
   }
+  if (place === 'query' && Array.isArray(issue.input)) {
+    return new FieldError(pathText(path), 'is given more than once');
+  }
   return new FieldError(pathText(path), wordsOf(issue));
 }
 
@@ -137,7 +141,7 @@ function wordsOf(issue: Issue): string {
     case 'invalid_value':
       return issue.input === undefined ? 'is required' : `must be ${either(issue.values.map(literalWords))}`;
     case 'invalid_union':
-      return issue.input === undefined ? 'is required' : unionWords(issue.errors);
+      return issue.input === undefined ? 'is required' : unionWords(issue);
     case 'too_big':
       return sizeWords(issue.origin, 'at most', issue.maximum);
     case 'too_small':
@@ -150,8 +154,13 @@ function wordsOf(issue: Issue): string {
 }
 
 /** Says what a union accepts when no branch got further than the value itself. */
-function unionWords(branches: readonly (readonly Issue[])[]): string {
-  const wanted = branches.map(([first]) => (first ? wordsOf(first) : ''));
+function unionWords(issue: UnionIssue): string {
+  if (issue.discriminator !== undefined && 'options' in issue) {
+    // no branch was tried, because the member that names the branch names none
+    const named = (issue.input as Readonly<Record<string, unknown>>)[issue.discriminator];
+    return named === undefined ? 'is required' : `must be ${either((issue.options ?? []).map(literalWords))}`;
+  }
+  const wanted = issue.errors.map(([first]) => (first ? wordsOf(first) : ''));
   const kinds = wanted.map((words) => words.replace(/^must be /, ''));
   return `must be ${either([...new Set(kinds)])}`;
 }
