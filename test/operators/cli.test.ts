@@ -120,10 +120,23 @@ describe('every command', () => {
     expect((await json('accounts', 'allow-models', id, '--all')).allowed_models).toBeNull();
     expect((await run('accounts', 'allow-models', id)).code).toBe(2);
     expect(await json('accounts', 'max-keys', id, '7')).toMatchObject({ max_keys: 7 });
-    expect((await run('accounts', 'max-keys', id, 'many')).code).toBe(2);
+    expect(await run('accounts', 'max-keys', id, 'many')).toMatchObject({
+      code: 2,
+      stderr: 'tollgate: count must be a whole number above zero, not "many"\n',
+    });
     const limits = ['accounts', 'limits', id];
     expect((await json(...limits, '--concurrency', '5')).rate_limits).toEqual({ concurrency: 5 });
-    expect((await run(...limits, '--queued-tasks', '0')).code).toBe(2);
+    for (const option of [
+      '--requests-per-minute',
+      '--tokens-per-minute',
+      '--concurrency',
+      '--queued-tasks',
+    ]) {
+      expect(await run(...limits, option, '0')).toMatchObject({
+        code: 2,
+        stderr: `tollgate: ${option} must be a whole number above zero, not "0"\n`,
+      });
+    }
     expect((await json(...limits)).rate_limits).toBeNull();
     const fee = ['adjust', id, '-2.50', '-d', 'Fee', '-k', 'fee-of-may', '--yes'];
     expect((await json(...fee)).remaining_credits).toBe('10.00');

@@ -113,17 +113,21 @@ function addBoundCommands(accounts: Command, surroundings: CliSurroundings): voi
     .command('max-keys <account> <count>')
     .description('set the maximum number of keys of an account')
     .action(async (id: string, count: string, _options: object, command: Command) => {
-      await change(await CliContext.of(command, surroundings), id, { max_keys: countOf(count) });
+      await change(await CliContext.of(command, surroundings), id, { max_keys: countOf('count')(count) });
     });
   accounts
     .command('limits <account>')
     .description(
       'set the limits shared by all keys of an account; omitted limits fall back to the configured defaults',
     )
-    .option('--requests-per-minute <count>', 'requests per minute', countOf)
-    .option('--tokens-per-minute <count>', 'tokens per minute', countOf)
-    .option('--concurrency <count>', 'paid calls in flight at once', countOf)
-    .option('--queued-tasks <count>', 'maximum number of tasks that may wait for one pool', countOf)
+    .option('--requests-per-minute <count>', 'requests per minute', countOf('--requests-per-minute'))
+    .option('--tokens-per-minute <count>', 'tokens per minute', countOf('--tokens-per-minute'))
+    .option('--concurrency <count>', 'paid calls in flight at once', countOf('--concurrency'))
+    .option(
+      '--queued-tasks <count>',
+      'maximum number of tasks that may wait for one pool',
+      countOf('--queued-tasks'),
+    )
     .action(async (id: string, options: LimitOptions, command: Command) => {
       const limits = {
         requests_per_minute: options.requestsPerMinute,
@@ -162,11 +166,14 @@ interface LimitOptions {
   readonly queuedTasks?: number;
 }
 
-function countOf(text: string): number {
-  if (!/^[1-9][0-9]*$/.test(text)) {
-    throw new CliError(`must be a whole number above zero, not "${text}"`, EXIT.usage);
-  }
-  return Number(text);
+/** Returns the reader of a count. `name` is what the person at the terminal calls it. */
+function countOf(name: string): (text: string) => number {
+  return (text) => {
+    if (!/^[1-9][0-9]*$/.test(text)) {
+      throw new CliError(`${name} must be a whole number above zero, not "${text}"`, EXIT.usage);
+    }
+    return Number(text);
+  };
 }
 
 /** Returns the path of an account in the operator API. */

@@ -38,8 +38,9 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
     .option('-l, --limit <usd>', 'spending limit over the lifetime of the key, in USD')
     .action(async (account: string, name: string, options: CreateOptions, command: Command) => {
       const limit = options.limit === undefined ? null : Number(options.limit);
-      if (Number.isNaN(limit)) {
-        throw new CliError(`--limit must be an amount in USD, not ${options.limit}`, EXIT.usage);
+      // JSON has no infinity: the key would have no limit; and an empty text would be read as 0
+      if (limit !== null && (!Number.isFinite(limit) || options.limit?.trim() === '')) {
+        throw new CliError(`--limit must be an amount in USD, not "${options.limit}"`, EXIT.usage);
       }
       const context = await CliContext.of(command, surroundings);
       const body = { name, role: options.role, limit };
