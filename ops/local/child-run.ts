@@ -35,6 +35,8 @@ export type ChildRunEvents = {
 const EXIT_BAD_SETTINGS = 2;
 const KILL_WAIT_MS = 5_000;
 const REASON_CHARACTERS_MAX = 300;
+/** Ms before the end of a process that was serving in which an error may be the reason: older ones are not why it ended. */
+const REASON_WITHIN_MS = 5_000;
 
 /**
  * Starts a child once and reports when it is ready (`{type:'ready', address?}` over IPC) and when it has ended. Its output goes
@@ -51,8 +53,10 @@ export function startChildRun(plan: ProcessPlan, events: ChildRunEvents): ChildR
   const end = (reason: string, badSettings: boolean) => {
     clearTimeout(readyTimer);
     if (state !== 'ended') {
+      const sinceMs = state === 'ready' ? Date.now() - REASON_WITHIN_MS : undefined;
       state = 'ended';
-      const problem = lastProblem(readLogFrom(plan.logFile, logStart))?.slice(0, REASON_CHARACTERS_MAX);
+      const said = lastProblem(readLogFrom(plan.logFile, logStart), sinceMs);
+      const problem = said?.slice(0, REASON_CHARACTERS_MAX);
       events.onEnd(problem === undefined ? reason : `${reason}: ${problem}`, badSettings);
     }
   };
