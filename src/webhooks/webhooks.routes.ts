@@ -85,13 +85,13 @@ function deliveryRoutes(deliveries: Deliveries): Route[] {
       envelope: 'data',
       params: DELIVERY_PARAMS,
       response: { status: 200, schema: REDELIVERY_RESPONSE },
-      errors: ['task_not_found'],
+      errors: ['delivery_not_found'],
       idempotency: 'replay',
       leastRole: 'developer',
       async handle({ principal, params }) {
         const id = parsePublicId('webhookDelivery', params.id);
         if (id === undefined || !(await deliveries.redeliver(id, principal.accountId))) {
-          throw new AppError('task_not_found', 'No such webhook delivery.');
+          throw new AppError('delivery_not_found', 'There is no such webhook delivery.');
         }
         return { body: { data: { id: publicId('webhookDelivery', id), status: 'pending' } } };
       },

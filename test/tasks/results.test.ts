@@ -373,3 +373,10 @@ test('cancels over HTTP: 202 while it runs, then canceled with nothing charged',
     error: { code: 'task_canceled' },
   });
 });
+
+test('a delivery that is not there is not found as such, whatever its id looks like', async () => {
+  for (const id of ['foo', 'whd_01JD0000000000000000000000']) {
+    const { status, json } = await server.call('POST', `/api/v1/webhooks/deliveries/${id}/redeliver`);
+    expect([status, json.error.code]).toEqual([404, 'delivery_not_found']);
+  }
+});
