@@ -8,7 +8,10 @@ import type { TaskView } from './tasks.types.ts';
 /** Returns a task in the shape of OpenAI's videos. */
 export function presentVideo({ task, outputs }: TaskDetails): OpenAiVideoJson {
   const video = outputs.find(({ variant }) => variant === 'original');
-  const { createdAt, completedAt, mediaExpiresAt, errorCode, errorMessage } = task;
+  const { createdAt, completedAt, mediaExpiresAt, errorCode, errorMessage, ordered } = task;
+  // until it is made, what was ordered: OpenAI's clients rely on both
+  const { width, height } = video ?? ordered;
+  const seconds = video?.durationMs ? Math.round(video.durationMs / 1000) : ordered.seconds;
   return {
     id: publicId('generation', task.id),
     object: 'video',
@@ -18,8 +21,8 @@ export function presentVideo({ task, outputs }: TaskDetails): OpenAiVideoJson {
     created_at: unixSeconds(createdAt),
     completed_at: completedAt && unixSeconds(completedAt),
     expires_at: mediaExpiresAt && unixSeconds(mediaExpiresAt),
-    size: video ? `${video.width}x${video.height}` : null,
-    seconds: video?.durationMs ? String(Math.round(video.durationMs / 1000)) : null,
+    size: width === null || height === null ? null : `${width}x${height}`,
+    seconds: seconds === null ? null : String(seconds),
     quality: 'standard',
     remixed_from_video_id: null,
     error: errorCode === null ? null : { code: errorCode, message: errorMessage ?? '' },

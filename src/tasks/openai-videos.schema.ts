@@ -53,8 +53,12 @@ export const openAiVideo = z
       .int()
       .nullable()
       .meta({ description: 'Unix seconds at which its files are deleted; null until it is completed' }),
-    size: z.string().nullable().meta({ description: 'widthxheight in pixels; null until it is made' }),
-    seconds: z.string().nullable().meta({ description: 'Length in seconds; null until it is made' }),
+    size: z.string().nullable().meta({
+      description: 'widthxheight in pixels, as ordered until it is made; null once its order is deleted',
+    }),
+    seconds: z.string().nullable().meta({
+      description: 'Length in seconds, as ordered until it is made; null until then if none was ordered',
+    }),
     error: z
       .looseObject({
         code: z.string().meta({ description: 'Stable, for programs; docs/reference/tasks.md lists them' }),

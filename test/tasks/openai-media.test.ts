@@ -122,7 +122,7 @@ test("creates a video from a form like the SDK's, follows, downloads and deletes
   const asked = { model: 'video-fast', prompt: 'run=50 calm sea', size: '720x1280', seconds: '4', seed: '7' };
   const created = await openai.videos.create(asked as unknown as OpenAI.VideoCreateParams).withResponse();
   expect(created.response.headers.get('x-ignored-parameters')).toBe('seconds');
-  expect(created.data).toMatchObject({ object: 'video', model: 'video-fast' });
+  expect(created.data).toMatchObject({ object: 'video', model: 'video-fast', size: '720x1280' });
   const { id } = created.data;
   const made = await eventually(
     async () => {
