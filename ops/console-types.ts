@@ -20,6 +20,7 @@ const NEEDED = [
   'SpeedRow',
   'Task',
   'UsageRow',
+  'WebhookSecret',
   'Account',
   'AuditEntry',
   'OperatorTask',

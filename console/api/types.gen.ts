@@ -722,6 +722,11 @@ export interface UsageRow {
   readonly reasoning_tokens: number;
 }
 
+export interface WebhookSecret {
+  readonly secret: string;
+  readonly previous_secret_expires_at: string | null;
+}
+
 export interface Worker {
   readonly host: string;
   readonly worker: string | null;

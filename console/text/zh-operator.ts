@@ -68,6 +68,15 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   'Recorded in the ledger and shown on the customer’s statement.': '它会写入账簿和客户的对账单。',
   Cancel: '取消',
   'Book it': '入账',
+  'The account has fewer credits available than this removes. Nothing was booked.':
+    '账户的可用额度少于要扣除的金额。未入账。',
+  'The customer’s available credits do not cover the price. Nothing was retried.':
+    '客户的可用额度不足以支付价格。未重试。',
+  'The limit of the customer’s key does not cover the price. Nothing was retried.':
+    '客户密钥的上限不足以支付价格。未重试。',
+  'Type at least two characters.': '请至少输入两个字符。',
+  'No model in the catalog has this ID: {models}. Unless it is an alias, it allows nothing.':
+    '目录中没有此 ID 的模型：{models}。除非是别名，否则不允许任何调用。',
   'Models and limits of “{name}”': '“{name}”的模型与限制',
   'Models it may call': '可调用的模型',
   'One ID per line. Empty: every model in the catalog.': '每行一个 ID。留空：目录中的所有模型。',

@@ -200,7 +200,7 @@ test('saves the notification settings of the account and shows them again', asyn
     key_limit_near: 80,
   });
   await page.reload();
-  expect(await page.getByLabel('When credits fall below (USD)').inputValue()).toBe('12.5');
+  expect(await page.getByLabel('When credits fall below (USD)').inputValue()).toBe('12.50');
   expect(wrongs).toEqual([]);
   await context.close();
 });

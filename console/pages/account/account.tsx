@@ -14,6 +14,7 @@ import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Time } from '../../ui/time.tsx';
 import { AlertsPanel } from './alerts.tsx';
+import { SigningSecret } from './signing-secret.tsx';
 
 /** The account, its signed-in browsers, and the data stored on this device. */
 export function AccountPage() {
@@ -25,6 +26,7 @@ export function AccountPage() {
         <Loaded reading={account}>{(data) => <Facts account={data} />}</Loaded>
       </Panel>
       {isOwner() ? <AlertsPanel /> : null}
+      {isOwner() ? <SigningSecret /> : null}
       <Sessions />
       <Device />
     </div>
@@ -45,7 +47,7 @@ function Facts({ account }: { readonly account: AccountOverview }) {
       <dd>
         <Time at={account.created_at} />
       </dd>
-      <dt>{t('Limits per key')}</dt>
+      <dt>{t('Limits, shared by all keys')}</dt>
       <dd>
         {t('{requests} requests and {tokens} tokens per minute, {concurrency} concurrent calls', {
           requests: formatCount(limits.requests_per_minute),
@@ -93,7 +95,7 @@ function Sessions() {
             cell: ({ address }) => (address === '' ? '–' : <span class="mono">{address}</span>),
             card: 'named',
           },
-          { name: t('Key'), cell: ({ key }) => key.name, card: 'named' },
+          { name: t('Key'), cell: ({ key }) => key.name, clip: true, card: 'named' },
           { name: t('Last seen'), cell: ({ seen_at: at }) => <Time at={at} relative />, card: 'named' },
           {
             name: t('Action'),
@@ -137,7 +139,7 @@ function Device() {
           {t('Forget all')}
         </button>
         <p class="small quiet">
-          {t('Signed in until {time}', { time: new Date(currentSession().ends_at).toLocaleTimeString() })}
+          {t('Signed in until')} <Time at={currentSession().ends_at} />
         </p>
       </div>
     </Panel>

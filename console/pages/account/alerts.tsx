@@ -3,9 +3,9 @@ import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import type { Alerts } from '../../api/types.gen.ts';
-import { jsonUsd, parseUsd } from '../../lib/money.ts';
+import { jsonUsd, parseTypedUsd, plainUsd, usdOfNumber } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
-import { Loaded, Problem } from '../../ui/feedback.tsx';
+import { Loaded, Notice, Problem } from '../../ui/feedback.tsx';
 import { Field } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
@@ -23,9 +23,12 @@ export function AlertsPanel() {
 
 function AlertsForm({ alerts }: { readonly alerts: Alerts }) {
   const [url, setUrl] = useState(alerts.url ?? '');
-  const [low, setLow] = useState(alerts.credits_low === null ? '' : String(alerts.credits_low));
+  const [low, setLow] = useState(
+    alerts.credits_low === null ? '' : plainUsd(usdOfNumber(alerts.credits_low)),
+  );
   const [near, setNear] = useState(alerts.key_limit_near);
-  const lowNano = low.trim() === '' ? null : parseUsd(low);
+  const [isDone, setDone] = useState(false);
+  const lowNano = low.trim() === '' ? null : parseTypedUsd(low);
   const saving = useAction(async () => {
     await send('PATCH', PATH, {
       body: {
@@ -35,6 +38,7 @@ function AlertsForm({ alerts }: { readonly alerts: Alerts }) {
       },
     });
     refresh(PATH);
+    setDone(true);
   });
   const submit = (event: Event) => {
     event.preventDefault();
@@ -43,7 +47,7 @@ function AlertsForm({ alerts }: { readonly alerts: Alerts }) {
     }
   };
   return (
-    <form class="form" onSubmit={submit}>
+    <form class="form" onSubmit={submit} onInput={() => setDone(false)}>
       <Field
         label={t('Webhook URL')}
         hint={t('Signed events are posted to this URL. Empty: nothing is sent.')}
@@ -68,6 +72,9 @@ function AlertsForm({ alerts }: { readonly alerts: Alerts }) {
         />
       </Field>
       {saving.error === undefined ? null : <Problem error={saving.error} />}
+      {isDone && !saving.isPending && saving.error === undefined ? (
+        <Notice tone="good">{t('Saved.')}</Notice>
+      ) : null}
       <button type="submit" class="button button-main" disabled={saving.isPending}>
         {saving.isPending ? t('Saving …') : t('Save')}
       </button>
