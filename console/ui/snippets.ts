@@ -60,14 +60,14 @@ console.log(answer.content);`,
   ];
 }
 
-/** Returns how to submit an image or video, and how to get its result. */
-export function mediaSnippets(model: string, body: object): Snippet[] {
+/** Returns how to submit an image or video at its path, and how to get its result. */
+export function mediaSnippets(path: string, body: object): Snippet[] {
   const url = serviceUrl();
   const json = JSON.stringify(body).replaceAll("'", "'\\''");
   return [
     {
       name: 'curl',
-      code: `curl ${url}/v3/async/${model} \\
+      code: `curl ${url}${path} \\
   -H "Authorization: Bearer $TOLLGATE_KEY" \\
   -H "Content-Type: application/json" \\
   -d '${json}'

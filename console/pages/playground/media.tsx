@@ -2,10 +2,9 @@ import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
 import { refresh } from '../../api/queries.ts';
 import { useSendOnce } from '../../api/send-once.ts';
-import type { Model } from '../../api/types.gen.ts';
+import type { MediaOptions, Model } from '../../api/types.gen.ts';
 import { promptOf, rememberPrompt } from '../../lib/device-store.ts';
 import { to, useQueryState } from '../../lib/location.ts';
-import { picoUsd } from '../../lib/price.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
@@ -13,16 +12,19 @@ import { Notice } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { mediaSnippets } from '../../ui/snippets.ts';
+import {
+  firstChoice,
+  type MediaChoice,
+  type MediaKind,
+  orderBody,
+  orderPath,
+  priceOf,
+  sizesOf,
+} from './media-order.ts';
 import { Refused } from './refused.tsx';
 
-const SIZES: Readonly<Record<string, readonly string[]>> = {
-  image: ['1024*1024', '1536*1024', '1024*1536', '768*768', '512*512'],
-  video: ['1280*720', '720*1280'],
-};
-const STEPS = '12';
-
 export interface MediaPlaygroundProps {
-  readonly kind: 'image' | 'video';
+  readonly kind: MediaKind;
   readonly models: readonly Model[];
 }
 
@@ -30,18 +32,17 @@ export interface MediaPlaygroundProps {
 export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
   const [seed] = useQueryState('seed', '');
   const [again] = useQueryState('again', '');
-  const [sizeAgain] = useQueryState('size', '');
-  const [steps] = useQueryState('steps', STEPS);
   const [id, choose] = useQueryState('model', models[0]?.id ?? '');
   const model = models.find((candidate) => candidate.id === id) ?? models[0];
   const [prompt, setPrompt] = useState(promptOf(again) ?? '');
-  const [size, setSize] = useState(sizeAgain || (SIZES[kind]?.[0] ?? ''));
+  const [choice, setChoice] = useChoice(model);
   const [chosenSeed, setSeed] = useState(seed);
   const [ordered, setOrdered] = useState<string>();
-  const body = orderOf(kind, model?.id ?? '', { prompt, size, steps, seed: chosenSeed });
+  const path = orderPath(kind, model?.id ?? '');
+  const body = orderBody(kind, model?.id ?? '', { ...choice, prompt, seed: chosenSeed });
   const sendOnce = useSendOnce();
   const ordering = useAction(async () => {
-    const answer = await sendOnce<unknown>(`/v3/async/${model?.id}`, body);
+    const answer = await sendOnce<unknown>(path, body);
     const task = String(answer.body.task_id);
     rememberPrompt(task, prompt);
     setOrdered(task);
@@ -53,7 +54,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
       void ordering.run();
     }
   };
-  const price = picoUsd(model?.pricing.request ?? '0') / 1_000n;
+  const price = model && priceOf(model, choice);
   return (
     <div class="play-media">
       <Panel title={kind === 'image' ? t('Image') : t('Video')}>
@@ -77,12 +78,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
             />
           </Field>
           <div class="form-row">
-            <Choice
-              label={t('Size')}
-              value={size}
-              options={sizesOf(kind, sizeAgain).map((each) => [each, each.replace('*', ' × ')])}
-              onChange={setSize}
-            />
+            <Options media={model?.media ?? null} choice={choice} onChange={setChoice} />
             <Field label={t('Seed (empty: any)')}>
               <input
                 inputMode="numeric"
@@ -113,29 +109,64 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
         </form>
       </Panel>
       <Panel title={t('Code')}>
-        <CodeTabs snippets={mediaSnippets(model?.id ?? '', body)} />
+        <CodeTabs snippets={mediaSnippets(path, body)} />
       </Panel>
     </div>
   );
 }
 
-interface Order {
-  readonly prompt: string;
-  readonly size: string;
-  readonly steps: string;
-  readonly seed: string;
+/** What was chosen for a model. Another model starts with its own defaults: it may offer nothing of it. */
+function useChoice(model: Model | undefined): [MediaChoice, (choice: MediaChoice) => void] {
+  const [size] = useQueryState('size', '');
+  const [steps] = useQueryState('steps', '');
+  const [seconds] = useQueryState('seconds', '');
+  const [made, setMade] = useState<{ readonly model: string; readonly choice: MediaChoice }>();
+  const id = model?.id ?? '';
+  const choice =
+    made?.model === id ? made.choice : firstChoice(model?.media ?? null, { size, steps, seconds });
+  return [choice, (next) => setMade({ model: id, choice: next })];
 }
 
-/** Returns the offered sizes, plus the size of the task that is run again. */
-function sizesOf(kind: string, again: string): string[] {
-  return [...new Set([...(SIZES[kind] ?? []), ...(again === '' ? [] : [again])])];
+interface OptionsProps {
+  readonly media: MediaOptions | null;
+  readonly choice: MediaChoice;
+  readonly onChange: (choice: MediaChoice) => void;
 }
 
-function orderOf(kind: 'image' | 'video', model: string, { prompt, size, steps, seed }: Order): object {
-  const number = seed.trim() === '' ? -1 : Number.parseInt(seed, 10);
-  if (kind === 'image') {
-    return { prompt, size, seed: number };
+/** The fields for what the model lets an order set. */
+function Options({ media, choice, onChange }: OptionsProps) {
+  if (!media) {
+    return null;
   }
-  const [width = 1280, height = 720] = size.split('*').map((side) => Number.parseInt(side, 10));
-  return { model_name: model, prompt, width, height, steps: Number.parseInt(steps, 10), seed: number };
+  const { steps, seconds } = media;
+  return (
+    <>
+      <Choice
+        label={t('Size')}
+        value={choice.size}
+        options={sizesOf(media, choice.size).map((each) => [each, each.replace('*', ' × ')])}
+        onChange={(size) => onChange({ ...choice, size })}
+      />
+      {seconds ? (
+        <Choice
+          label={t('Length')}
+          value={choice.seconds}
+          options={seconds.map((each) => [String(each), t('{count} s', { count: each })])}
+          onChange={(length) => onChange({ ...choice, seconds: length })}
+        />
+      ) : null}
+      {steps ? (
+        <Field label={t('Steps ({min} to {max})', { min: steps.min, max: steps.max })}>
+          <input
+            type="number"
+            required
+            min={steps.min}
+            max={steps.max}
+            value={choice.steps}
+            onInput={(event) => onChange({ ...choice, steps: event.currentTarget.value })}
+          />
+        </Field>
+      ) : null}
+    </>
+  );
 }

@@ -143,9 +143,13 @@ function Facts({ task }: { readonly task: Task }) {
 }
 
 /** Returns the address of the playground form, filled in with the parameters of the task. */
-function againOf({ id, kind, model, seed, parameters: { width, height, steps } }: Task): string {
+function againOf({ id, kind, model, seed, parameters }: Task): string {
+  const { width, height, steps, seconds } = parameters;
   const size = width === null || height === null ? undefined : `${width}*${height}`;
-  return to('playground', { kind, model, seed, again: id, size, steps: steps?.toString() });
+  return to('playground', {
+    ...{ kind, model, seed, again: id, size },
+    ...{ steps: steps?.toString(), seconds: seconds?.toString() },
+  });
 }
 
 function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => void }) {
