@@ -57,20 +57,20 @@ function Money({ account }: { readonly account: Account }) {
   return (
     <dl class="figures">
       <Figure label={t('Balance')}>
-        <Amount value={account.remaining_credits} />
+        <Amount value={account.remaining_credits} short />
       </Figure>
       <Figure label={t('Held')} note={t('part of the balance, for running calls and tasks')}>
-        <Amount value={account.held} />
+        <Amount value={account.held} short />
       </Figure>
       <Figure
         label={t('Used, 24 hours')}
         note={
           <>
-            <Amount value={account.usage_30d} /> {t('in 30 days')}
+            <Amount value={account.usage_30d} short /> {t('in 30 days')}
           </>
         }
       >
-        <Amount value={account.usage_24h} />
+        <Amount value={account.usage_24h} short />
       </Figure>
       <Figure
         label={t('Used')}
@@ -84,10 +84,10 @@ function Money({ account }: { readonly account: Account }) {
           )
         }
       >
-        <Amount value={account.total_usage} />
+        <Amount value={account.total_usage} short />
       </Figure>
       <Figure label={t('Debt')} note={t('from reversed payments; blocks new calls')}>
-        <Amount value={account.debt} />
+        <Amount value={account.debt} short />
       </Figure>
     </dl>
   );

@@ -27,13 +27,13 @@ export function BillingPage() {
       )}
       <dl class="figures">
         <Figure label={t('Available')} note={t('available for new calls')}>
-          <Amount value={account.data?.available} />
+          <Amount value={account.data?.available} short />
         </Figure>
         <Figure label={t('Held')} note={t('reserved for running calls; charged or released when they end')}>
-          <Amount value={account.data?.held} />
+          <Amount value={account.data?.held} short />
         </Figure>
         <Figure label={t('Balance')} note={t('available plus held, as recorded in the ledger')}>
-          <Amount value={account.data?.remaining_credits} />
+          <Amount value={account.data?.remaining_credits} short />
         </Figure>
       </dl>
       {isOwner() ? <Buy account={account.data} /> : null}

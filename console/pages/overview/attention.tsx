@@ -84,13 +84,12 @@ function ofKey(key: ApiKey): Item[] {
   const expiresInMs =
     key.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(key.expires_at) - Date.now();
   if (!key.disabled && expiresInMs > 0 && expiresInMs < SOON_MS) {
-    items.push({
-      text: t('Key “{name}” expires within {days} days', {
-        name: key.name,
-        days: Math.ceil(expiresInMs / DAY_MS),
-      }),
-      href,
-    });
+    const days = Math.ceil(expiresInMs / DAY_MS);
+    const text =
+      days === 1
+        ? t('Key “{name}” expires within a day', { name: key.name })
+        : t('Key “{name}” expires within {days} days', { name: key.name, days });
+    items.push({ text, href });
   }
   return items;
 }
