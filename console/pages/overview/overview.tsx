@@ -93,7 +93,7 @@ function Figures() {
         label={t('At this rate')}
         note={isOwner() ? <a href={to('billing')}>{t('Add credits')}</a> : undefined}
       >
-        {account.data && months.data ? runway(usd(account.data.available), months.data, now) : '–'}
+        {account.data && months.data ? runway(account.data, months.data, now) : '–'}
       </Figure>
     </dl>
   );
@@ -128,15 +128,19 @@ function changeText(now: bigint, before: bigint): string {
   return t('{change} % vs the day before', { change: percent > 0 ? `+${percent}` : percent });
 }
 
-/** Estimates how long the credits will last at the average of the last seven days. */
-function runway(available: bigint, rows: readonly CostRow[], now: number): string {
-  const week = sumOf(rows.filter((row) => Date.parse(row.period_start) > now - 7 * DAY_MS));
-  if (week <= 0n) {
+/** Estimates how long the credits will last at the average of the last seven days, or of the days since the account was opened. */
+function runway(account: AccountOverview, rows: readonly CostRow[], now: number): string {
+  const span = Math.min(7 * DAY_MS, Math.max(DAY_MS, now - Date.parse(account.created_at)));
+  const spent = sumOf(rows.filter((row) => Date.parse(row.period_start) > now - 7 * DAY_MS));
+  if (spent <= 0n) {
     return '–';
   }
-  const days = (available * 7n) / week;
+  const days = (usd(account.available) * BigInt(span)) / (spent * BigInt(DAY_MS));
   if (days > 999n) {
     return t('over {days} days', { days: 999 });
+  }
+  if (days < 1n) {
+    return t('less than a day left');
   }
   return days === 1n ? t('1 day left') : t('{days} days left', { days: String(days) });
 }
