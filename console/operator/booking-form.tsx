@@ -41,7 +41,7 @@ export function BookingForm({ path, booking, isWrong, onClose, children }: Booki
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </Field>
-      {error === undefined ? null : <Problem error={error} />}
+      {error === undefined ? null : <Problem error={error} texts={bookingTexts()} />}
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onClose}>
           {t('Cancel')}
@@ -52,4 +52,11 @@ export function BookingForm({ path, booking, isWrong, onClose, children }: Booki
       </div>
     </form>
   );
+}
+
+/** Money that the account lacks is told to the operator, not to a customer who paid nothing for a call. */
+function bookingTexts(): Readonly<Record<string, string>> {
+  return {
+    insufficient_credits: t('The account has fewer credits available than this removes. Nothing was booked.'),
+  };
 }

@@ -109,7 +109,7 @@ function Retry({ task }: { readonly task: OperatorTaskDetails }) {
   }
   return (
     <>
-      {retrying.error === undefined ? null : <Problem error={retrying.error} />}
+      {retrying.error === undefined ? null : <Problem error={retrying.error} texts={retryTexts()} />}
       <p>
         <button
           type="button"
@@ -122,4 +122,12 @@ function Retry({ task }: { readonly task: OperatorTaskDetails }) {
       </p>
     </>
   );
+}
+
+/** Who cannot pay is the customer, not the operator who reads this. */
+function retryTexts(): Readonly<Record<string, string>> {
+  return {
+    insufficient_credits: t('The customer’s available credits do not cover the price. Nothing was retried.'),
+    key_limit_exceeded: t('The limit of the customer’s key does not cover the price. Nothing was retried.'),
+  };
 }

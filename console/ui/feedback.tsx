@@ -27,15 +27,18 @@ export interface ProblemProps {
   readonly retry?: () => void;
   /** What is missing, or where to get it. */
   readonly children?: ComponentChildren;
+  /** Texts by error code, where what was tried gives a code another meaning than it has for a call. */
+  readonly texts?: Readonly<Record<string, string>>;
 }
 
 /** What failed, why, and what to do. Never larger than its own panel. */
-export function Problem({ error, retry, children }: ProblemProps) {
+export function Problem({ error, retry, children, texts }: ProblemProps) {
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   const wait = useCountdown(error);
+  const own = error instanceof ApiError ? texts?.[error.code] : undefined;
   return (
     <div class="notice notice-bad" role="alert">
-      <p>{errorText(error)}</p>
+      <p>{own ?? errorText(error)}</p>
       {wait !== undefined && retry === undefined ? (
         // Screen readers announce it once, not every second.
         <p aria-live="off">

@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks';
 import { useEstimate } from '../../api/estimates.ts';
 import type { Estimate, Model } from '../../api/types.gen.ts';
-import { to, useQueryState } from '../../lib/location.ts';
+import { useQueryState } from '../../lib/location.ts';
 import { parseUsd, plainUsd, shortUsd } from '../../lib/money.ts';
 import { mostCost, mostTokens, perMillion } from '../../lib/price.ts';
 import { formatCount, t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
-import { Notice } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { chatSnippets } from '../../ui/snippets.ts';
 import { ChatTurns } from './chat-turns.tsx';
+import { TooDear } from './too-dear.tsx';
 import { useChat } from './use-chat.ts';
 
 const TOKENS_MAX = 1_024;
@@ -104,13 +104,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
             </span>
           </div>
           {estimate ? <Lines of={estimate} /> : null}
-          {estimate?.affordable === false ? (
-            <Notice tone="wait">
-              <p>
-                {t('That exceeds the available credits.')} <a href={to('billing')}>{t('Add credits')}</a>
-              </p>
-            </Notice>
-          ) : null}
+          {estimate?.affordable === false ? <TooDear /> : null}
         </form>
       </Panel>
       <Panel title={t('Code')}>

@@ -1,10 +1,10 @@
 import { ApiError } from '../../api/client.ts';
 import { useRead } from '../../api/queries.ts';
 import type { AccountOverview } from '../../api/types.gen.ts';
-import { to } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Problem } from '../../ui/feedback.tsx';
+import { AddCredits } from './too-dear.tsx';
 
 export interface RefusedProps {
   readonly error: unknown;
@@ -37,9 +37,7 @@ function Shortage({ needed }: { readonly needed: bigint | undefined }) {
         </dd>
       </dl>
       <p>
-        <a class="button" href={to('billing')}>
-          {t('Add credits')}
-        </a>
+        <AddCredits button />
       </p>
     </>
   );
