@@ -66,10 +66,10 @@ const media = z
   .meta({ id: 'MediaOptions', description: 'Options that an order of an image or video model may set' });
 
 const openAiModel = {
-  id: z.string().meta({ description: 'The id that calls use for the model', examples: ['acme/small'] }),
+  id: z.string().meta({ description: 'The id that calls use for the model', examples: ['tollgate/small'] }),
   object: z.literal('model').meta({ description: 'Always model' }),
   created: z.int().meta({ description: 'Unix seconds; 0 = not known' }),
-  owned_by: z.string().meta({ description: 'The first part of the id', examples: ['acme'] }),
+  owned_by: z.string().meta({ description: 'The first part of the id', examples: ['tollgate'] }),
 };
 
 export const modelJson = z

@@ -1,13 +1,13 @@
 import { ACCOUNT, CREATED, GENERATION, HASH, INVOICE, SESSION, USAGE } from './example-ids.ts';
 
 const DAY = { period_start: '2026-11-21T00:00:00.000Z', period_end: '2026-11-22T00:00:00.000Z' };
-const WITH_IDS = { model: 'acme/small', api_key_hash: HASH };
+const WITH_IDS = { model: 'tollgate/small', api_key_hash: HASH };
 const MONEY = { value: '-0.000315', currency: 'USD' };
 
 export const ANTHROPIC_MODEL = {
   type: 'model',
-  id: 'acme/small',
-  display_name: 'Acme Small',
+  id: 'tollgate/small',
+  display_name: 'Tollgate Small',
   created_at: '1970-01-01T00:00:00.000Z',
 };
 
@@ -42,12 +42,12 @@ export const ACCOUNT_EXAMPLES = {
   },
   AnthropicModel: ANTHROPIC_MODEL,
   Model: {
-    id: 'acme/small',
+    id: 'tollgate/small',
     object: 'model',
     created: 0,
-    owned_by: 'acme',
+    owned_by: 'tollgate',
     aliases: [],
-    name: 'Acme Small',
+    name: 'Tollgate Small',
     description: 'A small model.',
     context_length: 128_000,
     architecture: {
@@ -70,11 +70,11 @@ export const ACCOUNT_EXAMPLES = {
     },
     media: null,
     supported_parameters: ['max_tokens', 'temperature', 'tools'],
-    canonical_slug: 'acme/small',
+    canonical_slug: 'tollgate/small',
     per_request_limits: null,
     default_parameters: null,
     supported_voices: null,
-    links: { details: '/api/v1/models/acme/small' },
+    links: { details: '/api/v1/models/tollgate/small' },
     endpoints: ['chat', 'messages'],
     categories: ['programming'],
   },
@@ -101,7 +101,7 @@ export const ACCOUNT_EXAMPLES = {
   },
   SpeedRow: {
     ...DAY,
-    model: 'acme/small',
+    model: 'tollgate/small',
     request_count: 1_204,
     failed_count: 2,
     first_token_ms: { p50: 56, p95: 180 },
@@ -122,7 +122,7 @@ export const ACCOUNT_EXAMPLES = {
     ...DAY,
     amount: { value: '0.00021', currency: 'USD' },
     line_item: 'output',
-    model: 'acme/small',
+    model: 'tollgate/small',
     api_key_hash: null,
     endpoint: null,
   },
@@ -134,7 +134,7 @@ export const ACCOUNT_EXAMPLES = {
     balance_after: { value: '106.597625', currency: 'USD' },
     status: 'settled',
     created_at: CREATED,
-    description: 'acme/small',
+    description: 'tollgate/small',
     reason_code: 'usage',
     contra: 'revenue',
     related_generation_id: GENERATION,

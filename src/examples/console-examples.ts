@@ -70,10 +70,10 @@ export const CONSOLE_EXAMPLES = {
   },
   EstimateCall: {
     endpoint: '/api/v1/chat/completions',
-    request: { model: 'acme/small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1_024 },
+    request: { model: 'tollgate/small', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1_024 },
   },
   Estimate: {
-    model: 'acme/small',
+    model: 'tollgate/small',
     input_tokens: 5,
     output_tokens_max: 1_024,
     max_amount: '0.000615',

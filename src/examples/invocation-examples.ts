@@ -24,7 +24,7 @@ export const INVOCATION_EXAMPLES = {
     },
   },
   ChatRequest: {
-    model: 'acme/small',
+    model: 'tollgate/small',
     messages: [
       { role: 'system', content: 'Answer in one sentence.' },
       { role: 'user', content: 'What is a toll gate?' },
@@ -35,7 +35,7 @@ export const INVOCATION_EXAMPLES = {
     id: GENERATION,
     object: 'chat.completion',
     created: 1_795_253_400,
-    model: 'acme/small',
+    model: 'tollgate/small',
     choices: [
       {
         index: 0,
@@ -53,7 +53,7 @@ export const INVOCATION_EXAMPLES = {
     },
   },
   MessagesRequest: {
-    model: 'acme/small',
+    model: 'tollgate/small',
     max_tokens: 100,
     messages: [{ role: 'user', content: 'What is a toll gate?' }],
   },
@@ -62,7 +62,7 @@ export const INVOCATION_EXAMPLES = {
     id: GENERATION,
     type: 'message',
     role: 'assistant',
-    model: 'acme/small',
+    model: 'tollgate/small',
     content: [{ type: 'text', text: 'A gate that opens for those who have paid.' }],
     stop_reason: 'end_turn',
     stop_sequence: null,
@@ -75,7 +75,7 @@ export const INVOCATION_EXAMPLES = {
     },
   },
   ResponsesRequest: {
-    model: 'acme/small',
+    model: 'tollgate/small',
     instructions: 'Answer in one sentence.',
     input: 'What is a toll gate?',
     max_output_tokens: 100,
@@ -87,7 +87,7 @@ export const INVOCATION_EXAMPLES = {
     created_at: 1_795_253_400,
     completed_at: 1_795_253_400,
     status: 'completed',
-    model: 'acme/small',
+    model: 'tollgate/small',
     output: [
       {
         id: `msg_${GENERATION.slice('gen-'.length)}_0`,
@@ -113,7 +113,7 @@ export const INVOCATION_EXAMPLES = {
       cost: 0.000315,
     },
   },
-  EmbeddingsRequest: { model: 'acme/vectors', input: ['a toll gate', 'a bridge'], dimensions: 4 },
+  EmbeddingsRequest: { model: 'tollgate/embed', input: ['a toll gate', 'a bridge'], dimensions: 4 },
   EmbeddingsAnswer: {
     id: GENERATION,
     object: 'list',
@@ -121,7 +121,7 @@ export const INVOCATION_EXAMPLES = {
       { object: 'embedding', index: 0, embedding: [0.5, -0.5, 0.5, 0.5] },
       { object: 'embedding', index: 1, embedding: [0.5, 0.5, -0.5, 0.5] },
     ],
-    model: 'acme/vectors',
+    model: 'tollgate/embed',
     usage: {
       input_tokens: 5,
       output_tokens: 0,
@@ -140,7 +140,7 @@ const chunk = (members: object): string =>
     id: GENERATION,
     object: 'chat.completion.chunk',
     created: 1_795_253_400,
-    model: 'acme/small',
+    model: 'tollgate/small',
     ...members,
   })}\n\n`;
 

@@ -114,7 +114,7 @@ export const OPERATOR_EXAMPLES = {
     last_used_at: '2026-11-21T09:30:00.000Z',
     currency: 'USD',
   },
-  Finding: { kind: 'generation', id: GENERATION, account_id: ACCOUNT, summary: 'acme/small' },
+  Finding: { kind: 'generation', id: GENERATION, account_id: ACCOUNT, summary: 'tollgate/small' },
   ChargeRecord: CHARGE_RECORD,
   LedgerEntry: LEDGER_ENTRY,
   DeferredRevenue: { at: CREATED, credits: '1204.385', receivable: '12.00', accounts: 42 },
@@ -131,7 +131,7 @@ export const OPERATOR_EXAMPLES = {
   Margin: {
     month: '2026-10',
     period_start: '2026-10-01T00:00:00.000Z',
-    model: 'acme/small',
+    model: 'tollgate/small',
     endpoint: null,
     provider: null,
     account_id: null,
@@ -178,7 +178,7 @@ export const OPERATOR_EXAMPLES = {
     paid: { opening: '0.00', added: '25.00', used: '13.402375', closing: '11.597625' },
   },
   PricePeriod: {
-    model: 'acme/small',
+    model: 'tollgate/small',
     price_version: '9f2c41d07be63a58',
     prices: { prompt: '0.00000015', completion: '0.0000006' },
     starts_at: CREATED,

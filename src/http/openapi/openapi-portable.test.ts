@@ -74,6 +74,16 @@ test('answers are open, in their members and their enum values', () => {
   expect(portable(object, 'input')).toEqual(object);
 });
 
+test.each(['input', 'output'] as const)(
+  'members of any kind are allowed in the form that all readers know: %s',
+  (side) => {
+    const object = { type: 'object', properties: { detail: { type: 'object', additionalProperties: {} } } };
+    expect(portable(object, side)).toEqual({
+      ...{ type: 'object', properties: { detail: { type: 'object', additionalProperties: true } } },
+    });
+  },
+);
+
 test('an answer with several plain types lists all of them', () => {
   const union = { anyOf: [{ type: 'number' }, { type: 'string' }] };
   expect(portable(union, 'output')).toEqual({ oneOf: union.anyOf });

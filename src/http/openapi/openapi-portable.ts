@@ -135,6 +135,10 @@ function withoutNoise(schema: JsonSchema): JsonSchema {
   if (schema.format !== undefined && types.includes('string')) {
     delete changed.pattern;
   }
+  if (isSchema(changed.additionalProperties) && Object.keys(changed.additionalProperties).length === 0) {
+    // the same in the form that all readers know; Scalar reports the empty schema as an error
+    changed.additionalProperties = true;
+  }
   if (typeof schema.const === 'boolean') {
     delete changed.const;
     changed.type = 'boolean';
