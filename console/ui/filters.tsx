@@ -89,19 +89,24 @@ export function ModelFilter({ value, onChange }: FilterProps) {
   );
 }
 
+/** Paths of calls, whatever the model. Each image model also has a path of its own. */
 const ENDPOINTS = [
   '/api/v1/chat/completions',
   '/vendorx/v1/messages',
   '/api/v1/responses',
   '/api/v1/embeddings',
   '/api/v1/rerank',
-  '/v3/async/image-turbo',
+  '/api/v1/images/generations',
+  '/api/v1/videos',
   '/v3/async/video-fast',
 ];
 
 /** The paid paths, as a filter. */
 export function EndpointFilter({ value, onChange }: FilterProps) {
-  const known = ENDPOINTS.map((path): [string, string] => [path, path]);
+  const { data } = useRead<readonly Model[]>('/api/v1/models');
+  const images = (data ?? []).filter(({ endpoints }) => endpoints.includes('image'));
+  const paths = [...ENDPOINTS, ...images.map(({ id }) => `/v3/async/${id}`)];
+  const known = paths.map((path): [string, string] => [path, path]);
   return (
     <Choice
       bare

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
-import type { Account } from '../../api/types.gen.ts';
+import { useReadAll } from '../../api/queries.ts';
+import type { Account, PricePeriod } from '../../api/types.gen.ts';
 import { t } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/feedback.tsx';
+import { Notice, Problem } from '../../ui/feedback.tsx';
 import { Field } from '../../ui/field.tsx';
 
 interface ConfineDialogProps {
@@ -25,9 +26,12 @@ const NAMES = Object.keys(LIMITS) as LimitName[];
 export function AccountLimitsDialog({ account, onClose }: ConfineDialogProps) {
   const [models, setModels] = useState((account.allowed_models ?? []).join('\n'));
   const [limits, setLimits] = useState<Readonly<Record<LimitName, string>>>(() => textsOf(account));
+  const allowed = models
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const unknown = useUnknown(allowed);
   const saving = useAction(async () => {
-    const named = models.split('\n').map((line) => line.trim());
-    const allowed = named.filter((line) => line !== '');
     await send('PATCH', `/admin/v1/accounts/${account.id}`, {
       body: { allowed_models: allowed.length === 0 ? null : allowed, rate_limits: limitsOf(limits) },
     });
@@ -46,6 +50,13 @@ export function AccountLimitsDialog({ account, onClose }: ConfineDialogProps) {
         >
           <textarea rows={4} value={models} onInput={(event) => setModels(event.currentTarget.value)} />
         </Field>
+        {unknown.length === 0 ? null : (
+          <Notice tone="wait">
+            {t('No model in the catalog has this ID: {models}. Unless it is an alias, it allows nothing.', {
+              models: unknown.join(', '),
+            })}
+          </Notice>
+        )}
         {NAMES.map((name) => (
           <Field key={name} label={t(LIMITS[name])} hint={t('Empty: as configured.')}>
             <input
@@ -87,4 +98,11 @@ function limitsOf(texts: Readonly<Record<LimitName, string>>): Record<string, nu
   return given.length === 0
     ? null
     : Object.fromEntries(given.map((name) => [name, Number.parseInt(texts[name], 10)]));
+}
+
+/** Returns the ids that no model of the catalog has now. A model may be allowed before it is added, so these are only pointed out. */
+function useUnknown(ids: readonly string[]): string[] {
+  const { data } = useReadAll<PricePeriod>('/admin/v1/prices', {});
+  const known = new Set((data ?? []).filter(({ ends_at: end }) => end === null).map(({ model }) => model));
+  return data === undefined ? [] : ids.filter((id) => !known.has(id));
 }

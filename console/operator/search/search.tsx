@@ -8,15 +8,23 @@ import { Table } from '../../ui/table.tsx';
 import { accountColumn } from '../account-column.tsx';
 import { ChargeSheet } from '../charge-sheet.tsx';
 
+/** Characters that a search needs, like the service. */
+const LENGTH_MIN = 2;
+
 /** Search results, each with a link. */
 export function SearchPage() {
   const [text] = useQueryState('q', '');
   const [charge, chooseCharge] = useQueryState('charge', '');
-  const reading = useRead<readonly Finding[]>('/admin/v1/search', { q: text }, { enabled: text.length >= 2 });
+  const reading = useRead<readonly Finding[]>(
+    '/admin/v1/search',
+    { q: text },
+    { enabled: text.length >= LENGTH_MIN },
+  );
   return (
     <div class="page">
       <h1 tabIndex={-1}>{t('Results for “{text}”', { text })}</h1>
       <Panel flush>
+        {text.length < LENGTH_MIN ? <Empty text={t('Type at least two characters.')} /> : null}
         <Loaded reading={reading}>
           {(findings) =>
             findings.length === 0 ? (

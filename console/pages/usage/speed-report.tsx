@@ -35,7 +35,10 @@ export function SpeedReport({ range, apiKey }: SpeedReportProps) {
           {rows.length === 0 ? (
             <Empty text={t('No calls in this period.')} />
           ) : (
-            <SpeedTable rows={rows} range={time} />
+            <>
+              <p class="panel-note small quiet">{t('Times are the median / the 95th percentile.')}</p>
+              <SpeedTable rows={rows} range={time} />
+            </>
           )}
         </Panel>
       )}
