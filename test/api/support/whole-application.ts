@@ -32,6 +32,16 @@ ${['acme/small', 'acme/hidden']
     routes: [{ provider: builtin, model: builtin-rank }]
   - { id: video-fast, endpoints: [video], pricing: { request: "0.04" }, routes: [{ engine: local }] }
   - { id: image-turbo, endpoints: [image], pricing: { request: "0.005" }, routes: [{ engine: local }] }
+  - id: acme/film
+    endpoints: [video]
+    pricing: { second: "0.05" }
+    media: { sizes: [640*360, 1920*1080], seconds: [2, 4], prices: { 1920*1080: { second: "0.12" } } }
+    routes: [{ engine: local, model: builtin-video }]
+  - id: acme/photo
+    endpoints: [image]
+    pricing: { image: "0.02" }
+    media: { sizes: [800*600, 1600*1200], prices: { 1600*1200: { image: "0.08" } } }
+    routes: [{ engine: local, model: builtin-image }]
 `;
 
 /** The engines. With an OpenAI images server there is also the model acme/picture, whose images take no work on this machine. */

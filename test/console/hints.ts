@@ -1,0 +1,39 @@
+import { picture } from '../browser/browser.ts';
+import type { ConsoleServer } from './console-server.ts';
+
+/** What a form or a page says before anything fails: to operators, and to customers about amounts, paths and percentiles. */
+export async function hints(console: ConsoleServer): Promise<void> {
+  const operator = await console.signInOperator();
+  await operator.open(`operator/search?q=${encodeURIComponent('%')}`);
+  await operator.page.getByText('Type at least two characters.').waitFor();
+  await operator.open(`operator/accounts/${operator.customer.account}`);
+  await operator.page.getByRole('button', { name: 'Models and limits …' }).click();
+  await operator.page.getByLabel('Models it may call').fill('acme/small\nnosuch/model');
+  const warning = operator.page.getByRole('dialog').getByText('No model in the catalog has this ID');
+  await warning.waitFor();
+  expect(await warning.textContent()).toContain('nosuch/model');
+  expect(await warning.textContent()).not.toContain('acme/small');
+  await picture(operator.page, 'hints-models');
+  expect(operator.wrongs).toEqual([]);
+
+  const { page, context, open, wrongs, customer } = await console.signIn();
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const body = { model: 'acme/small', messages, max_completion_tokens: 20 };
+  await console.server.call('POST', '/api/v1/chat/completions', { token: customer.secret, body });
+  await open('billing');
+  await page.getByLabel('Amount in USD').fill('1,000.00');
+  await page.getByRole('button', { name: 'Pay $1,000.00' }).waitFor();
+  await open('generations');
+  await page
+    .getByLabel('Endpoint')
+    .locator('option', { hasText: 'acme/photo' })
+    .waitFor({ state: 'attached' });
+  const paths = await page.getByLabel('Endpoint').locator('option').allTextContents();
+  expect(paths).toEqual(
+    expect.arrayContaining(['/api/v1/videos', '/api/v1/images/generations', '/v3/async/acme/photo']),
+  );
+  await open('account');
+  expect(await page.locator('time').last().textContent()).toMatch(/20\d\d/);
+  expect(wrongs).toEqual([]);
+  await Promise.all([context.close(), operator.context.close()]);
+}

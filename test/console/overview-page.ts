@@ -1,0 +1,65 @@
+import { picture } from '../browser/browser.ts';
+import { eventually } from '../factories/eventually.ts';
+import { orderImage, orderVideo } from '../operators/support/customer.ts';
+import type { ConsoleServer } from './console-server.ts';
+
+const IMAGES = 24;
+
+/** Orders more images than the panel shows, after a video that is being made. */
+export async function workingFirst(console: ConsoleServer): Promise<void> {
+  const { page, context, open, customer } = await console.signIn();
+  const { call } = console.server;
+  const video = await orderVideo(console.server, customer);
+  await eventually(
+    async () => {
+      const { json } = await call('GET', `/api/v1/tasks/${video}`, { token: customer.secret });
+      return json.data.status !== 'queued';
+    },
+    30_000,
+    'the start of the video',
+  );
+  // the page sees these states for as long as it is looked at, however fast the worker is
+  const frozen = await call('GET', `/api/v1/tasks/${video}`, { token: customer.secret });
+  await Promise.all(Array.from({ length: IMAGES }, () => orderImage(console.server, customer)));
+  const newest = await call('GET', '/api/v1/tasks?limit=1', { token: customer.secret });
+  const waiting = Array.from({ length: IMAGES }, (_, index) => ({
+    ...newest.json.data[0],
+    ...{ id: `gen-waiting-${index}`, status: 'queued', completed_at: null },
+  }));
+  const all = [...waiting, { ...frozen.json.data, status: 'generating' }];
+  await page.route(/api\/v1\/tasks\?/, async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    const states = query.get('status')?.split(',');
+    const data = all.filter(({ status }) => !states || states.includes(status));
+    await route.fulfill({ json: { data: data.slice(0, Number(query.get('limit'))), request_id: 'req_1' } });
+  });
+  await page.route(/api\/v1\/account$/, async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, data: { ...answer.data, running_tasks: all.length } } });
+  });
+  await open('');
+  const running = page.locator('.running li');
+  await running.nth(19).waitFor();
+  expect(await running.first().textContent()).toContain('video-fast');
+  expect(await running.count()).toBe(20);
+  await page.getByText(`and ${IMAGES + 1 - 20} more`).waitFor();
+  await picture(page, 'running-now');
+  await context.close();
+}
+
+/** Spends on the first day of an account. */
+export async function longEstimate(console: ConsoleServer): Promise<void> {
+  const { page, context, open, customer } = await console.signIn();
+  const { call } = console.server;
+  await page.route(/api\/v1\/costs\?/, async (route) => {
+    const start = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000).toISOString();
+    const row = { period_start: start, period_end: start, amount: { value: '1.00', currency: 'USD' } };
+    await route.fulfill({ json: { data: [row], request_id: 'req_1' } });
+  });
+  expect((await call('GET', '/api/v1/account', { token: customer.secret })).json.data.available).toBe(
+    '10.00',
+  );
+  await open('');
+  await page.locator('.figure').filter({ hasText: 'At this rate' }).getByText('10 days left').waitFor();
+  await context.close();
+}
