@@ -15,6 +15,7 @@ const COLUMNS: readonly Column<AuditEntryJson>[] = [
 ];
 
 interface AuditOptions {
+  readonly actor?: string;
   readonly action?: string;
   readonly object?: string;
   readonly from?: string;
@@ -28,15 +29,16 @@ export function addAuditCommand(program: Command, surroundings: CliSurroundings)
   program
     .command('audit')
     .description('list operator actions, newest first')
+    .option('--actor <actor>', 'only actions of this operator, e.g. operator:alice')
     .option('--action <action>', 'only actions of this kind, e.g. account.update')
     .option('--object <id>', 'only actions on this object')
     .option('--from <time>', 'inclusive, e.g. 2028-05-01T00:00:00Z')
     .option('--to <time>', 'exclusive')
     .option('-n, --limit <rows>', 'number of rows, or "all"')
     .option('--csv', 'print all of it as CSV, for a spreadsheet')
-    .action(async ({ action, object, from, to, limit, csv }: AuditOptions, command: Command) => {
+    .action(async ({ actor, action, object, from, to, limit, csv }: AuditOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
-      const query = { action, object, start_time: from, end_time: to };
+      const query = { actor, action, object, start_time: from, end_time: to };
       if (csv) {
         await context.showText(csvOf(context.client.pages<AuditEntryJson>(PATH, query)));
       } else {
