@@ -13,6 +13,11 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'Last signed in': '最近登录',
   Remove: '移除',
   'Remove {name}?': '移除 {name}？',
+  'Make {name} {role}?': '将 {name} 的角色改为 {role}？',
+  'This is you: afterwards you may do only what the new role allows. Another owner can undo it.':
+    '这是您自己：之后您只能执行新角色允许的操作。其他所有者可以撤销。',
+  'They lose the rights of an owner immediately.': '对方将立即失去所有者权限。',
+  'Change the role': '更改角色',
   'No members yet. Keys keep working as before.': '还没有人以个人身份登录。密钥照常可用。',
   'Their sessions end immediately. Keys they created keep working; their spending stays in the reports.':
     '其会话立即结束。其创建的密钥继续有效；其花费仍保留在报表中。',

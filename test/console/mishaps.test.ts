@@ -3,6 +3,7 @@ import { type ConsoleServer, startConsole } from './console-server.ts';
 import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
 import { deepLink, keyOnSignInPage } from './people.ts';
+import { onlyWhatIsAllowed, ownRoleAsks, refusedMessageReturns } from './roles.ts';
 import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
 /** What must not cost money, a secret or someone's place: lost answers, stray key presses, a second tab, a role that may do less. */
@@ -39,3 +40,7 @@ describe('signing in', () => {
   test('leads back to what a link had chosen', () => deepLink(console));
   test('works with a key on the page that explains a failure', () => keyOnSignInPage(console));
 });
+
+test('a role is offered only what it may do', () => onlyWhatIsAllowed(console));
+test("taking away an owner's rights asks first", () => ownRoleAsks(console));
+test('a refused message returns to its field and is not sent again', () => refusedMessageReturns(console));

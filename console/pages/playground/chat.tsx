@@ -37,7 +37,8 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
     event.preventDefault();
     if (model && text.trim() !== '' && !chat.isRunning) {
       setText('');
-      void chat.ask({ model: model.id, system, text, maxTokens, maxCost: plainUsd(most), most });
+      const question = { model: model.id, system, text, maxTokens, maxCost: plainUsd(most), most };
+      void chat.ask(question, () => setText((typed) => (typed === '' ? text : typed)));
     }
   };
   return (

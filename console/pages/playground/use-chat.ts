@@ -28,7 +28,8 @@ export interface Chat {
   readonly isRunning: boolean;
   /** Returns all messages that a question would send. */
   messages(question: Pick<Question, 'system' | 'text'>): ChatMessage[];
-  ask(question: Question): Promise<void>;
+  /** Calls `onUnanswered` when the call fails before the first text. */
+  ask(question: Question, onUnanswered: () => void): Promise<void>;
   stop(): void;
   clear(): void;
 }
@@ -44,7 +45,7 @@ export function useChat(): Chat {
   const nextId = useRef(0);
   const change = (id: number, changed: (turn: Turn) => Partial<Turn>) =>
     setTurns((all) => all.map((turn) => (turn.id === id ? { ...turn, ...changed(turn) } : turn)));
-  const ask = async (question: Question) => {
+  const ask = async (question: Question, onUnanswered: () => void) => {
     // a second click must not start a second call
     if (running.current) {
       return;
@@ -58,16 +59,23 @@ export function useChat(): Chat {
     setTurns((all) => [...all, asked, { id, role: 'assistant', content: '', most: question.most }]);
     const messages = messagesOf(question, turns);
     let generation = '';
+    let hasText = false;
     try {
       const events = {
         onBegin: (made: string) => {
           generation = made;
         },
-        onText: (text: string) => change(id, (turn) => ({ content: turn.content + text })),
+        onText: (text: string) => {
+          hasText = true;
+          change(id, (turn) => ({ content: turn.content + text }));
+        },
       };
       await streamChat({ ...question, messages, temperature: undefined }, events, controller.signal);
     } catch (error) {
       change(id, () => (controller.signal.aborted ? { isStopped: true } : { error }));
+      if (!hasText) {
+        onUnanswered();
+      }
     }
     running.current = undefined;
     setRunning(false);
@@ -89,12 +97,17 @@ function messagesOf(
   { system, text }: Pick<Question, 'system' | 'text'>,
   turns: readonly Turn[],
 ): ChatMessage[] {
-  const said = turns.filter(({ content, error }) => content !== '' && error === undefined);
+  // a question without an answer is not sent again with the next one, which would be priced with it
+  const said = turns.filter((turn, place) => isAnswered(turn.role === 'user' ? turns[place + 1] : turn));
   const all = [
     ...said.map(({ role, content }) => ({ role, content })),
     { role: 'user' as const, content: text },
   ];
   return system.trim() === '' ? all : [{ role: 'system', content: system }, ...all];
+}
+
+function isAnswered(answer: Turn | undefined): boolean {
+  return answer !== undefined && answer.content !== '' && answer.error === undefined;
 }
 
 /** Returns the call with its charge from the ledger. A stopped call is settled a moment after the client has disconnected. */

@@ -1,0 +1,77 @@
+import type { Page } from 'playwright-core';
+import { createCustomer } from '../operators/support/customer.ts';
+import type { ConsoleServer } from './console-server.ts';
+import { signInMember } from './people.ts';
+
+/** Returns the commands that the palette offers, and closes it. */
+async function commandsOf(page: Page): Promise<string> {
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog');
+  await palette.getByText('Sign out').waitFor();
+  const words = await palette.innerText();
+  await page.keyboard.press('Escape');
+  return words;
+}
+
+/** A viewer is offered nothing that calls a model; a developer nothing that only an owner may do. */
+export async function onlyWhatIsAllowed(console: ConsoleServer): Promise<void> {
+  const viewer = await signInMember(console, 'viewer', 'reader');
+  expect(await commandsOf(viewer.page)).not.toContain('New chat');
+  await viewer.page.getByText('Nothing was spent in this period.').waitFor();
+  expect(await viewer.page.getByRole('link', { name: 'Make your first call' }).count()).toBe(0);
+  await viewer.open('tasks');
+  await viewer.page.getByRole('heading', { name: 'Tasks' }).waitFor();
+  expect(await viewer.page.getByRole('link', { name: 'New', exact: true }).count()).toBe(0);
+  await viewer.context.close();
+
+  const { page, open, context } = await signInMember(console, 'developer', 'builder');
+  expect(await commandsOf(page)).toContain('New chat');
+  await open('keys');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  const dialog = page.getByRole('dialog');
+  expect(await dialog.getByLabel('Role').locator('option').count()).toBe(1);
+  await page.keyboard.press('Escape');
+  await page.locator('tr', { hasText: 'owner' }).first().getByRole('button').first().click();
+  await dialog.getByText('Usage and costs of this key').waitFor();
+  expect(await dialog.getByRole('button', { name: 'Save' }).count()).toBe(0);
+  await context.close();
+}
+
+/** Taking an owner's rights asks first, also from oneself, and then the page shows what is left. */
+export async function ownRoleAsks(console: ConsoleServer): Promise<void> {
+  const customer = await createCustomer(console.server);
+  const { page, open, context } = await signInMember(console, 'owner', 'boss', customer);
+  await open('members');
+  const role = page.getByLabel('Role of boss@example.com');
+  await role.selectOption('viewer');
+  await page.getByRole('dialog').getByText('This is you').waitFor();
+  await page.getByRole('button', { name: 'Keep it' }).click();
+  expect(await role.inputValue()).toBe('owner');
+  await role.selectOption('developer');
+  await page.getByRole('button', { name: 'Change the role' }).click();
+  await role.waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'Members' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Invite a member' }).count()).toBe(0);
+  await context.close();
+}
+
+/** A refused message comes back into its field, and is not sent along with the next one. */
+export async function refusedMessageReturns(console: ConsoleServer): Promise<void> {
+  const { page, open, context } = await console.signIn();
+  const sent: { messages: { role: string; content: string }[] }[] = [];
+  await page.route('**/chat/completions', async (route) => {
+    sent.push(route.request().postDataJSON());
+    await (sent.length === 1 ? route.fulfill({ status: 503, body: '' }) : route.fallback());
+  });
+  await open('playground');
+  const message = page.getByLabel('Message');
+  await message.fill('Hello');
+  const send = page.getByRole('button', { name: 'Send' });
+  await send.click();
+  await page.getByRole('alert').first().waitFor();
+  expect(await message.inputValue()).toBe('Hello');
+  await message.fill('Hello again');
+  await Promise.all([page.waitForResponse('**/chat/completions'), send.click()]);
+  expect(sent[1]?.messages).toEqual([{ role: 'user', content: 'Hello again' }]);
+  await context.close();
+}
