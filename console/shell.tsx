@@ -67,12 +67,12 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 type Route = (path: string) => void;
 
 function commandsOf(route: Route): Command[] {
-  return [
+  const calls = [
     { word: 'New chat', run: () => route(to('playground')) },
     { word: 'New image', run: () => route(to('playground', { kind: 'image' })) },
     { word: 'New video', run: () => route(to('playground', { kind: 'video' })) },
-    { word: 'Sign out', run: () => void signOut() },
   ];
+  return [...(mayCall() ? calls : []), { word: 'Sign out', run: () => void signOut() }];
 }
 
 /** Finds a call or task by id: both have the same kind of id, so offers both. */

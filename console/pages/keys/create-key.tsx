@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
+import { isOwner } from '../../api/members.ts';
 import { refresh } from '../../api/queries.ts';
 import { useSendOnce } from '../../api/send-once.ts';
 import { jsonUsd, parseTypedUsd } from '../../lib/money.ts';
@@ -71,7 +72,7 @@ function CreateForm({ onClose, onCreated }: CreateFormProps) {
           value={role}
           options={[
             ['inference', t('inference: calls models')],
-            ['owner', t('owner: also manages keys and billing')],
+            ...(isOwner() ? [['owner', t('owner: also manages keys and billing')] as [string, string]] : []),
           ]}
           onChange={setRole}
         />

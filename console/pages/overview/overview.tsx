@@ -1,4 +1,4 @@
-import { isOwner } from '../../api/members.ts';
+import { isOwner, mayCall } from '../../api/members.ts';
 import { useRead, useReadAll } from '../../api/queries.ts';
 import { chartSeries, spendingOf } from '../../api/spending.ts';
 import type { AccountOverview, CostRow } from '../../api/types.gen.ts';
@@ -160,9 +160,11 @@ function SpendByModel({ range }: { readonly range: string }) {
           if (groups.length === 0) {
             return (
               <Empty text={t('Nothing was spent in this period.')}>
-                <a class="button button-main" href={to('playground')}>
-                  {t('Make your first call')}
-                </a>
+                {mayCall() ? (
+                  <a class="button button-main" href={to('playground')}>
+                    {t('Make your first call')}
+                  </a>
+                ) : null}
               </Empty>
             );
           }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Query } from '../../api/client.ts';
 import { type Listing, useList } from '../../api/lists.ts';
+import { mayCall } from '../../api/members.ts';
 import type { Task } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
@@ -44,9 +45,11 @@ export function TasksPage() {
           actions={
             <>
               <ExportCsv path="/api/v1/tasks" query={query} name="tasks" />
-              <a class="button button-main" href={to('playground', { kind: 'image' })}>
-                {t('New')}
-              </a>
+              {mayCall() ? (
+                <a class="button button-main" href={to('playground', { kind: 'image' })}>
+                  {t('New')}
+                </a>
+              ) : null}
             </>
           }
         >
