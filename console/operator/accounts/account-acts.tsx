@@ -24,7 +24,7 @@ export function AccountActs({ account }: { readonly account: Account }) {
   });
   return (
     <div class="form">
-      {suspending.error === undefined ? null : <Problem error={suspending.error} />}
+      {suspending.error === undefined || act === 'suspend' ? null : <Problem error={suspending.error} />}
       <div class="form-row">
         <button type="button" class="button button-main" onClick={() => setAct('adjust')}>
           {t('Credit or debit …')}
@@ -59,7 +59,9 @@ export function AccountActs({ account }: { readonly account: Account }) {
           isPending={suspending.isPending}
           onConfirm={() => void suspending.run()}
           onClose={() => setAct(undefined)}
-        />
+        >
+          {suspending.error === undefined ? null : <Problem error={suspending.error} />}
+        </Confirm>
       ) : null}
     </div>
   );

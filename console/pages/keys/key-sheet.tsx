@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
-import { mayChangeKeys } from '../../api/members.ts';
+import { isOwner, mayChangeKeys } from '../../api/members.ts';
 import { refresh, useRead } from '../../api/queries.ts';
 import { currentSession } from '../../api/session.ts';
 import type { ApiKey } from '../../api/types.gen.ts';
@@ -58,7 +58,7 @@ function KeyDetails({ of: key, onGone }: { readonly of: ApiKey; readonly onGone:
         <a href={to('usage', { key: key.hash })}>{t('Usage and costs of this key')}</a> ·{' '}
         <a href={to('generations', { key: key.hash })}>{t('Generations of this key')}</a>
       </p>
-      {mayChangeKeys() ? (
+      {mayChangeKeys() && (key.role !== 'owner' || isOwner()) ? (
         <>
           <EditKey of={key} />
           <EndKey of={key} onGone={onGone} />
@@ -133,7 +133,6 @@ function EndKey({ of: key, onGone }: { readonly of: ApiKey; readonly onGone: () 
   return (
     <>
       {switching.error === undefined ? null : <Problem error={switching.error} />}
-      {deleting.error === undefined ? null : <Problem error={deleting.error} />}
       <div class="form-row">
         <button
           type="button"
@@ -155,9 +154,11 @@ function EndKey({ of: key, onGone }: { readonly of: ApiKey; readonly onGone: () 
           )}
           action={t('Delete the key')}
           isPending={deleting.isPending}
-          onConfirm={() => void deleting.run().then(() => setAsking(false))}
+          onConfirm={() => void deleting.run()}
           onClose={() => setAsking(false)}
-        />
+        >
+          {deleting.error === undefined ? null : <Problem error={deleting.error} />}
+        </Confirm>
       ) : null}
     </>
   );

@@ -42,8 +42,14 @@ export function MembersPage() {
 function Members() {
   const listing = useList<Member>('/api/v1/members', {});
   const [leaving, setLeaving] = useState<Member>();
-  const changing = useAction(async (id: string, role: string) => {
-    await send('PATCH', `/api/v1/members/${id}`, { body: { role } });
+  const [lowering, setLowering] = useState<NewRole>();
+  const changing = useAction(async ({ member, role }: NewRole) => {
+    await send('PATCH', `/api/v1/members/${member.id}`, { body: { role } });
+    if (member.you) {
+      // what the pages offer depends on the role
+      window.location.reload();
+    }
+    setLowering(undefined);
     refresh('/api/v1/members');
   });
   const removing = useAction(async ({ id }: Member) => {
@@ -51,10 +57,12 @@ function Members() {
     setLeaving(undefined);
     refresh('/api/v1/members');
   });
-  const columns = memberColumns((id, role) => void changing.run(id, role), setLeaving);
+  const change = (next: NewRole) =>
+    next.member.you || next.member.role === 'owner' ? setLowering(next) : void changing.run(next);
+  const columns = memberColumns(change, setLeaving);
   return (
     <Panel flush>
-      {changing.error === undefined ? null : <Problem error={changing.error} />}
+      {changing.error === undefined || lowering ? null : <Problem error={changing.error} />}
       <List
         label={t('Members')}
         listing={listing}
@@ -62,6 +70,24 @@ function Members() {
         empty={t('No members yet. Keys keep working as before.')}
         columns={columns}
       />
+      {lowering === undefined ? null : (
+        <Confirm
+          title={t('Make {name} {role}?', { name: lowering.member.email, role: t(lowering.role) })}
+          text={
+            lowering.member.you
+              ? t(
+                  'This is you: afterwards you may do only what the new role allows. Another owner can undo it.',
+                )
+              : t('They lose the rights of an owner immediately.')
+          }
+          action={t('Change the role')}
+          isPending={changing.isPending}
+          onConfirm={() => void changing.run(lowering)}
+          onClose={() => setLowering(undefined)}
+        >
+          {changing.error === undefined ? null : <Problem error={changing.error} />}
+        </Confirm>
+      )}
       {leaving === undefined ? null : (
         <Confirm
           title={t('Remove {name}?', { name: leaving.email })}
@@ -80,10 +106,13 @@ function Members() {
   );
 }
 
-function memberColumns(
-  change: (id: string, role: string) => void,
-  remove: (member: Member) => void,
-): Column<Member>[] {
+/** A role that a member is about to get. */
+interface NewRole {
+  readonly member: Member;
+  readonly role: string;
+}
+
+function memberColumns(change: (next: NewRole) => void, remove: (member: Member) => void): Column<Member>[] {
   return [
     {
       name: t('Person'),
@@ -97,17 +126,17 @@ function memberColumns(
     },
     {
       name: t('Role'),
-      cell: ({ id, email, role }) =>
+      cell: (member) =>
         isOwner() ? (
           <Choice
-            label={t('Role of {name}', { name: email })}
+            label={t('Role of {name}', { name: member.email })}
             bare
-            value={role}
+            value={member.role}
             options={['viewer', 'developer', 'owner'].map((name) => [name, t(name)])}
-            onChange={(next) => change(id, next)}
+            onChange={(role) => change({ member, role })}
           />
         ) : (
-          t(role)
+          t(member.role)
         ),
       card: 'named',
     },

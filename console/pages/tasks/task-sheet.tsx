@@ -166,7 +166,6 @@ function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => vo
   return (
     <>
       {cancelling.error === undefined ? null : <Problem error={cancelling.error} />}
-      {deleting.error === undefined ? null : <Problem error={deleting.error} />}
       <div class="form-row">
         {isLive(task) ? (
           <button
@@ -200,7 +199,9 @@ function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => vo
           isPending={deleting.isPending}
           onConfirm={() => void deleting.run()}
           onClose={() => setAsking(false)}
-        />
+        >
+          {deleting.error === undefined ? null : <Problem error={deleting.error} />}
+        </Confirm>
       ) : null}
     </>
   );
