@@ -1,4 +1,4 @@
-import sharp, { type Sharp } from 'sharp';
+import sharp, { type Metadata, type Sharp } from 'sharp';
 import { bytesOf, type FileContent } from '../lib/file-content.ts';
 import { identifyContent, signatureOf } from './file-signature.ts';
 import { MediaError } from './media-error.ts';
@@ -7,6 +7,8 @@ import { type CopyablePng, copyablePng } from './png-copy.ts';
 
 /** Maximum duration of one image operation, in seconds. */
 export const IMAGE_SECONDS_MAX = 30;
+/** The first EXIF orientation whose width is the height of the stored pixels. */
+const TURNED_FROM = 5;
 
 // Process-wide settings of the image library, applied where it is first imported. Decoders for SVG, PDF, TIFF, GIF, HEIF and others are
 // disabled: our inputs are untrusted and we accept only three formats. No cache, because each file is read once.
@@ -21,7 +23,7 @@ sharp.unblock({
 export interface OpenedImage extends Size {
   /** Present when the pixel data can be passed on unchanged. */
   readonly png: CopyablePng | undefined;
-  /** Creates a new pipeline over its pixels. */
+  /** Creates a new pipeline over its pixels, turned as its metadata says: that is dropped with the rest of the metadata. */
   pipeline(): Sharp;
 }
 
@@ -34,14 +36,14 @@ export async function openImage(content: FileContent, requested: Size): Promise<
   const bytes = await bytesOf(content);
   const limitInputPixels = pixelsMax(requested.width, requested.height);
   const pipeline = () =>
-    sharp(bytes, { failOn: 'warning', limitInputPixels, sequentialRead: true }).timeout({
-      seconds: IMAGE_SECONDS_MAX,
-    });
+    sharp(bytes, { failOn: 'warning', limitInputPixels, sequentialRead: true })
+      .autoOrient()
+      .timeout({ seconds: IMAGE_SECONDS_MAX });
   const png = type === 'png' ? copyablePng(bytes) : undefined;
   // A copyable PNG has been identified from its header already.
   const { format, width, height } = png
     ? { ...png, format: type }
-    : await guardImage(() => pipeline().metadata());
+    : await guardImage(async () => upright(await pipeline().metadata()));
   if (format !== type) {
     throw new MediaError(
       'media_type_refused',
@@ -64,12 +66,18 @@ export async function sizeInHeader(bytes: Buffer): Promise<Size | undefined> {
     return undefined;
   }
   try {
-    const { width, height } = await sharp(bytes, { sequentialRead: true }).metadata();
+    const { width, height } = upright(await sharp(bytes, { sequentialRead: true }).metadata());
     return { width, height };
   } catch {
     // Decoding the image will report what is wrong with it.
     return undefined;
   }
+}
+
+/** Returns the header with the size that the image is shown with: EXIF orientations from 5 on turn it by 90 degrees. */
+function upright(header: Metadata): Pick<Metadata, 'format' | 'width' | 'height'> {
+  const { format, width, height, orientation = 1 } = header;
+  return orientation >= TURNED_FROM ? { format, width: height, height: width } : { format, width, height };
 }
 
 /** Runs an image operation and converts the library's errors into {@link MediaError}. */

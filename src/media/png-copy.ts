@@ -27,8 +27,8 @@ interface Chunk {
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex');
 const HEADER_BYTES = 13;
-/** Chunks that do not affect how the pixels look, so they are dropped. */
-const DROPPED = new Set(['tEXt', 'zTXt', 'iTXt', 'tIME', 'eXIf', 'pHYs', 'sRGB', 'caBX']);
+/** Chunks that do not affect how the pixels look, so they are dropped. `eXIf` does: it may say that the image has to be turned. */
+const DROPPED = new Set(['tEXt', 'zTXt', 'iTXt', 'tIME', 'pHYs', 'sRGB', 'caBX']);
 const CHANNELS: Readonly<Record<number, number>> = { 2: 3, 6: 4 };
 /** An image that is barely compressed is worth re-encoding, because it is usually downloaded more than once. */
 const COMPRESSED_SHARE_MAX = 0.9;

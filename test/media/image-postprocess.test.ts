@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deflateSync, inflateSync } from 'node:zlib';
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 import { bytesOf } from '../../src/lib/file-content.ts';
 import type { Ffmpeg } from '../../src/media/ffmpeg.ts';
+import { sizeInHeader } from '../../src/media/image-file.ts';
 import { pngChunk } from '../../src/media/png-copy.ts';
 import { type PostprocessJob, postprocess } from '../../src/media/postprocess.ts';
 import { testFolder } from './media-tools.ts';
@@ -96,6 +97,59 @@ describe('post-processing of images', () => {
     }
     expect([outputs[0]?.width, outputs[0]?.height]).toEqual([width, height]);
     expect(Math.max(outputs[1]!.width, outputs[1]!.height)).toBe(Math.min(320, Math.max(width, height)));
+  });
+
+  /** Three colored rows below each other, as a reader sees them: red, lime, blue. */
+  async function flag(format: 'png' | 'jpeg' | 'webp', orientation: number): Promise<Buffer> {
+    const stripes = (['red', 'lime', 'blue'] as const).map((background, index) => ({
+      input: { create: { width: 400, height: 200, channels: 3 as const, background } },
+      top: index * 200,
+      left: 0,
+    }));
+    const upright = sharp({
+      create: { width: 400, height: 600, channels: 3, background: 'black' },
+    }).composite(stripes);
+    const stored = sharp(await upright.png().toBuffer());
+    // the pixels are stored turned the other way
+    const back: Record<number, () => Sharp> = {
+      1: () => stored,
+      3: () => stored.rotate(180),
+      6: () => stored.rotate(-90),
+      8: () => stored.rotate(90),
+    };
+    const turned = await back[orientation]!().png().toBuffer();
+    return await sharp(turned).withMetadata({ orientation }).toFormat(format).toBuffer();
+  }
+
+  test.each(
+    (['png', 'jpeg', 'webp'] as const).flatMap((format) =>
+      [1, 3, 6, 8].map((orientation) => [format, orientation] as const),
+    ),
+  )('turns a %s with orientation %d upright', async (format, orientation) => {
+    const outputs = await run(await flag(format, orientation), { width: 400, height: 600 });
+    for (const { content, width, height } of outputs) {
+      const bytes = await bytesOf(content);
+      expect((await sharp(bytes).metadata()).orientation).toBeUndefined();
+      const { data, info } = await sharp(bytes).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+      expect([info.width, info.height]).toEqual([width, height]);
+      const colors = [1 / 6, 3 / 6, 5 / 6].map((share) => {
+        const at = (Math.floor(height * share) * width + Math.floor(width / 2)) * 3;
+        const [red = 0, green = 0, blue = 0] = data.subarray(at, at + 3);
+        return [red > 128, green > 128, blue > 128];
+      });
+      expect(colors).toEqual([
+        [true, false, false],
+        [false, true, false],
+        [false, false, true],
+      ]);
+    }
+  });
+
+  test('measures an image as it is shown', async () => {
+    expect(await sizeInHeader(await flag('jpeg', 6))).toEqual({ width: 400, height: 600 });
+    await expect(run(await flag('jpeg', 6), { width: 600, height: 400 })).rejects.toMatchObject({
+      code: 'media_size_mismatch',
+    });
   });
 
   test('crops at the center', async () => {
