@@ -264,6 +264,8 @@ describe('every command', () => {
     expect((await run('workers', 'resume', 'gpu-3')).stderr).toContain('worker_not_found');
     const acts = await json('audit', '--object', 'gpu-3');
     expect(acts.map(({ action }: { action: string }) => action)).toEqual(['worker.resume', 'worker.drain']);
+    const by = (actor: string) => json('audit', '--object', 'gpu-3', '--actor', actor);
+    expect([await by(acts[0].actor), await by('nobody')]).toEqual([acts, []]);
   });
 
   test('worker tokens are created, shown once, listed and revoked', async () => {
