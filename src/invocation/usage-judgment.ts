@@ -40,9 +40,9 @@ function isFarBelow(reported: number, counted: number): boolean {
 }
 
 /**
- * Returns the usage of a complete answer: the provider's report if it can be true, otherwise our count. A side that the provider reported
- * as nothing credible is counted; the other side is still its own. An input or output reported as
- * less than half of our count is not accepted, so that a provider cannot under-report an answer. Both counts are returned then.
+ * Returns the usage of a complete answer: the provider's report if it can be true, otherwise our count. A side of which the provider reported
+ * nothing credible is counted; the other side stays as reported. An input or output reported as less than half of our count is not accepted,
+ * so that a provider cannot under-report an answer. Both counts are returned then.
  */
 export function judgeUsage(evidence: Evidence): Judgment {
   const { reported } = evidence;

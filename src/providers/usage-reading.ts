@@ -4,9 +4,9 @@ import { isObject, type JsonObject, objectOf, objectsOf } from './json.ts';
 /**
  * Converts OpenAI's usage to {@link ReportedUsage}: `prompt_tokens` already includes cached tokens, `completion_tokens` reasoning tokens.
  * Returns undefined when it is missing or empty (all zero). A side that is missing or not credible (negative, fractional, not a number) is
- * named as unread, and takes nothing from the other; a detail that is not credible is ignored. Besides OpenAI's names it reads Anthropic's, numbers written as text, the flat cache and reasoning counts of
- * DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes, and the tokens of texts that Perplexity's searches read, which it
- * bills as input on top of the prompt.
+ * named as unread, and takes nothing from the other; a detail that is not credible is ignored. Besides OpenAI's names it reads Anthropic's,
+ * numbers written as text, the flat cache and reasoning counts of DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes, and the
+ * tokens of texts that Perplexity's searches read, which it bills as input on top of the prompt.
  */
 export function readChatUsage(value: unknown): ReportedUsage | undefined {
   if (!isObject(value)) {

@@ -331,7 +331,11 @@ test('without the settings the sign-in does not exist, and former members have n
   const { browser } = await member('owner', 'off');
   const plain = await startWholeApplication({
     redisDatabase: 9,
-    environment: { DATABASE_URL: server.db.url, OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '' },
+    environment: {
+      DATABASE_URL: server.db.url,
+      ...{ OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '' },
+      ...{ OIDC_OPERATOR_CLAIM: '', OIDC_OPERATOR_VALUE: '' },
+    },
   });
   try {
     const call = (method: string, path: string, headers: Record<string, string> = {}) =>

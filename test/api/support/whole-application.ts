@@ -42,6 +42,18 @@ ${['acme/small', 'acme/hidden']
     pricing: { image: "0.02" }
     media: { sizes: [800*600, 1600*1200], prices: { 1600*1200: { image: "0.08" } } }
     routes: [{ engine: local, model: builtin-image }]
+  # those that the examples of the reference call
+  - id: tollgate/small
+    endpoints: [chat, messages]
+    context_length: 128000
+    max_output_tokens: 200
+    pricing: { prompt: "0.000001", completion: "0.000002" }
+    routes: [{ provider: builtin, model: builtin-small }]
+  - id: tollgate/embed
+    endpoints: [embeddings]
+    context_length: 8192
+    pricing: { prompt: "0.000001" }
+    routes: [{ provider: builtin, model: builtin-embed }]
 `;
 
 /** The engines. With an OpenAI images server there is also the model acme/picture, whose images take no work on this machine. */
