@@ -71,7 +71,7 @@ test.each([false, true])('the signature of a call comes back with it (stream: %s
   await openai.responses.create({ ...asked, input });
   const { index: _, ...exact } = CALL;
   expect(last.messages.slice(1)).toEqual([
-    { role: 'assistant', tool_calls: [exact] },
+    { role: 'assistant', content: null, tool_calls: [exact] },
     { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
   ]);
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { TaskClaimsStore } from '../../src/tasks/task-claims.store.ts';
+import { eventuallyHolds } from '../factories/eventually.ts';
 import { ScriptedEngine, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
@@ -56,18 +57,23 @@ test.each<[Write, 'refused' | 'lost', string]>([
   ['markGenerated', 'lost', '57P01'],
 ])('a paid run survives a %s that is %s: %s', async (write, how, code) => {
   // more tries than a run may take: the run is over, so its time limit no longer counts
-  fail(write, how, coded(code), write === 'markGenerated' && how === 'refused' ? 5 : 1);
+  const times = write === 'markGenerated' && how === 'refused' ? 5 : 1;
+  fail(write, how, coded(code), times);
   const id = await submitImage(it.stack, it.who, 'run=1');
   const { task } = await it.ended(id);
   expect(task).toMatchObject({ state: 'succeeded', failures: 0, generationRuns: 1 });
   expect(await it.events(id)).not.toContain('queued lease_lapsed');
   expect(submitsOf(journal, id)).toEqual([1]);
   expect(await it.charges(id)).toHaveLength(1);
+  // a write whose reply was lost may repeat after the task has ended
+  await eventuallyHolds(() => expect(it.stack.claims[write]).toHaveBeenCalledTimes(times + 1));
 });
 
 test('a write that the database rejects for itself is not repeated', async () => {
   fail('markGenerated', 'refused', coded('23514'), 1);
   const id = await submitImage(it.stack, it.who, 'run=1');
-  const { task } = await it.ended(id);
-  expect(it.stack.claims.markGenerated).toHaveBeenCalledTimes(task.generationRuns);
+  await it.ended(id);
+  const { calls } = jest.mocked(it.stack.claims.markGenerated).mock;
+  const attempts = calls.filter(([of]) => of === id).map(([, attempt]) => attempt);
+  expect(attempts).toEqual([1, 2]);
 });
