@@ -29,7 +29,7 @@ export function addAuditCommand(program: Command, surroundings: CliSurroundings)
   program
     .command('audit')
     .description('list operator actions, newest first')
-    .option('--actor <actor>', 'only actions of this operator, e.g. operator:alice')
+    .option('--actor <actor>', 'only actions of this operator, e.g. alice')
     .option('--action <action>', 'only actions of this kind, e.g. account.update')
     .option('--object <id>', 'only actions on this object')
     .option('--from <time>', 'inclusive, e.g. 2028-05-01T00:00:00Z')
