@@ -69,7 +69,7 @@ export async function loginStays(console: ConsoleServer): Promise<void> {
   const { page, context, open } = await console.signIn();
   await open('keys');
   await context.clearCookies();
-  await page.getByRole('link', { name: 'Billing' }).first().click();
+  await page.getByRole('link', { name: 'Billing' }).first().dispatchEvent('click');
   await staysOpen(page, 'Sign in again');
   await context.close();
 }

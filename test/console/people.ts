@@ -43,7 +43,8 @@ export async function deepLink(console: ConsoleServer): Promise<void> {
   await page.getByRole('heading', { name: 'Generations' }).waitFor();
 
   await context.clearCookies();
-  await page.getByRole('link', { name: 'Tasks' }).first().click();
+  // not a click: what the page asks by itself may have opened the dialog already
+  await page.getByRole('link', { name: 'Tasks' }).first().dispatchEvent('click');
   await page.getByRole('heading', { name: 'Sign in again' }).waitFor();
   await open('tasks?view=table');
   await throughProvider(console, visit, 'linked');

@@ -77,7 +77,7 @@ export async function signedInElsewhere(console: ConsoleServer): Promise<void> {
   await second.getByRole('heading', { name: 'Account', level: 1 }).waitFor();
   await context.clearCookies();
   for (const tab of [page, second]) {
-    await tab.getByRole('link', { name: 'Billing' }).first().click();
+    await tab.getByRole('link', { name: 'Billing' }).first().dispatchEvent('click');
     await tab.getByRole('heading', { name: 'Sign in again' }).waitFor();
   }
   const dialog = second.getByRole('dialog');
