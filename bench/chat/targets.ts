@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { newSecret } from '../../src/keys/secret.ts';
+import { newUuid } from '../../src/lib/ids.ts';
 import { ownTemporaryFolder } from '../../test/factories/temporary-folder.ts';
 import { openAccounts } from '../measure/accounts.ts';
 import { startBenchPostgres } from '../measure/bench-postgres.ts';
@@ -12,7 +14,6 @@ import { PORTKEY_VERSION, startPortkey } from './portkey.ts';
 
 const API_PATH = '/api/v1/chat/completions';
 const PORTKEY_PATH = '/v1/chat/completions';
-const FLOOR_KEY = 'key-of-the-floor';
 
 /** A target of calls and the processes that serve them. */
 export interface BenchTarget extends ChatTarget {
@@ -137,7 +138,9 @@ export async function startProxy(
 /** Starts the floor with a Postgres of its own, so that the product's turns do not pay for sealing and vacuuming what the floor booked. */
 async function startFloor(log: string, upstream: Upstream) {
   const postgres = await startBenchPostgres();
-  const environment = { UPSTREAM_URL: upstream.url, DATABASE_URL: postgres.url, KEY: FLOOR_KEY };
+  // the floor knows one account; which one a key belongs to makes no difference to it
+  const key = newSecret(newUuid());
+  const environment = { UPSTREAM_URL: upstream.url, DATABASE_URL: postgres.url, KEY: key };
   const child = startProcess('bench/chat/durable-floor.ts', environment, log);
   const stop = async () => {
     await stopProcess(child);
@@ -157,7 +160,7 @@ async function startFloor(log: string, upstream: Upstream) {
     url,
     path: API_PATH,
     headers: {},
-    keys: [FLOOR_KEY],
+    keys: [key],
     isForeign: false,
     meters,
   };
