@@ -11,7 +11,6 @@ import {
 import {
   type PerScope,
   RATE_SCOPES,
-  type RateCost,
   type RateDecision,
   type RateLimits,
   type RateState,
@@ -146,11 +145,8 @@ export class KeyBatch {
 
   #take(requests: number, tokens: number, places: number): void {
     for (const scope of RATE_SCOPES) {
-      const cost: RateCost = { tokens, concurrent: false };
-      const taken = takenBy(cost, this.#limits[scope]);
-      taken.requestsUs *= requests;
+      const taken = takenBy(requests, tokens, places, this.#limits[scope]);
       addTaken(this.#taken[scope], taken);
-      taken.inFlight = places;
       addTaken(this.#counters[scope].ahead, taken);
     }
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { LruMap } from '../../lib/lru-map.ts';
 import type { PerScope, RateDecision, RateState } from './rate-policy.ts';
-import { decide, RATE_SCOPES, WINDOW_US } from './rate-policy.ts';
+import { decide, RATE_SCOPES, tokensDebtUs } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
 
 interface Counter {
@@ -34,7 +34,7 @@ export class MemoryRateStore implements RateStore {
     const names = namesOf(question);
     for (const scope of RATE_SCOPES) {
       const state = this.#current(names[scope]);
-      const tokensUs = state.tokensUs + (tokensDelta * WINDOW_US) / question.limits[scope].tokensPerMinute;
+      const tokensUs = state.tokensUs + tokensDebtUs(tokensDelta, question.limits[scope]);
       const inFlight = state.inFlight - (question.cost.concurrent ? 1 : 0);
       this.#counters.set(names[scope], {
         atMs: this.#clock.now(),

@@ -7,6 +7,8 @@ import {
   type RateDecision,
   type RateLimits,
   type RateState,
+  requestDebtUs,
+  tokensDebtUs,
   WINDOW_US,
 } from './rate-policy.ts';
 
@@ -73,17 +75,18 @@ export function admitOnLease(
   const isAdmitted = RATE_SCOPES.every((scope) => {
     const state = decision.states[scope];
     const isFar = state.requestsUs <= WINDOW_US / 2 && !isHalfTaken(state, limits[scope]);
-    return isFar && fits(counters[scope].ahead, takenBy(cost, limits[scope]), limits[scope]);
+    const taken = takenBy(1, cost.tokens, cost.concurrent ? 1 : 0, limits[scope]);
+    return isFar && fits(counters[scope].ahead, taken, limits[scope]);
   });
   return decision.refused === null && isAdmitted ? decision : undefined;
 }
 
-/** Returns what a call takes from a limit when it begins. */
-export function takenBy({ tokens, concurrent }: RateCost, limits: RateLimits): Taken {
+/** Returns what these take from a limit; negative tokens and places are given back. */
+export function takenBy(requests: number, tokens: number, places: number, limits: RateLimits): Taken {
   return {
-    requestsUs: WINDOW_US / limits.requestsPerMinute,
-    tokensUs: (tokens * WINDOW_US) / limits.tokensPerMinute,
-    inFlight: concurrent ? 1 : 0,
+    requestsUs: requests * requestDebtUs(limits),
+    tokensUs: tokensDebtUs(tokens, limits),
+    inFlight: places,
   };
 }
 

@@ -53,6 +53,16 @@ export const WINDOW_US = 60_000_000;
 /** Suggested wait when all places are taken, in µs: nobody knows when one is freed. */
 const CONCURRENCY_WAIT_US = 1_000_000;
 
+/** Returns the debt of one request, in µs. */
+export function requestDebtUs({ requestsPerMinute }: RateLimits): number {
+  return WINDOW_US / requestsPerMinute;
+}
+
+/** Returns the debt of tokens, in µs; negative for tokens that are given back. */
+export function tokensDebtUs(tokens: number, { tokensPerMinute }: RateLimits): number {
+  return (tokens * WINDOW_US) / tokensPerMinute;
+}
+
 /** Returns the lower of each pair of limits. */
 export function tightened(limits: RateLimits, own: Partial<RateLimits>): RateLimits {
   const { requestsPerMinute, tokensPerMinute, concurrency } = { ...limits, ...own };
@@ -88,8 +98,8 @@ function decideOne(
   limits: RateLimits,
   cost: RateCost,
 ): { readonly refused: RateDimension | null; readonly state: RateState; readonly waitUs: number } {
-  const requestsUs = state.requestsUs + WINDOW_US / limits.requestsPerMinute;
-  const tokensUs = state.tokensUs + (cost.tokens * WINDOW_US) / limits.tokensPerMinute;
+  const requestsUs = state.requestsUs + requestDebtUs(limits);
+  const tokensUs = state.tokensUs + tokensDebtUs(cost.tokens, limits);
   if (requestsUs > WINDOW_US) {
     return { refused: 'requests', state, waitUs: Math.ceil(requestsUs - WINDOW_US) };
   }

@@ -10,6 +10,8 @@ import {
   type RateDimension,
   type RateLimits,
   type RateState,
+  requestDebtUs,
+  tokensDebtUs,
   WINDOW_US,
 } from './rate-policy.ts';
 import type { RateQuestion, RateStore } from './rate-store.types.ts';
@@ -208,11 +210,7 @@ export class RedisRateStore implements RateStore {
 type Keys = readonly [requests: string, tokens: string, calls: string];
 
 function costsOf({ tokens, concurrent }: RateCost, limits: RateLimits): [number, number, number] {
-  return [
-    WINDOW_US / limits.requestsPerMinute,
-    (tokens * WINDOW_US) / limits.tokensPerMinute,
-    concurrent ? limits.concurrency : 0,
-  ];
+  return [requestDebtUs(limits), tokensDebtUs(tokens, limits), concurrent ? limits.concurrency : 0];
 }
 
 /** Returns what the script decided about the call at this index of its batch. */
