@@ -1,4 +1,5 @@
 import { isObject, parseJson } from './json.ts';
+import { ObjectScan } from './object-scan.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 /** Most characters of pieces that each repeat all before them; with their number they grow as its square. */
@@ -157,31 +158,11 @@ function areSeveralObjects(text: string): boolean {
   }
   let rest = text.trim();
   while (rest !== '') {
-    const length = lengthOfObject(rest);
+    const length = new ObjectScan().endIn(rest);
     if (!isWholeObject(rest.slice(0, length))) {
       return false;
     }
     rest = rest.slice(length).trim();
   }
   return text.trim() !== '';
-}
-
-/** Returns the length of the object at the start of a text, by its braces outside strings; 0 if there is none. */
-function lengthOfObject(text: string): number {
-  let depth = 0;
-  let isString = false;
-  for (let place = 0; place < text.length; place += 1) {
-    const sign = text[place];
-    if (sign === '"') {
-      isString = !isString;
-    } else if (isString) {
-      place += sign === '\\' ? 1 : 0;
-    } else {
-      depth += sign === '{' ? 1 : sign === '}' ? -1 : 0;
-    }
-    if (depth === 0) {
-      return sign === '}' ? place + 1 : 0;
-    }
-  }
-  return 0;
 }

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
+import { ObjectScan } from '../../providers/object-scan.ts';
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
-import { ObjectScan } from './object-scan.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { clientToolId } from './tool-ids.ts';
 
