@@ -13,7 +13,11 @@ export function collectThought(message: JsonObject, into: Collected): string | u
   let longest = '';
   let found: string | undefined;
   for (const name of THOUGHTS) {
-    const text = thoughtText(message[name]);
+    const value = message[name];
+    if (value === undefined) {
+      continue;
+    }
+    const text = thoughtText(value);
     if (text.length > longest.length) {
       longest = text;
       found = name;
