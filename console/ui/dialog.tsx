@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import type { Acting } from '../api/action.ts';
 import { t } from '../lib/text.ts';
+import { Problem } from './feedback.tsx';
 import { Icon } from './icon.tsx';
 
 export interface DialogProps {
@@ -85,23 +87,23 @@ export interface ConfirmProps {
   readonly text: string;
   /** Label of the confirm button. */
   readonly action: string;
-  readonly isPending: boolean;
+  /** The action that the question is about: its error is shown beneath the question, where the user looks. */
+  readonly acting: Pick<Acting<never>, 'isPending' | 'error'>;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
-  readonly children?: ComponentChildren;
 }
 
 /** Asks for confirmation of irreversible actions. */
-export function Confirm({ title, text, action, isPending, onConfirm, onClose, children }: ConfirmProps) {
+export function Confirm({ title, text, action, acting, onConfirm, onClose }: ConfirmProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <p>{text}</p>
-      {children}
+      {acting.error === undefined ? null : <Problem error={acting.error} />}
       <div class="dialog-actions">
         <button type="button" class="button" onClick={onClose}>
           {t('Keep it')}
         </button>
-        <button type="button" class="button button-bad" disabled={isPending} onClick={onConfirm}>
+        <button type="button" class="button button-bad" disabled={acting.isPending} onClick={onConfirm}>
           {action}
         </button>
       </div>

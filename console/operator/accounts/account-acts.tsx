@@ -56,12 +56,10 @@ export function AccountActs({ account }: { readonly account: Account }) {
             'New calls are rejected within a second. Running calls finish and are charged. The balance does not change.',
           )}
           action={t('Suspend')}
-          isPending={suspending.isPending}
+          acting={suspending}
           onConfirm={() => void suspending.run()}
           onClose={() => setAct(undefined)}
-        >
-          {suspending.error === undefined ? null : <Problem error={suspending.error} />}
-        </Confirm>
+        />
       ) : null}
     </div>
   );

@@ -50,12 +50,10 @@ export function SigningSecret() {
             'For one day, events are signed with the new secret and the old one. After that, only with the new one.',
           )}
           action={t('Replace')}
-          isPending={rotating.isPending}
+          acting={rotating}
           onConfirm={() => void rotating.run(replacing)}
           onClose={() => setReplacing(undefined)}
-        >
-          {rotating.error === undefined ? null : <Problem error={rotating.error} />}
-        </Confirm>
+        />
       )}
     </Panel>
   );

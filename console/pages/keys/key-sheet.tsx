@@ -153,12 +153,10 @@ function EndKey({ of: key, onGone }: { readonly of: ApiKey; readonly onGone: () 
             'Calls with this key will be rejected permanently. Its spending stays in the reports. The balance does not change.',
           )}
           action={t('Delete the key')}
-          isPending={deleting.isPending}
+          acting={deleting}
           onConfirm={() => void deleting.run()}
           onClose={() => setAsking(false)}
-        >
-          {deleting.error === undefined ? null : <Problem error={deleting.error} />}
-        </Confirm>
+        />
       ) : null}
     </>
   );

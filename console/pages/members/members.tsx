@@ -81,12 +81,10 @@ function Members() {
               : t('They lose the rights of an owner immediately.')
           }
           action={t('Change the role')}
-          isPending={changing.isPending}
+          acting={changing}
           onConfirm={() => void changing.run(lowering)}
           onClose={() => setLowering(undefined)}
-        >
-          {changing.error === undefined ? null : <Problem error={changing.error} />}
-        </Confirm>
+        />
       )}
       {leaving === undefined ? null : (
         <Confirm
@@ -95,12 +93,10 @@ function Members() {
             'Their sessions end immediately. Keys they created keep working; their spending stays in the reports.',
           )}
           action={t('Remove')}
-          isPending={removing.isPending}
+          acting={removing}
           onConfirm={() => void removing.run(leaving)}
           onClose={() => setLeaving(undefined)}
-        >
-          {removing.error === undefined ? null : <Problem error={removing.error} />}
-        </Confirm>
+        />
       )}
     </Panel>
   );

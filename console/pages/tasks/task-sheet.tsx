@@ -196,12 +196,10 @@ function Acts({ task, onGone }: { readonly task: Task; readonly onGone: () => vo
           title={t('Delete this task and its files?')}
           text={t('The files are deleted immediately and permanently. The charge stays in the ledger.')}
           action={t('Delete')}
-          isPending={deleting.isPending}
+          acting={deleting}
           onConfirm={() => void deleting.run()}
           onClose={() => setAsking(false)}
-        >
-          {deleting.error === undefined ? null : <Problem error={deleting.error} />}
-        </Confirm>
+        />
       ) : null}
     </>
   );
