@@ -2,9 +2,10 @@ import cluster from 'node:cluster';
 import { RedisSettingsError } from '../queues/redis-settings-error.ts';
 import { CatalogError } from './catalog/catalog-error.ts';
 import { loadConfig } from './config/config.ts';
-import { ConfigError, UnavailableError } from './config/config-error.ts';
+import { ConfigError } from './config/config-error.ts';
 import { createLogger } from './lib/logger.ts';
 import { ApiSlot, SLOT_VARIABLE } from './processes/api-slot.ts';
+import { endOnError } from './processes/end-on-error.ts';
 import { shutdownMs } from './processes/shutdown-time.ts';
 
 /** Extra ms a process gets beyond its own shutdown deadline before it is killed. */
@@ -25,14 +26,8 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** Errors that a human has to solve: print one line, exit 2. */
-const WRONG_SETTINGS = [ConfigError, CatalogError, RedisSettingsError];
-
 try {
   await main(process.env);
 } catch (error) {
-  const isWrong = WRONG_SETTINGS.some((kind) => error instanceof kind);
-  const isKnown = isWrong || error instanceof UnavailableError;
-  process.stderr.write(`${isKnown ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
-  process.exit(isWrong ? 2 : 1);
+  endOnError(error, [ConfigError, CatalogError, RedisSettingsError]);
 }

@@ -4,10 +4,11 @@ import { CatalogError } from '../src/catalog/catalog-error.ts';
 import { composeFoundation } from '../src/compose/foundation.ts';
 import { composeWorker } from '../src/compose/worker.ts';
 import { loadConfig } from '../src/config/config.ts';
-import { ConfigError, UnavailableError } from '../src/config/config-error.ts';
+import { ConfigError } from '../src/config/config-error.ts';
 import { isRemoteWorker } from '../src/config/remote-worker-config.ts';
 import { EngineSettingsError } from '../src/engines/registry.ts';
 import { reloadOnSighup } from '../src/lib/reload-on-sighup.ts';
+import { endOnError } from '../src/processes/end-on-error.ts';
 import { followCatalog } from './follow-catalog.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { PreemptionNotice } from './preemption-notice.ts';
@@ -60,20 +61,14 @@ async function main(environment: NodeJS.ProcessEnv, args: readonly string[]): Pr
   hangUp.reload(foundation.catalogSource);
 }
 
-/** Configuration errors: print one line, exit 2. */
-const WRONG_SETTINGS = [
-  ConfigError,
-  CatalogError,
-  EngineSettingsError,
-  QueueSelectionError,
-  RedisSettingsError,
-];
-
 try {
   await main(process.env, process.argv.slice(2));
 } catch (error) {
-  const isWrong = WRONG_SETTINGS.some((kind) => error instanceof kind);
-  const isKnown = isWrong || error instanceof UnavailableError;
-  process.stderr.write(`${isKnown ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
-  process.exit(isWrong ? 2 : 1);
+  endOnError(error, [
+    ConfigError,
+    CatalogError,
+    EngineSettingsError,
+    QueueSelectionError,
+    RedisSettingsError,
+  ]);
 }
