@@ -41,6 +41,8 @@ export interface Visit {
   readonly wrongs: string[];
   readonly requests: string[];
   open(path: string): Promise<void>;
+  /** Closes the browser profile of a test that answers requests itself: one of the page's own may be on its way. */
+  leave(): Promise<void>;
 }
 
 /** Builds the console into a new folder of its own. */
@@ -128,5 +130,9 @@ async function openVisit(browser: Browser, { url }: OperatorServer, options: Bro
     await page.goto(`${url}/console/${path}`);
     await page.locator('#content h1, .login-box h1').first().waitFor({ state: 'attached' });
   };
-  return { context, page, wrongs, requests, open };
+  const leave = async () => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.close();
+  };
+  return { context, page, wrongs, requests, open, leave };
 }

@@ -23,7 +23,7 @@ const wrongsOf = ({ wrongs }: Visit) => wrongs.filter((wrong) => !wrong.includes
 
 export async function orderLost(console: ConsoleServer): Promise<void> {
   const visit = await console.signIn();
-  const { page, context, open, customer } = visit;
+  const { page, leave, open, customer } = visit;
   const tasks = async () =>
     (await console.server.call('GET', '/api/v1/tasks', { token: customer.secret })).json.data.length;
   await loseFirst(page, '**/v3/async/**');
@@ -41,14 +41,12 @@ export async function orderLost(console: ConsoleServer): Promise<void> {
   await Promise.all([page.waitForResponse('**/v3/async/**'), run.click()]);
   expect(await tasks()).toBe(2);
   expect(wrongsOf(visit)).toEqual([]);
-  // a request of the page's own may be on its way
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
+  await leave();
 }
 
 export async function keyLost(console: ConsoleServer): Promise<void> {
   const visit = await console.signIn();
-  const { page, context, open, customer } = visit;
+  const { page, leave, open, customer } = visit;
   await loseFirst(page, '**/api/v1/keys');
   await open('keys');
   await page.getByRole('button', { name: 'Create key' }).click();
@@ -63,14 +61,12 @@ export async function keyLost(console: ConsoleServer): Promise<void> {
   const { json } = await console.server.call('GET', '/api/v1/keys', { token: customer.secret });
   expect(json.data.filter(({ name }: { name: string }) => name === 'once')).toHaveLength(1);
   expect(wrongsOf(visit)).toEqual([]);
-  // a request of the page's own may be on its way
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
+  await leave();
 }
 
 export async function purchaseLost(console: ConsoleServer): Promise<void> {
   const visit = await console.signIn();
-  const { page, context, open } = visit;
+  const { page, leave, open } = visit;
   const keys: (string | undefined)[] = [];
   await page.route('**/api/v1/billing/checkout/sessions', async (route) => {
     keys.push(route.request().headers()['idempotency-key']);
@@ -89,21 +85,17 @@ export async function purchaseLost(console: ConsoleServer): Promise<void> {
   await page.getByRole('heading', { name: 'Buy prepaid credits' }).waitFor();
   expect([keys[0] === keys[1], keys[0] === keys[2]]).toEqual([false, true]);
   expect(wrongsOf(visit)).toEqual([]);
-  // a request of the page's own may be on its way
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
+  await leave();
 }
 
 export async function chatLost(console: ConsoleServer): Promise<void> {
   const visit = await console.signIn();
-  const { page, context, open } = visit;
+  const { page, leave, open } = visit;
   await loseFirst(page, '**/chat/completions');
   await open('playground');
   await page.getByLabel('Message').fill('Hello');
   await page.getByRole('button', { name: 'Send' }).click();
   await page.getByRole('alert').getByText('Asking again is a new call.').waitFor();
   expect(wrongsOf(visit)).toEqual([]);
-  // a request of the page's own may be on its way
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
+  await leave();
 }

@@ -7,7 +7,7 @@ const IMAGES = 24;
 
 /** Orders more images than the panel shows, after a video that is being made. */
 export async function workingFirst(console: ConsoleServer): Promise<void> {
-  const { page, context, open, customer } = await console.signIn();
+  const { page, leave, open, customer } = await console.signIn();
   const { call } = console.server;
   const video = await orderVideo(console.server, customer);
   await eventually(
@@ -43,14 +43,12 @@ export async function workingFirst(console: ConsoleServer): Promise<void> {
   expect(await running.count()).toBe(20);
   await page.getByText(`and ${IMAGES + 1 - 20} more`).waitFor();
   await picture(page, 'running-now');
-  // a request of the page's own may be on its way
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
+  await leave();
 }
 
 /** Spends on the first day of an account. */
 export async function longEstimate(console: ConsoleServer): Promise<void> {
-  const { page, context, open, customer } = await console.signIn();
+  const { page, leave, open, customer } = await console.signIn();
   const { call } = console.server;
   await page.route(/api\/v1\/costs\?/, async (route) => {
     const start = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000).toISOString();
@@ -62,7 +60,5 @@ export async function longEstimate(console: ConsoleServer): Promise<void> {
   );
   await open('');
   await page.locator('.figure').filter({ hasText: 'At this rate' }).getByText('10 days left').waitFor();
-  // a request of the page's own may be on its way
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
+  await leave();
 }

@@ -58,7 +58,7 @@ export async function ownRoleAsks(console: ConsoleServer): Promise<void> {
 
 /** A refused message comes back into its field, and is not sent along with the next one. */
 export async function refusedMessageReturns(console: ConsoleServer): Promise<void> {
-  const { page, open, context } = await console.signIn();
+  const { page, open, leave } = await console.signIn();
   const sent: { messages: { role: string; content: string }[] }[] = [];
   await page.route('**/chat/completions', async (route) => {
     sent.push(route.request().postDataJSON());
@@ -74,7 +74,5 @@ export async function refusedMessageReturns(console: ConsoleServer): Promise<voi
   await message.fill('Hello again');
   await Promise.all([page.waitForResponse('**/chat/completions'), send.click()]);
   expect(sent[1]?.messages).toEqual([{ role: 'user', content: 'Hello again' }]);
-  // a request of the page's own may be on its way
-  await page.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
+  await leave();
 }

@@ -6,25 +6,26 @@ import { type OperatorServer, startOperatorServer } from '../../operators/suppor
 const LIMITS =
   'limits: { requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrency: 100000 }\n';
 
-/** Two text models, so that one can be hidden from an account, with limits that no test reaches. */
-const CATALOG = `
-providers: [{ id: builtin, protocol: builtin }]
-models:
-${['acme/small', 'acme/hidden']
-  .map(
-    (id) => `  - id: ${id}
+const textModel = (id: string) => `  - id: ${id}
     endpoints: [chat, messages]
     context_length: 128000
     max_output_tokens: 200
     pricing: { prompt: "0.000001", completion: "0.000002" }
-    routes: [{ provider: builtin, model: builtin-small }]`,
-  )
-  .join('\n')}
-  - id: acme/vectors
+    routes: [{ provider: builtin, model: builtin-small }]`;
+
+const vectorModel = (id: string) => `  - id: ${id}
     endpoints: [embeddings]
     context_length: 8192
     pricing: { prompt: "0.000001" }
-    routes: [{ provider: builtin, model: builtin-embed }]
+    routes: [{ provider: builtin, model: builtin-embed }]`;
+
+/** Two text models, so that one can be hidden from an account, with limits that no test reaches. */
+const CATALOG = `
+providers: [{ id: builtin, protocol: builtin }]
+models:
+${textModel('acme/small')}
+${textModel('acme/hidden')}
+${vectorModel('acme/vectors')}
   - id: acme/rank
     endpoints: [rerank]
     context_length: 8192
@@ -43,17 +44,8 @@ ${['acme/small', 'acme/hidden']
     media: { sizes: [800*600, 1600*1200], prices: { 1600*1200: { image: "0.08" } } }
     routes: [{ engine: local, model: builtin-image }]
   # those that the examples of the reference call
-  - id: tollgate/small
-    endpoints: [chat, messages]
-    context_length: 128000
-    max_output_tokens: 200
-    pricing: { prompt: "0.000001", completion: "0.000002" }
-    routes: [{ provider: builtin, model: builtin-small }]
-  - id: tollgate/embed
-    endpoints: [embeddings]
-    context_length: 8192
-    pricing: { prompt: "0.000001" }
-    routes: [{ provider: builtin, model: builtin-embed }]
+${textModel('tollgate/small')}
+${vectorModel('tollgate/embed')}
 `;
 
 /** The engines. With an OpenAI images server there is also the model acme/picture, whose images take no work on this machine. */
