@@ -3,6 +3,7 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { compiled } from '../setup/compiled.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let server: TestServer;
@@ -17,9 +18,9 @@ afterAll(async () => {
 });
 
 const run = async (): Promise<string> => {
-  const entry = new URL('../../src/operators/first-start.ts', import.meta.url).pathname;
+  const entry = await compiled('src/operators/first-start.ts');
   const env = { ...process.env, DATABASE_URL: server.test.url, DATA_DIR: folder };
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', entry], { env });
+  const { stdout } = await promisify(execFile)(process.execPath, [entry], { env });
   return stdout.trim();
 };
 const secret = async (name: string) => (await readFile(join(folder, name), 'utf8')).trim();

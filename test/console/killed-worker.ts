@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { eventually } from '../factories/eventually.ts';
 import { orderImage } from '../operators/support/customer.ts';
+import { compiled } from '../setup/compiled.ts';
 import type { ConsoleServer } from './console-server.ts';
 
 export const ALARM_MS_MAX = 25_000;
@@ -9,7 +10,7 @@ export const ALARM_MS_MAX = 25_000;
 export async function killLastWorker(console: ConsoleServer): Promise<number> {
   const { page, context, open, customer } = await console.signInOperator();
   await console.stopWorker();
-  const command = ['--import', 'tsx', 'workers/main.ts', '--queues=generate:local'];
+  const command = [await compiled('workers/main.ts'), '--queues=generate:local'];
   const worker = spawn(process.execPath, command, {
     env: { ...process.env, ...console.server.environment, WORKER_PORT: '0' },
     stdio: 'ignore',

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { compiled } from '../setup/compiled.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -44,10 +45,14 @@ afterAll(async () => {
 });
 
 /** Starts an entry point of the product in its own process. */
-function start(variables: Readonly<Record<string, string>>, ...command: readonly string[]) {
+async function start(
+  variables: Readonly<Record<string, string>>,
+  program: string,
+  ...args: readonly string[]
+) {
   const redis = new URL(process.env.TEST_REDIS_URL ?? '');
   redis.pathname = '/10';
-  const child = spawn(process.execPath, ['--import', 'tsx', ...command], {
+  const child = spawn(process.execPath, [await compiled(program), ...args], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
@@ -87,11 +92,11 @@ test.each([
     await writeFile(catalog, text);
     const ends = await Promise.all(
       [
-        ['src/server.ts'],
-        ['workers/main.ts'],
-        ['src/operators/cli/main.ts', 'catalog', 'check', catalog],
-      ].map(async (command) => {
-        const { code, said } = start({}, ...command);
+        { program: 'src/server.ts', args: [] },
+        { program: 'workers/main.ts', args: [] },
+        { program: 'src/operators/cli/main.ts', args: ['catalog', 'check', catalog] },
+      ].map(async ({ program, args }) => {
+        const { code, said } = await start({}, program, ...args);
         return { code: await code, lines: said.stderr.trim().split('\n') };
       }),
     );
@@ -107,7 +112,7 @@ test.each([
 
 test('a worker adopts a changed catalog, and keeps the old one when the new one has a mistake', async () => {
   await writeFile(catalog, GOOD);
-  const worker = start({}, 'workers/main.ts', '--queues=generate');
+  const worker = await start({}, 'workers/main.ts', '--queues=generate');
   const says = (text: string) => eventually(async () => worker.said.stdout.includes(text), 30_000, text);
   await says('"slots":{"generate-first":');
   await writeFile(catalog, BAD);
@@ -135,7 +140,7 @@ test('a worker adopts a changed catalog, and keeps the old one when the new one 
 
 test('SIGHUP ends no worker, even one that is still starting', async () => {
   await writeFile(catalog, GOOD);
-  const worker = start({ REDIS_URL: 'redis://127.0.0.1:1' }, 'workers/main.ts', '--queues=generate');
+  const worker = await start({ REDIS_URL: 'redis://127.0.0.1:1' }, 'workers/main.ts', '--queues=generate');
   await eventually(async () => worker.said.stdout.includes('redis'), 30_000, 'waiting for Redis');
   const ended = new Promise((resolve) => worker.child.once('exit', (_, signal) => resolve(signal)));
   worker.child.kill('SIGHUP');
@@ -145,7 +150,7 @@ test('SIGHUP ends no worker, even one that is still starting', async () => {
 
 test('tollgate catalog check summarizes a valid file', async () => {
   await writeFile(catalog, GOOD);
-  const { code, said } = start({}, 'src/operators/cli/main.ts', 'catalog', 'check', catalog);
+  const { code, said } = await start({}, 'src/operators/cli/main.ts', 'catalog', 'check', catalog);
   expect(await code).toBe(0);
   expect(said.stdout).toBe(`${catalog}: valid (models: 1, engines: 1)\n`);
 }, 30_000);

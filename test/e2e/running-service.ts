@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ALLOCATOR_SETTINGS } from '../../ops/local/programs.ts';
 import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
+import { compiled } from '../setup/compiled.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -115,9 +116,9 @@ async function startProcess(
   nodeOptions: readonly string[] = [],
 ): Promise<ChildProcess> {
   const log = openSync(join(env.DATA_DIR!, 'processes.log'), 'a');
-  const child = fork(join(ROOT, script), {
+  const child = fork(await compiled(script), {
     cwd: ROOT,
-    execArgv: ['--import', 'tsx', ...nodeOptions],
+    execArgv: [...nodeOptions],
     env,
     stdio: ['ignore', log, log, 'ipc'],
   });
@@ -133,9 +134,9 @@ async function startProcess(
 }
 
 async function runToEnd(script: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const child = fork(join(ROOT, script), {
+  const child = fork(await compiled(script), {
     cwd: ROOT,
-    execArgv: ['--import', 'tsx'],
+    execArgv: [],
     env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { compiled } from '../setup/compiled.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -57,7 +58,7 @@ function events(event: string): { pid: number }[] {
 /** Starts the worker's own entry point, as an operator does. Resolves when it says that it is ready. */
 async function startWorker(queues: string): Promise<{ exit: Promise<number | null>; output(): string }> {
   let output = '';
-  const child = spawn(process.execPath, ['--import', 'tsx', 'workers/main.ts', `--queues=${queues}`], {
+  const child = spawn(process.execPath, [await compiled('workers/main.ts'), `--queues=${queues}`], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {

@@ -14,9 +14,9 @@ import {
 import { createLogger } from '../../src/lib/logger.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { compiled } from '../setup/compiled.ts';
 
 const SERVER = fileURLToPath(new URL('fake-engine-server.mjs', import.meta.url));
-const WORKER = fileURLToPath(new URL('supervising-worker.ts', import.meta.url));
 const CLOCKS = {
   startingCheckMs: 20,
   workingCheckMs: 20,
@@ -244,18 +244,22 @@ describe('a worker that dies', () => {
     }
   });
 
-  function spawnWorker(): ChildProcess {
+  async function spawnWorker(): Promise<ChildProcess> {
     const settings = JSON.stringify(entry('', {}, { slots: 1 }));
-    const worker = spawn(process.execPath, ['--import', 'tsx', WORKER, folder, settings], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { PATH: process.env.PATH },
-    });
+    const worker = spawn(
+      process.execPath,
+      [await compiled('test/engines/supervising-worker.ts'), folder, settings],
+      {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        env: { PATH: process.env.PATH },
+      },
+    );
     workers.push(worker);
     return worker;
   }
 
   test('by kill -9 leaves an engine that the next worker ends; a living worker keeps its own', async () => {
-    const worker = spawnWorker();
+    const worker = await spawnWorker();
     await eventually(async () => events('start').length === 1, 20_000);
     await eventually(async () => existsSync(join(folder, 'engines', 'local-sd.json')));
     await expect(start([entry()], { gpus: [] })).rejects.toThrow(
@@ -271,7 +275,7 @@ describe('a worker that dies', () => {
   }, 30_000);
 
   test('by its own exit takes the engine with it', async () => {
-    const worker = spawnWorker();
+    const worker = await spawnWorker();
     await eventually(async () => events('start').length === 1, 20_000);
     worker.kill('SIGUSR2');
     await new Promise((resolve) => worker.once('exit', resolve));

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { compiled } from '../setup/compiled.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 type Settings = Readonly<Record<string, string>>;
@@ -18,7 +19,7 @@ export async function refusedStart(
   databaseUrl: string,
   settings: Settings,
 ): Promise<RefusedStart> {
-  const child = spawn(process.execPath, ['--import', 'tsx', entry], {
+  const child = spawn(process.execPath, [await compiled(entry)], {
     env: {
       PATH: process.env.PATH,
       PORT: '0',

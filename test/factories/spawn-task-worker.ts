@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import type { LeaseSettings } from '../../src/tasks/lease-keeper.ts';
+import { compiled } from '../setup/compiled.ts';
 
 export interface WorkerProcessOptions {
   readonly databaseUrl: string;
@@ -16,15 +16,14 @@ export interface WorkerProcessOptions {
   readonly engine?: { paid?: boolean; recovers?: boolean };
 }
 
-const PROGRAM = fileURLToPath(new URL('task-worker-process.ts', import.meta.url));
-
 /** Starts a worker process and waits until it reports that it is ready. The caller ends it; it also ends with the test's process. */
 export async function spawnTaskWorker(
   options: WorkerProcessOptions,
   args: readonly string[] = [],
 ): Promise<ChildProcess> {
-  const child = fork(PROGRAM, [JSON.stringify(options), ...args], {
-    execArgv: ['--import', 'tsx'],
+  const program = await compiled('test/factories/task-worker-process.ts');
+  const child = fork(program, [JSON.stringify(options), ...args], {
+    execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const [message] = await Promise.race([

@@ -18,6 +18,7 @@ import { guardAgainstSpin } from '../../workers/build-workers.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
+import { compiled } from '../setup/compiled.ts';
 import { createTestDatabase } from '../setup/database.ts';
 import { startMovingAddress } from '../setup/moving-address.ts';
 
@@ -204,7 +205,7 @@ test('exits with one line and code 2 when the password of a worker is wrong', as
   const port = await startRedis();
   await admin(port).call('ACL', 'SETUSER', 'tg', 'on', '>right', ...LEAST_RIGHTS);
   const db = await createTestDatabase();
-  const child = spawn(process.execPath, ['--import', 'tsx', 'workers/main.ts'], {
+  const child = spawn(process.execPath, [await compiled('workers/main.ts')], {
     env: {
       ...process.env,
       DATABASE_URL: db.url,

@@ -7,9 +7,8 @@ import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { type Customer, createCustomer, orderImage } from '../operators/support/customer.ts';
 import type { OperatorServer } from '../operators/support/operator-server.ts';
+import { compiled } from '../setup/compiled.ts';
 import { type FaultProxy, startFaultProxy } from '../setup/fault-proxy.ts';
-
-const MAIN = new URL('../../workers/main.ts', import.meta.url);
 
 /** Small, because the content of the media is not what is tested. */
 const CATALOG = `
@@ -34,9 +33,9 @@ const children = new Set<ChildProcess>();
 /** Starts the shipped entry point with only these settings. */
 async function start(environment: NodeJS.ProcessEnv, queues: string): Promise<ChildProcess> {
   const { PATH, FFMPEG_PATH, FFPROBE_PATH } = process.env;
-  const child = fork(MAIN, [`--queues=${queues}`], {
+  const child = fork(await compiled('workers/main.ts'), [`--queues=${queues}`], {
     env: { PATH, FFMPEG_PATH, FFPROBE_PATH, LOG_LEVEL: process.env.TEST_LOG ?? 'silent', ...environment },
-    execArgv: ['--import', 'tsx'],
+    execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   children.add(child);

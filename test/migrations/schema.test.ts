@@ -7,6 +7,7 @@ import { describeSchema } from '../../migrations/describe-schema.ts';
 import { functionFiles } from '../../migrations/functions.ts';
 import { inTransaction } from '../../migrations/in-transaction.ts';
 import { migrateDown, migrateUp, migrationNames } from '../../migrations/migrate.ts';
+import { compiled } from '../setup/compiled.ts';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.url));
 const serverUrl = process.env.TEST_DATABASE_OWNER_URL!;
@@ -160,9 +161,8 @@ test.each([
   ['dwon', 'dwon is not a command', 'development'],
   ['down', 'does not run with NODE_ENV=production', 'production'],
 ])('rejects `%s` in the program: %s', async (argument, told, nodeEnv) => {
-  const program = fileURLToPath(new URL('../../migrations/run.ts', import.meta.url));
   const env = { PATH: process.env.PATH, DATABASE_URL: url, NODE_ENV: nodeEnv };
-  const args = ['--import', 'tsx', program, argument];
+  const args = [await compiled('migrations/run.ts'), argument];
   const [code, text] = await new Promise<[unknown, string]>((resolve) => {
     execFile(process.execPath, args, { env }, (error, _, stderr) => resolve([error?.code, stderr]));
   });

@@ -2,15 +2,13 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
+import { compiled } from '../setup/compiled.ts';
 import { type CliRun, cliRun } from './support/cli-run.ts';
 import { createCustomer, failTask, orderImage } from './support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/operators/cli/main.ts', import.meta.url));
 
 let server: OperatorServer;
 
@@ -24,9 +22,10 @@ function environment(changes: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 }
 
 /** Runs the program as a separate process. */
-function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<CliRun> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['--import', 'tsx', MAIN, ...args], { env }, (error, stdout, stderr) => {
+async function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environment()): Promise<CliRun> {
+  const main = await compiled('src/operators/cli/main.ts');
+  return await new Promise((resolve) => {
+    execFile(process.execPath, [main, ...args], { env }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });

@@ -8,6 +8,7 @@ import { createDatabase } from '../../src/store/database.ts';
 import { inspectDatabase } from '../../src/store/inspect-database.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { UNTRUSTED } from '../factories/untrusted-certificate.ts';
+import { compiled } from '../setup/compiled.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
 
 let db: TestDatabase;
@@ -58,7 +59,7 @@ test('an untrusted certificate of the bucket ends the start with one line and co
   const bucket = createHttpsServer(UNTRUSTED).listen(0, '127.0.0.1');
   await once(bucket, 'listening');
   const { port } = bucket.address() as { port: number };
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/server.ts'], {
+  const child = spawn(process.execPath, [await compiled('src/server.ts')], {
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: db.url,

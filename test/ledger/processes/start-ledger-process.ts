@@ -1,14 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { compiled } from '../../setup/compiled.ts';
 import type { LedgerOrder } from './ledger-process.ts';
-
-const SCRIPT = fileURLToPath(new URL('./ledger-process.ts', import.meta.url));
 
 /** Starts a ledger in its own process, connected to `databaseUrl`. Resolves when it takes orders. */
 export async function startLedgerProcess(databaseUrl: string): Promise<ChildProcess> {
-  const child = fork(SCRIPT, {
-    execArgv: ['--import', 'tsx'],
+  const child = fork(await compiled('test/ledger/processes/ledger-process.ts'), {
+    execArgv: [],
     env: { ...process.env, LEDGER_DATABASE_URL: databaseUrl },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
