@@ -47,6 +47,31 @@ test.each([
   expect(mistake?.slice(0, message?.length)).toBe(message);
 });
 
+const HTTP =
+  'kind: http, base_url: "https://a", submit: { path: /run, body: {} }, sizes: { 1024*1024: {}, 1280*720: {} }';
+const OPENAI = 'kind: openai, base_url: "http://a", sizes: [1024x1024, 1536x1024]';
+
+test.each([
+  [OPENAI, 'sizes: [512*512, 1500*1000]', undefined],
+  [OPENAI, 'sizes: [1024*1024, 1024*1536]', 'engines.e.sizes has none as large as 1024x1536'],
+  [OPENAI, 'sides: { min: 64, max: 1024 }, default_size: 512*512', undefined],
+  [
+    OPENAI,
+    'sides: { min: 64, max: 1025 }, default_size: 512*512',
+    'engines.e.sizes has none as large as 1025x1025',
+  ],
+  [OPENAI, undefined, undefined],
+  [HTTP, 'sizes: [1280*720]', undefined],
+  [HTTP, 'sizes: [1280*720, 720*1280]', 'engines.e.sizes has no entry for 720*1280'],
+  [HTTP, 'sides: { min: 64, max: 1024 }, default_size: 512*512', 'engines.e.sizes has no entry for 1024*64'],
+])('an engine with %s for a model with %s', (engine, media, message) => {
+  const offer = media === undefined ? '' : `, media: { ${media} }`;
+  const text = `{ models: [{ id: m, endpoints: [image], routes: [{ engine: e, model: z }]${offer} }], engines: [{ id: e, ${engine} }] }`;
+  expect(engineMistake(SURROUNDINGS, parseCatalog(text, 'tollgate.yaml', {}))).toBe(
+    message && `models.m.routes[0].engine: ${message}`,
+  );
+});
+
 const CARD = { index: 0, name: 'NVIDIA L4', memoryMiB: 24_000 };
 
 test('counts the GPU memory of engines served here; ComfyUI frees it, other servers keep it', () => {

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { BuiltinEngine } from '../engines/builtin/builtin-engine.ts';
 import { comfyUiKind } from '../engines/comfyui/comfyui-engine.ts';
+import type { Engine } from '../engines/engine.types.ts';
 import { falKind } from '../engines/fal/fal-engine.ts';
 import { type GpuNeed, type GpuShare, parseGpuMemory, planGpuMemory } from '../engines/gpu-memory.ts';
 import type { Gpu } from '../engines/gpu-slots.ts';
@@ -20,6 +21,7 @@ import { createFfmpeg } from '../media/ffmpeg.ts';
 import { encodePng } from '../media/image.ts';
 import type { Catalog } from './catalog.types.ts';
 import type { CatalogSource } from './catalog-source.ts';
+import { areListed, type MediaOptions, type MediaSize } from './media-options.ts';
 
 export interface EngineSurroundings {
   /** Path of tollgate.yaml. Files that it refers to are relative to its folder. */
@@ -113,7 +115,7 @@ export function engineMistake(surroundings: EngineSurroundings, catalog: Catalog
 }
 
 function routeMistake(engines: EngineRegistry, { models }: Catalog): string | undefined {
-  for (const { id, endpoints, engines: routes } of models.values()) {
+  for (const { id, endpoints, engines: routes, media } of models.values()) {
     const kind = endpoints.includes('video') ? 'video' : 'image';
     for (const [index, route] of routes.entries()) {
       const engine = engines.find(route.engine);
@@ -125,9 +127,28 @@ function routeMistake(engines: EngineRegistry, { models }: Catalog): string | un
       if (mistake !== undefined) {
         return `${path}.model: ${mistake}`;
       }
+      const size = engine && media && sizeMistake(engine, media);
+      if (size !== undefined) {
+        return `${path}.engine: ${size}`;
+      }
     }
   }
   return undefined;
+}
+
+/**
+ * Returns why an engine cannot make a size that the model declares: each such order would be accepted and fail. A model that declares none
+ * offers what the interface fixes, and its engine may serve part of that.
+ */
+function sizeMistake(engine: Engine, { declared, sizes }: MediaOptions): string | undefined {
+  if (!declared) {
+    return undefined;
+  }
+  const sides = areListed(sizes) ? [] : [sizes.max, sizes.min];
+  const offered = areListed(sizes)
+    ? sizes
+    : sides.flatMap((width) => sides.map((height): MediaSize => ({ width, height })));
+  return offered.map((size) => engine.sizeError?.(size)).find((mistake) => mistake !== undefined);
 }
 
 function engineKinds({ catalogFile, ffmpegPath, ffprobePath }: EngineSurroundings): Map<string, EngineKind> {

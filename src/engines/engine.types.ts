@@ -99,6 +99,8 @@ export interface Engine {
   readonly capabilities: EngineCapabilities;
   /** Returns what is wrong with a route to that model, as far as can be determined without asking the upstream. */
   modelError?(model: string, kind: 'image' | 'video'): string | undefined;
+  /** Returns why it cannot make that size, in pixels, as far as its entry in tollgate.yaml says. */
+  sizeError?(size: { readonly width: number; readonly height: number }): string | undefined;
   /** Starts the work. Returns the upstream's reference. Throws {@link EngineError}. */
   submit(request: EngineRequest, context: EngineContext): Promise<string>;
   /**

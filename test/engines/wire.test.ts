@@ -520,7 +520,7 @@ describe('http', () => {
     expect([headers.authorization, headers['idempotency-key']]).toEqual(['Key key', request.taskId]);
     expect(json).toEqual({ input: { prompt: 'a lighthouse at dusk', ratio: '5:3', seed: 42 } });
     await expect(attempt(service, engineRequest({ model: 'acme/tiny', width: 400 }))).rejects.toMatchObject({
-      failure: { code: 'upstream_misconfigured', said: 'sizes has no entry for 400*300' },
+      failure: { code: 'upstream_misconfigured', said: 'engines.gpu.sizes has no entry for 400*300' },
     });
   });
 });

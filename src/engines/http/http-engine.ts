@@ -74,6 +74,13 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     return isInPath ? modelPathError(model) : undefined;
   }
 
+  sizeError({ width, height }: Pick<EngineRequest, 'width' | 'height'>): string | undefined {
+    const { id, sizes } = this.settings;
+    return sizes && !Object.hasOwn(sizes, `${width}*${height}`)
+      ? `engines.${id}.sizes has no entry for ${width}*${height}`
+      : undefined;
+  }
+
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
     const { submit, poll, idempotency_header: header, paid } = this.settings;
     const call = this.#order(request, context.signal);
@@ -257,11 +264,11 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
   #valuesOf(request: EngineRequest): TemplateValues {
     const { sizes, size_multiple, seed_max } = this.settings;
     const { taskId, kind, model, prompt, steps, seconds } = request;
-    const size = sizes?.[`${request.width}*${request.height}`];
-    if (sizes && !size) {
-      const words = `sizes has no entry for ${request.width}*${request.height}`;
-      throw new EngineError(withUpstreamMessage(MISCONFIGURED, words));
+    const mistake = this.sizeError(request);
+    if (mistake !== undefined) {
+      throw new EngineError(withUpstreamMessage(MISCONFIGURED, mistake));
     }
+    const size = sizes?.[`${request.width}*${request.height}`];
     const named = Object.entries(size ?? {}).map(([name, value]) => [`size.${name}`, value]);
     return {
       ...{ prompt, model, kind, steps, seconds },

@@ -18,7 +18,7 @@ import type { EngineKind } from '../registry.ts';
 import { UpstreamEngine } from '../upstream-engine.ts';
 import type { UpstreamHttp } from '../upstream-http.ts';
 import { type OpenAiSettings, openAiSettings } from './openai-settings.ts';
-import { requestBody } from './request-body.ts';
+import { requestBody, smallestCovering } from './request-body.ts';
 import { refineByBody } from './upstream-error.ts';
 import { VideoJobs } from './video-jobs.ts';
 
@@ -43,6 +43,13 @@ export class OpenAiEngine extends UpstreamEngine<OpenAiSettings> {
   constructor(settings: OpenAiSettings) {
     const http = toHttpSettings(settings, bearer(settings.api_key));
     super(settings, { http, pollIntervalMs: POLL_INTERVAL_MS, readyPath: '/models' });
+  }
+
+  sizeError(size: Pick<EngineRequest, 'width' | 'height'>): string | undefined {
+    const { id, sizes } = this.settings;
+    return sizes && !smallestCovering(size, sizes)
+      ? `engines.${id}.sizes has none as large as ${size.width}x${size.height}`
+      : undefined;
   }
 
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {

@@ -4,6 +4,8 @@ import type { OpenAiSettings } from './openai-settings.ts';
 
 const EXTRA_ARGS_TAG = /<\s*\/?\s*sd_cpp_extra_args\s*>/gi;
 
+type Size = Pick<EngineRequest, 'width' | 'height'>;
+
 type BodyShape = Pick<
   OpenAiSettings,
   | 'size_field'
@@ -43,7 +45,7 @@ function imageMembers({ image_response }: BodyShape): Record<string, unknown> {
 
 function sizeMembers(request: EngineRequest, shape: BodyShape): Record<string, unknown> {
   const { width, height } = shape.sizes
-    ? smallestCovering(request, shape.sizes)
+    ? listedSize(request, shape.sizes)
     : fitSize(request, shape.size_multiple);
   switch (shape.size_field) {
     case 'size':
@@ -55,17 +57,22 @@ function sizeMembers(request: EngineRequest, shape: BodyShape): Record<string, u
   }
 }
 
-function smallestCovering(
-  { width, height }: EngineRequest,
-  sizes: readonly { width: number; height: number }[],
-): { width: number; height: number } {
+/** Returns the smallest of the sizes that is at least as wide and high; undefined if there is none. */
+export function smallestCovering(
+  { width, height }: Size,
+  sizes: NonNullable<OpenAiSettings['sizes']>,
+): Size | undefined {
   const covering = sizes.filter((size) => size.width >= width && size.height >= height);
-  const [smallest] = covering.sort((one, other) => one.width * one.height - other.width * other.height);
-  if (!smallest) {
+  return covering.sort((one, other) => one.width * one.height - other.width * other.height)[0];
+}
+
+function listedSize({ width, height }: Size, sizes: NonNullable<OpenAiSettings['sizes']>): Size {
+  const size = smallestCovering({ width, height }, sizes);
+  if (!size) {
     const message = `the engine supports no size as large as ${width}x${height}`;
     throw new EngineError({ code: 'unsupported_size', message, retryable: false });
   }
-  return smallest;
+  return size;
 }
 
 /**
