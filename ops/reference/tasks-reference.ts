@@ -33,6 +33,7 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, then: string]
   ],
   media_too_large: ['the file exceeds 32 MB (image) or 512 MB (video)', 'operator: check the workflow'],
   media_too_long: ['the video is longer than allowed', 'operator: check the workflow'],
+  media_tool_killed: ['ffmpeg was killed, e.g. for lack of memory', 'operator: see the log of the host'],
   media_tool_failed: ['ffmpeg or sharp failed', 'order again'],
   media_tool_missing: ['ffmpeg was not found', 'operator: set `FFMPEG_PATH`'],
   media_tool_stalled: ['ffmpeg made no progress', 'order again'],

@@ -160,8 +160,10 @@ function composeRunners(
     },
     { workFolder },
   );
+  // an engine that left the catalog may have been a paid one
+  const isPaid = (engine: string) => engines.find(engine)?.capabilities.paid ?? true;
   const finish = new PostprocessService(
-    { claims, leases, endings, storage, patience, finisher },
+    { claims, leases, endings, storage, patience, finisher, isPaid },
     { worker, workFolder, log },
   );
   const state = new StateReadModel(cells);

@@ -21,6 +21,8 @@ export interface EngineRequest {
   readonly seconds: number | undefined;
   /** Members that the route adds to the request body; for ComfyUI, values by place. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether the files of the last run were broken: a run of this task that has succeeded must not be found again. */
+  readonly again?: boolean;
 }
 
 /** One produced file, before post-processing. Its type is determined from its magic bytes, not from what the engine says. */

@@ -36,7 +36,7 @@ export const DECODERS = [
 
 /**
  * Reads the properties of a video with ffprobe: forced demuxer, no network, allow-listed decoders, its own deadline. Throws {@link
- * MediaError} media_corrupt, media_tool_missing or media_tool_timeout, or the signal's reason.
+ * MediaError} media_corrupt, media_tool_missing, media_tool_killed or media_tool_timeout, or the signal's reason.
  */
 export async function probeVideo(
   ffprobePath: string,
@@ -73,6 +73,9 @@ export async function probeVideo(
   const exit = await watch.exited;
   if (child.pid === undefined) {
     throw new MediaError('media_tool_missing', 'ffprobe could not be started', { cause: startError });
+  }
+  if (output.length > OUTPUT_BYTES_MAX) {
+    throw new MediaError('media_corrupt', 'the video has more streams than can be read');
   }
   const failure = toolFailure('ffprobe', exit, complaints, signal);
   if (failure instanceof MediaError && failure.code === 'media_tool_failed') {

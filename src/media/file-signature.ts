@@ -64,7 +64,10 @@ export async function identifyFile(
   kind: 'image' | 'video',
   bytesMax: number,
 ): Promise<Identified> {
-  const file = await open(path, 'r').catch((error: unknown) => {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') {
+      throw error;
+    }
     throw new MediaError('media_corrupt', 'the engine produced no readable file', { cause: error });
   });
   try {

@@ -3,6 +3,8 @@ import { MediaError } from './media-error.ts';
 
 const TAIL_LINES = 8;
 const LINE_CHARACTERS_MAX = 240;
+/** Exit code of ffmpeg after a signal that it handles, such as SIGTERM of a service manager. */
+const ENDED_BY_SIGNAL = 255;
 
 /** Returns the last lines of a tool's error output, without the folder names of this machine. */
 export function errorTail(lines: readonly string[]): string {
@@ -33,6 +35,8 @@ export function toolFailure(
   if (exit.code === 0) {
     return undefined;
   }
-  const how = exit.code === null ? `ended by ${exit.killedBy ?? 'a failed start'}` : `exit code ${exit.code}`;
-  return new MediaError('media_tool_failed', `${tool} failed (${how}): ${errorTail(lines)}`);
+  if (exit.code === null || exit.code === ENDED_BY_SIGNAL) {
+    return new MediaError('media_tool_killed', `${tool} was ended by ${exit.killedBy ?? 'a signal'}`);
+  }
+  return new MediaError('media_tool_failed', `${tool} failed (exit code ${exit.code}): ${errorTail(lines)}`);
 }

@@ -9,6 +9,7 @@ import {
 } from '../engines/engine.types.ts';
 import { NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED, TIMED_OUT } from '../engines/engine-failures.ts';
 import { withDeadline } from '../lib/deadline.ts';
+import { MEDIA_CORRUPT } from '../media/media-error.ts';
 import { persist } from './database-retry.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
@@ -61,6 +62,7 @@ export function requestOf(task: ClaimedRun, extra: EngineRequest['extra']): Engi
     steps,
     seconds,
     extra,
+    again: task.lastFailure === MEDIA_CORRUPT,
   };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from '../lib/logger.ts';
+import { MEDIA_CORRUPT } from '../media/media-error.ts';
 import type { Storage } from '../media/storage.types.ts';
 import { withTemporaryFolder } from '../media/temporary-folder.ts';
 import type { AttemptOutcome } from './generate.types.ts';
@@ -15,10 +16,10 @@ import {
 } from './storage-retry.ts';
 import { abortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
-import type { TaskEndings } from './task-endings.ts';
+import { type TaskEndings, toAttempt } from './task-endings.ts';
 import { taskFields } from './task-fields.ts';
 import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';
-import type { GeneratedRun } from './tasks.types.ts';
+import type { GeneratedRun, ReturnedTask } from './tasks.types.ts';
 
 export interface PostprocessDependencies {
   readonly claims: TaskClaimsStore;
@@ -27,6 +28,8 @@ export interface PostprocessDependencies {
   readonly storage: Storage;
   readonly patience: StorageRetry;
   readonly finisher: Pick<TaskFinisher, 'finish'>;
+  /** Returns whether another run of that engine costs money. */
+  readonly isPaid: (engineId: string) => boolean;
 }
 
 export interface PostprocessSettings {
@@ -132,7 +135,9 @@ export class PostprocessService {
     const { claims } = this.#dependencies;
     const code = codeOf(error);
     this.#settings.log.warn({ error, ...taskFields(task), code }, 'post-processing failed');
-    if (isFinal(error)) {
+    const { generated } = task;
+    const isCorrupt = code === MEDIA_CORRUPT && generated !== null;
+    if (isFinal(error) || (isCorrupt && this.#dependencies.isPaid(generated.engineId))) {
       return await this.#fail(task, { code, message: 'the engine did not make a usable file' });
     }
     if (isStorageOutage(error)) {
@@ -145,7 +150,26 @@ export class PostprocessService {
         message: 'every attempt at this task failed',
       });
     }
-    await claims.giveBack({ ...backOf(task), failures: 1, waitMs: backoffMs(task.failures), reason: code });
+    const back = { ...backOf(task), failures: 1 as const, waitMs: backoffMs(task.failures), reason: code };
+    if (isCorrupt) {
+      return await this.#generateAgain(task, generated, back);
+    }
+    await claims.giveBack(back);
+    return { result: 'returned' };
+  }
+
+  /** Gives a task back to its engine: decoding the same broken file once more would change nothing. */
+  async #generateAgain(
+    task: ClaimedTask,
+    generated: GeneratedRun,
+    back: ReturnedTask,
+  ): Promise<AttemptOutcome> {
+    const { cost, ...run } = runOfGenerated(generated);
+    const billed = cost === null ? undefined : toAttempt({ ...run, outcome: back.reason, cost });
+    const whole = { ...back, forgetRun: true, dropFiles: true, billed };
+    if (await this.#dependencies.claims.giveBack(whole)) {
+      await this.#deleteRaw(task, generated);
+    }
     return { result: 'returned' };
   }
 

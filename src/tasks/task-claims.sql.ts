@@ -117,13 +117,15 @@ export const markGenerated: SqlStatement = {
 /**
  * $1 task, $2 attempt, $3 failures to add, $4 wait in ms, $5 whether the engine's run is known to be over, $6 reason, $7
  * interruptions to add, $8 whether the run never began, $9 ms for which other hosts are preferred, or NULL, $10 the upstream's
- * words, or NULL, $11 the run with its cost, or NULL. Puts the task back one step, for this or another worker.
+ * words, or NULL, $11 the run with its cost, or NULL, $12 whether its files are of no use. Puts the task back one step, for this or
+ * another worker; without its files, to the beginning.
  */
 export const returnTask: SqlStatement = {
   name: 'task_return',
   text: `WITH returned AS (
       UPDATE tasks t
-         SET state = CASE WHEN t.state = 'generating' THEN 'queued' ELSE 'generated' END,
+         SET state = CASE WHEN t.state = 'generating' OR $12 THEN 'queued' ELSE 'generated' END,
+             raw_outputs = CASE WHEN $12 THEN NULL ELSE raw_outputs END,
              failures = failures + $3, interruptions = interruptions + $7, last_failure = $6,
              generation_runs = generation_runs - CASE WHEN $8 THEN 1 ELSE 0 END,
              avoid_host = CASE WHEN $9::integer IS NULL THEN avoid_host ELSE ${hostOf('worker')} END,

@@ -160,10 +160,10 @@ export class TaskClaimsStore {
     return await this.#generated.run({ id: taskId, attempt, value: { run: generated, progress } });
   }
 
-  /** Puts the task back one step. Returns false when the claim is over. */
+  /** Puts the task back one step, or to the beginning without its files. Returns false when the claim is over. */
   async giveBack(task: ReturnedTask): Promise<boolean> {
-    const { id, attempt, failures, waitMs, forgetRun, reason } = task;
-    const { interruptions = 0, uncounted = false, avoidMs = null, said = null, billed } = task;
+    const { id, attempt, failures, waitMs, forgetRun, reason, billed } = task;
+    const { interruptions = 0, uncounted = false, avoidMs = null, said = null, dropFiles = false } = task;
     const values = [
       id,
       attempt,
@@ -176,6 +176,7 @@ export class TaskClaimsStore {
       avoidMs,
       said,
       billed ? JSON.stringify(billed) : null,
+      dropFiles,
     ];
     return (await run(this.#cells.ofOwned(id).money, returnTask, values)).length === 1;
   }

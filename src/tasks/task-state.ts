@@ -27,7 +27,8 @@ export const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   // Straight to success: an image that was finished in the process that generated it.
   generating: ['generated', 'succeeded', 'queued', 'failed', 'canceled'],
   generated: ['processing', 'failed', 'canceled'],
-  processing: ['succeeded', 'generated', 'failed', 'canceled'],
+  // Back to the beginning: its file is broken, and its engine makes another for free.
+  processing: ['succeeded', 'generated', 'queued', 'failed', 'canceled'],
   succeeded: [],
   failed: [],
   canceled: [],

@@ -73,7 +73,7 @@ export interface GeneratedRun {
   readonly source?: DigitalSource;
 }
 
-/** How a claimed task is put back one step, for this or another worker. */
+/** How a claimed task is put back, for this or another worker. */
 export interface ReturnedTask {
   readonly id: string;
   readonly attempt: number;
@@ -95,4 +95,6 @@ export interface ReturnedTask {
   readonly said?: string | undefined;
   /** The failed run, if its engine bills it anyway. */
   readonly billed?: ProviderAttempt | undefined;
+  /** Whether the files of its run are of no use: it is generated again. */
+  readonly dropFiles?: boolean;
 }

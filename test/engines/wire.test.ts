@@ -218,6 +218,14 @@ describe('comfyui', () => {
     );
   });
 
+  test('runs again when the files of the last run were broken', async () => {
+    const request = engineRequest();
+    await attempt(create(), request);
+    const memory = { ...freshMemory(), attempt: 3 };
+    await attempt(create(), { ...request, again: true }, { memory });
+    expect(memory.engineReference).toBe(promptIdOf(request.taskId, 1));
+  });
+
   test('passes on progress from the websocket while the run lasts, and closes the socket with it', async () => {
     comfyui.reset('never_finishes');
     const one = create();

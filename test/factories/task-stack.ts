@@ -192,7 +192,10 @@ export async function createTaskStack(options: TaskStackOptions) {
       ...{ leases, generate, worker },
     }),
     postprocess: new PostprocessService(
-      { claims, leases, endings, storage, patience, finisher },
+      {
+        ...{ claims, leases, endings, storage, patience, finisher },
+        isPaid: (id) => engines.find(id)?.capabilities.paid ?? true,
+      },
       { worker, workFolder: join(folder, 'work'), log },
     ),
     webhooks: new DeliverWebhookService({

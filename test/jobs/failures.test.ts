@@ -9,7 +9,7 @@ import { storeParameters } from '../../src/tasks/task-parameters.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
 import { eventually } from '../factories/eventually.ts';
 import { holdRequest, usd } from '../factories/ledger.ts';
-import { submitsOf } from '../factories/task-engine.ts';
+import { ScriptedEngine, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { copyThrough } from '../factories/task-stack.ts';
 import { TaskTest } from '../factories/task-test.ts';
@@ -29,6 +29,7 @@ beforeAll(async () => {
       }
       return await copyThrough(job);
     },
+    moreEngines: [new ScriptedEngine('/dev/null', { id: 'hosted', paid: true })],
     runTimeoutMs: 400,
   });
   it.stack.start();
@@ -155,6 +156,29 @@ test('processes media that a retry may save again without a second run', async (
   expect(task).toMatchObject({ state: 'succeeded', failures: 1 });
   expect(submitsOf(it.journal, id)).toEqual([1]);
   expect(await it.events(id)).toContain('generated media_tool_stalled');
+});
+
+test('has a free engine make a file that cannot be decoded again, and charges once', async () => {
+  mediaFailures = [new MediaError('media_corrupt', 'cut off')];
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 1, generationRuns: 2 });
+  expect(submitsOf(it.journal, id)).toEqual([1, 3]);
+  expect(await it.events(id)).toContain('queued media_corrupt');
+  expect(await it.charges(id)).toHaveLength(1);
+  expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeUndefined();
+  const { rows } = await it.pool.query('SELECT provider_cost FROM generations WHERE id = $1', [id]);
+  // a run costs its operator 7
+  expect(rows).toEqual([{ provider_cost: '14' }]);
+});
+
+test('ends a task at once whose file from a paid engine cannot be decoded: another run would be paid again', async () => {
+  mediaFailures = [new MediaError('media_corrupt', 'cut off')];
+  const id = await taskOfNoPool('run=1');
+  await it.pool.query("UPDATE tasks SET pool = 'hosted' WHERE id = $1", [id]);
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'failed', errorCode: 'media_corrupt', failures: 0, generationRuns: 1 });
+  expect(await it.charges(id)).toEqual([]);
 });
 
 test('ends a task whose media is refused, free of charge, and deletes the raw file', async () => {

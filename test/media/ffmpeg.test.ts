@@ -83,14 +83,17 @@ describe('ffmpeg children', () => {
     });
   });
 
-  test('treats a child killed from outside as a failure', async () => {
-    const tool = await fakeTool(folder.path, 'killed', 'kill -9 $$');
+  test.each([
+    ['kill -9 $$', 'SIGKILL'],
+    ['exit 255', 'a signal'],
+  ])('a child ended from outside by %s says nothing about the file', async (body, how) => {
+    const tool = await fakeTool(folder.path, `killed-${how}`, body);
     const ffmpeg = createFfmpeg({ ffmpegPath: tool.path, ffprobePath: tool.path });
-    const run = ffmpeg.poster('in.mp4', 'out.png', { ...LIMITS, signal: never });
-    await expect(run).rejects.toMatchObject({
-      code: 'media_tool_failed',
-      message: expect.stringContaining('SIGKILL'),
-    });
+    const killed = (tool: string) => ({ code: 'media_tool_killed', message: `${tool} was ended by ${how}` });
+    const limits = { ...LIMITS, signal: never };
+    await expect(ffmpeg.poster('in.mp4', 'out.png', limits)).rejects.toMatchObject(killed('ffmpeg'));
+    await expect(ffmpeg.verifyFrames('in.mp4', limits)).rejects.toMatchObject(killed('ffmpeg'));
+    await expect(ffmpeg.probe('in.mp4', limits)).rejects.toMatchObject(killed('ffprobe'));
   });
 
   test('names a missing binary', async () => {

@@ -223,7 +223,7 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     return workflow;
   }
 
-  /** Returns the task's run if one is live or succeeded, else the first id that the server has not seen. */
+  /** Returns the task's run if one is live, or succeeded with files of use, else the first id that the server has not seen. */
   async #look(request: EngineRequest, { signal }: EngineContext): Promise<{ found?: string; free: string }> {
     for (let run = 0; run < RUNS_PER_TASK_MAX; run += 1) {
       const promptId = promptIdOf(request.taskId, run);
@@ -231,7 +231,8 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
       if (status === undefined) {
         return { free: promptId };
       }
-      if (status.state !== 'failed' && status.state !== 'canceled') {
+      const isUseless = status.state === 'succeeded' && request.again;
+      if (status.state !== 'failed' && status.state !== 'canceled' && !isUseless) {
         return { found: promptId, free: promptId };
       }
     }
