@@ -1,5 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { FileContent } from '../lib/file-content.ts';
+import { textOf } from '../upstream/read-body.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
 
@@ -95,7 +96,7 @@ class DivertingReader {
     if (this.#state === 'value') {
       throw new EngineError(MALFORMED);
     }
-    return { json: parse(Buffer.concat(this.#rest).toString('utf8')), files: this.#files };
+    return { json: parse(textOf(Buffer.concat(this.#rest))), files: this.#files };
   }
 
   async discard(): Promise<void> {

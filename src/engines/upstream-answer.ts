@@ -1,3 +1,4 @@
+import { textOf } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import type { EngineFailure } from './engine.types.ts';
 import { engineFailureOfStatus, withUpstreamMessage } from './engine-failures.ts';
@@ -6,7 +7,7 @@ import { engineFailureOfStatus, withUpstreamMessage } from './engine-failures.ts
 export interface UpstreamResponse {
   readonly status: number;
   header(name: string): string | undefined;
-  /** The body; can be read once. */
+  /** The body without content codings; can be read once. */
   readonly chunks: AsyncIterable<Buffer>;
   /** Reads the whole body. Throws TransportError when it exceeds `bytesMax`. */
   whole(bytesMax: number): Promise<Buffer>;
@@ -25,7 +26,7 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 /** Reads a response with a JSON body; `json` is undefined for any other body. Throws TransportError when it exceeds 4 MiB. */
 export async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;
-  const text = (await response.whole(ANSWER_BYTES_MAX)).toString('utf8');
+  const text = textOf(await response.whole(ANSWER_BYTES_MAX));
   const json = parse(text);
   const askedMs = retryAfterMs(response.header);
   const isFine = status >= 200 && status < 300;

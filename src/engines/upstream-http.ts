@@ -1,7 +1,8 @@
 import type { FormData } from 'undici';
 import { publicLookup } from '../lib/ip-address.ts';
 import { CallTimeouts } from '../upstream/call-timeouts.ts';
-import { type HttpAnswer, type HttpCall, HttpClient } from '../upstream/http-client.ts';
+import { type AnswerBody, decodedBody, UNCODED } from '../upstream/decoded-body.ts';
+import { type HttpCall, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 import type { CallSigner } from './call-signer.ts';
@@ -146,13 +147,14 @@ export class UpstreamHttp {
         ? new EngineError(lost, { cause: error })
         : toEngineError(error);
     }
-    const inDoubt =
-      isOutcomeUnknown(answer.status, answer.retryAfterMs) || (!answer.failure && isNothing(answer.json));
+    const { status, retryAfterMs, failure, json } = answer;
+    const isNothing = typeof json !== 'object' || json === null;
+    const inDoubt = isOutcomeUnknown(status, retryAfterMs) || (!failure && isNothing);
     if (lost && inDoubt) {
-      throw new EngineError(withUpstreamMessage(lost, answer.failure?.said));
+      throw new EngineError(withUpstreamMessage(lost, failure?.said));
     }
-    if (answer.failure) {
-      throw new EngineError(withUpstreamMessage(refine(answer.failure, answer.json), answer.failure.said));
+    if (failure) {
+      throw new EngineError(withUpstreamMessage(refine(failure, json), failure.said));
     }
     if (inDoubt) {
       throw new EngineError(MALFORMED);
@@ -237,12 +239,12 @@ export class UpstreamHttp {
   ): Promise<T> {
     const { totalMs, firstByteMs, idleMs } = this.#settings;
     const clocks = new CallTimeouts(call.totalMs ?? totalMs, call.signal, call.graceMs);
-    let body: HttpAnswer['body'] | undefined;
+    let body: AnswerBody | undefined;
     try {
       clocks.enter(call.firstByteMs ?? firstByteMs);
       const own = request.origin === this.base.origin;
       const response = await (own ? http : this.#others).request(request, clocks);
-      const answered = response.body;
+      const answered = decodedBody(response);
       body = answered;
       clocks.enter(idleMs);
       return await read({
@@ -272,6 +274,7 @@ export class UpstreamHttp {
       method: call.method,
       path: url.pathname + url.search,
       headers: {
+        ...UNCODED,
         ...(own ? this.#settings.headers : {}),
         ...(call.json ? { 'content-type': 'application/json' } : {}),
         ...call.headers,
@@ -292,8 +295,4 @@ async function* touching(body: AsyncIterable<Buffer>, clocks: CallTimeouts): Asy
     clocks.touch();
     yield chunk;
   }
-}
-
-function isNothing(json: unknown): boolean {
-  return typeof json !== 'object' || json === null;
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { CallTimeouts } from '../upstream/call-timeouts.ts';
+import { decodedBody, UNCODED } from '../upstream/decoded-body.ts';
 import { type HttpAnswer, type HttpCall, HttpClient } from '../upstream/http-client.ts';
-import { readBody } from '../upstream/read-body.ts';
+import { readBody, textOf } from '../upstream/read-body.ts';
 import { transportErrorOf } from '../upstream/transport-error.ts';
 import type { UploadGrant } from './storage.types.ts';
 import { mediaNotFound, StorageError } from './storage-error.ts';
@@ -117,7 +118,8 @@ export class RemoteApi {
   async send(call: RemoteCall): Promise<HttpAnswer> {
     const own = call.url.startsWith('/');
     const { origin, pathname, search } = new URL(own ? `${this.#base}${call.url}` : call.url);
-    const { method, headers = {}, body = () => null } = call;
+    const { method, body = () => null } = call;
+    const headers = { ...UNCODED, ...call.headers };
     const clocks = new CallTimeouts(this.#clocks.totalMs);
     const request = { origin, path: pathname + search, method, headers, body: body() };
     const answer = await this.#http.request(request, clocks).catch((error: unknown) => {
@@ -143,11 +145,11 @@ export class RemoteApi {
   async #json(call: RemoteCall): Promise<unknown> {
     const headers = { ...call.headers, authorization: `Bearer ${this.#token}` };
     return await retrying(async () => {
-      const { body } = await this.send({ ...call, headers });
-      const bytes = await readBody(body, ANSWER_BYTES_MAX).catch((error: unknown) => {
+      const answer = await this.send({ ...call, headers });
+      const bytes = await readBody(decodedBody(answer), ANSWER_BYTES_MAX).catch((error: unknown) => {
         throw toStorageError(error);
       });
-      return JSON.parse(bytes.toString('utf8')) as unknown;
+      return JSON.parse(textOf(bytes)) as unknown;
     });
   }
 }

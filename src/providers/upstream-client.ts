@@ -3,9 +3,9 @@ import type { InTurn } from '../lib/event-loop-queue.ts';
 import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { CallTimeouts } from '../upstream/call-timeouts.ts';
-import { decodedBody } from '../upstream/decoded-body.ts';
+import { decodedBody, UNCODED } from '../upstream/decoded-body.ts';
 import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
-import { readBody } from '../upstream/read-body.ts';
+import { readBody, textOf } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
 import { answerOf, failureOfStatus } from './classify-failure.ts';
@@ -26,7 +26,6 @@ const PROBE_MS = 5_000;
 /** Statuses with which a gateway or the server itself says that it cannot serve now. Not 500: that may concern only the probed path. */
 const DOWN: ReadonlySet<number> = new Set([502, 503, 504, 529]);
 
-const BYTE_ORDER_MARK = 0xfeff;
 /** The data of a body's first event that has any. */
 const EVENT_DATA = /^data:(.*)$/m;
 
@@ -65,8 +64,8 @@ export class UpstreamClient {
     const query = new URLSearchParams([...url.searchParams, ...Object.entries(settings.query)]).toString();
     this.#settings = settings;
     this.#recorder = settings.record && new AnswerRecorder(settings.id, settings.protocol, settings.record);
-    // without this header any coding may come; compressing would also delay the tokens of a stream
-    const ours = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
+    // compressing would also delay the tokens of a stream
+    const ours = { 'content-type': 'application/json', ...UNCODED };
     const sent = { ...ours, ...headers, ...settings.headers };
     this.#headers = {
       'application/json': { ...sent, accept: 'application/json' },
@@ -207,8 +206,7 @@ async function readAnswer(
   return answerOf(text);
 }
 
-/** Reads a decoded body of at most `bytesMax` bytes, without the byte order mark that some servers on Windows begin it with. */
+/** Reads a decoded body of at most `bytesMax` bytes. */
 async function readText(response: HttpAnswer, bytesMax: number, clocks: CallTimeouts): Promise<string> {
-  const text = (await readBody(decodedBody(response), bytesMax, clocks)).toString('utf8');
-  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+  return textOf(await readBody(decodedBody(response), bytesMax, clocks));
 }

@@ -5,6 +5,9 @@ import type { HttpAnswer } from './http-client.ts';
 /** A body as it came, or decoded. */
 export type AnswerBody = HttpAnswer['body'] | Readable;
 
+/** Asks for a body without content codings. Without this header any coding may come, and some servers send one in spite of it. */
+export const UNCODED = { 'accept-encoding': 'identity' } as const;
+
 /** Maximum codings of one body. More is an attack. */
 const CODINGS_MAX = 3;
 

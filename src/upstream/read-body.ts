@@ -29,3 +29,11 @@ export function readBody(body: Readable, bytesMax: number, clocks?: CallTimeouts
     });
   });
 }
+
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** Decodes UTF-8 without the byte order mark that some servers on Windows begin it with. */
+export function textOf(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+}

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { divertBase64 } from '../../src/engines/divert-base64.ts';
 import { downloadOutput } from '../../src/engines/download-output.ts';
 import {
@@ -11,6 +12,7 @@ import {
   SUBMIT_UNCONFIRMED,
 } from '../../src/engines/engine-failures.ts';
 import { fitSeed, fitSize } from '../../src/engines/request-fit.ts';
+import type { UpstreamResponse } from '../../src/engines/upstream-answer.ts';
 import { UpstreamHttp } from '../../src/engines/upstream-http.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
@@ -78,6 +80,28 @@ test('sends calls below the base URL with our headers, and submits on connection
     { url: '/api/things?a=1', authorization: 'Bearer sk-engine', connection: 'keep-alive' },
     { url: '/api/things', authorization: 'Bearer sk-engine', connection: 'close' },
   ]);
+});
+
+test('asks for bodies as they are, and reads those that come compressed or with a byte order mark anyway', async () => {
+  const asked: unknown[] = [];
+  handler = (request, response) => {
+    asked.push(request.headers['accept-encoding']);
+    const isFile = request.url?.endsWith('.png');
+    response.writeHead(200, { 'content-encoding': 'gzip' });
+    response.end(gzipSync(isFile ? 'the file' : '\uFEFF{"ok":true}'));
+  };
+  expect(await http.expect({ method: 'GET', path: '/x', signal })).toEqual({ ok: true });
+  await http.submit({ method: 'POST', path: '/x', json: {}, signal }, SUBMIT_UNCONFIRMED);
+  expect((await download('/out.png')).toString()).toBe('the file');
+  const read = (response: UpstreamResponse) => divertBase64(response.chunks, into('coded'));
+  expect((await http.exchange({ method: 'GET', path: '/x', signal }, 'call', read)).json).toEqual({
+    ok: true,
+  });
+  expect(asked).toEqual(Array(4).fill('identity'));
+  handler = (_request, response) => {
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(40_000_000)));
+  };
+  await expect(download('/bomb.png')).rejects.toMatchObject({ failure: { code: 'output_too_large' } });
 });
 
 test('never follows a redirect of a call', async () => {

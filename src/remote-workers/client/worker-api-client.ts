@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { publicId } from '../../lib/ids.ts';
 import type { LeaseRenewal } from '../../tasks/task-claims.store.ts';
 import { CallTimeouts } from '../../upstream/call-timeouts.ts';
+import { decodedBody, UNCODED } from '../../upstream/decoded-body.ts';
 import { HttpClient } from '../../upstream/http-client.ts';
-import { readBody } from '../../upstream/read-body.ts';
+import { readBody, textOf } from '../../upstream/read-body.ts';
 import { transportErrorOf } from '../../upstream/transport-error.ts';
 import type { UploadState } from '../output-uploads.ts';
 import {
@@ -188,6 +189,7 @@ export class WorkerApiClient {
     let status: number | undefined;
     try {
       const headers = {
+        ...UNCODED,
         authorization: `Bearer ${this.#options.token}`,
         ...(body && { 'content-type': isBytes ? 'application/octet-stream' : 'application/json' }),
       };
@@ -196,7 +198,7 @@ export class WorkerApiClient {
       const answered = await this.#http.request(request, clocks);
       status = answered.statusCode;
       clocks.enter(ANSWER_MS);
-      const text = (await readBody(answered.body, ANSWER_BYTES_MAX, clocks)).toString('utf8');
+      const text = textOf(await readBody(decodedBody(answered), ANSWER_BYTES_MAX, clocks));
       return readAnswer(status, text, answer);
     } catch (error) {
       signal?.throwIfAborted();
