@@ -34,6 +34,9 @@ const FILES_MAX = 16;
 /** Maximum decoded size of a file that stays in memory, in bytes. Most images fit, videos do not. */
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024;
 const NAME_LENGTH_MAX = 64;
+const DATA_URL = 'data:';
+/** Maximum length of the part of a data URL before its comma. */
+const DATA_URL_LENGTH_MAX = 256;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
@@ -80,6 +83,8 @@ class DivertingReader {
   #file: FileHandle | undefined;
   #fileBytes = 0;
   #carry = '';
+  /** Whether the value may still begin as a data URL. */
+  #isHead = false;
 
   constructor(diversion: Diversion) {
     this.#diversion = diversion;
@@ -164,13 +169,20 @@ class DivertingReader {
     this.#named = false;
     this.#fileBytes = 0;
     this.#carry = '';
+    this.#isHead = true;
   }
 
   async #takeValue(chunk: Buffer, from: number): Promise<number> {
     const quote = chunk.indexOf(QUOTE, from);
     const end = quote === -1 ? chunk.length : quote;
     // JSON may escape the slashes of base64 with a backslash.
-    const text = this.#carry + chunk.toString('latin1', from, end).replaceAll('\\', '');
+    const seen = this.#carry + chunk.toString('latin1', from, end).replaceAll('\\', '');
+    const text = this.#isHead ? withoutDataUrl(seen, quote !== -1) : seen;
+    if (text === undefined) {
+      this.#carry = seen;
+      return chunk.length;
+    }
+    this.#isHead = false;
     const whole = quote === -1 ? text.length - (text.length % 4) : text.length;
     this.#carry = text.slice(whole);
     await this.#write(text.slice(0, whole));
@@ -225,6 +237,16 @@ class DivertingReader {
     }
     this.#rest.push(bytes);
   }
+}
+
+/** Returns base64 without the `data:image/png;base64,` that some servers put before it; undefined if more of it must be seen. */
+function withoutDataUrl(text: string, isWhole: boolean): string | undefined {
+  if (!text.startsWith(DATA_URL.slice(0, text.length))) {
+    return text;
+  }
+  const comma = text.indexOf(',');
+  const isUndecided = comma === -1 && !isWhole && text.length < DATA_URL_LENGTH_MAX;
+  return isUndecided ? undefined : text.slice(comma + 1);
 }
 
 function parse(text: string): unknown {

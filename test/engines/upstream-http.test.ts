@@ -343,6 +343,19 @@ test.each([1, 2, 3, 7, 64, 10_000])(
   },
 );
 
+test.each([1, 4, 5, 22, 10_000])(
+  'reads base64 that comes as a data URL, in pieces of any size (%i bytes)',
+  async (size) => {
+    const files = ['one file', ''].map((text) => Buffer.from(text));
+    const urls = files.map((file) => `data:image/png;base64,${file.toString('base64')}`);
+    // words that are base64 themselves
+    const text = JSON.stringify({ b64_json: [...urls, 'data', 'dat+'] }).replaceAll('/', '\\/');
+    const diverted = await divertBase64(pieces(text, size), into(`url${size}`));
+    const plain = ['data', 'dat+'].map((word) => Buffer.from(word, 'base64'));
+    expect(diverted.files).toEqual([...files, ...plain]);
+  },
+);
+
 test('writes a file too large for memory to disk, and removes it when its text breaks off', async () => {
   const large = Buffer.alloc(5 * 1024 * 1024, 'large');
   const text = JSON.stringify({ data: [{ b64_json: 'c21hbGw=' }, { b64_json: large.toString('base64') }] });
