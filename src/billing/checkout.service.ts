@@ -8,7 +8,7 @@ import type { CheckoutSessionRow } from '../store/models/checkout-session.model.
 import type { CreateCheckoutBody } from './checkout.schema.ts';
 import type { CheckoutStore } from './checkout.store.ts';
 import { checkoutOutcome } from './checkout-outcome.ts';
-import type { PaymentProvider } from './payment/payment.types.ts';
+import type { HostedSession, PaymentProvider } from './payment/payment.types.ts';
 
 export interface CheckoutSettings {
   /** Base of our own pages, without a trailing slash. */
@@ -26,6 +26,8 @@ export interface CheckoutParts {
 }
 
 const LIFETIME_MS = 23 * 3_600_000;
+/** How long after its expiry a session that the provider does not know is asked about: the key may be the wrong one for a while. */
+const UNKNOWN_KEPT_MS = 3 * 24 * 3_600_000;
 const PURCHASE = 'Purchase of credits';
 
 /** Sells credits: opens a session, which is paid on the provider's page and credited once. */
@@ -103,13 +105,27 @@ export class CheckoutService {
     return this.#find(id, null);
   }
 
-  /** Fetches the state of a session from the provider and applies it. Throws AppError provider_error. */
+  /**
+   * Fetches the state of a session from the provider and applies it. Throws AppError provider_error, also when the provider does not know
+   * the session.
+   */
   async refresh(row: CheckoutSessionRow): Promise<void> {
     const { provider } = this.#settings;
     if (!provider || provider.name !== row.provider || row.provider_session_id === null) {
       return;
     }
-    const outcome = checkoutOutcome(row, await provider.fetchSession(row.provider_session_id));
+    const theirs = await provider.fetchSession(row.provider_session_id);
+    if (!theirs) {
+      throw new AppError(
+        'provider_error',
+        'The payment provider does not know this session: it was opened with the key of another account or mode.',
+      );
+    }
+    await this.#apply(row, theirs);
+  }
+
+  async #apply(row: CheckoutSessionRow, theirs: HostedSession): Promise<void> {
+    const outcome = checkoutOutcome(row, theirs);
     if (outcome.kind === 'credit') {
       await this.#movements.creditCheckout(row.account_id, row.id, outcome.paymentId, PURCHASE);
     } else if (outcome.kind === 'move') {
@@ -129,11 +145,25 @@ export class CheckoutService {
     for (const id of provider ? await this.#store.stale(provider.name, limit) : []) {
       const row = await this.#store.find(id, null);
       if (row) {
-        await this.refresh(row);
+        await this.#catchUp(row, provider);
         seen += 1;
       }
     }
     return seen;
+  }
+
+  /** A session that the provider does not know must not hold up the others; in the end it expires here, as nobody else will say so. */
+  async #catchUp(row: CheckoutSessionRow, provider: PaymentProvider | undefined): Promise<void> {
+    const theirs = await provider?.fetchSession(row.provider_session_id ?? '');
+    if (theirs) {
+      await this.#apply(row, theirs);
+    } else if (this.#clock.now() > row.expires_at.getTime() + UNKNOWN_KEPT_MS) {
+      await this.#store.move(row, 'expired', row.payment_status);
+      this.#log.warn(
+        { session: publicId('checkoutSession', row.id) },
+        'a checkout session expired that the payment provider does not know: was it opened with another key?',
+      );
+    }
   }
 
   async #find(id: string, accountId: string | null): Promise<CheckoutSessionRow> {

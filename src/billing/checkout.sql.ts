@@ -33,7 +33,10 @@ export const expireCheckoutSessions: SqlStatement = {
      RETURNING id`,
 };
 
-/** $1 provider, $2 limit. Sessions to ask the provider about because no event came. */
+/**
+ * $1 provider, $2 limit. Sessions to ask the provider about because no event came, in random order: if there are more than one run asks
+ * about, none waits behind those that stay as they are.
+ */
 export const staleCheckoutSessions: SqlStatement = {
   name: 'stale_checkout_sessions',
   text: `
@@ -41,5 +44,5 @@ export const staleCheckoutSessions: SqlStatement = {
      WHERE provider = $1 AND provider_session_id IS NOT NULL
        AND (status = 'open' OR (status = 'complete' AND payment_status = 'unpaid'))
        AND created_at < statement_timestamp() - interval '10 minutes'
-     ORDER BY created_at LIMIT $2`,
+     ORDER BY random() LIMIT $2`,
 };

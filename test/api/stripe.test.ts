@@ -233,6 +233,50 @@ test('the sweep finds a session whose event never arrived', async () => {
   expect(await credits(buyer)).toBe('20.00');
 });
 
+test('a session that Stripe does not know holds up no other, and is shown as expired in the end', async () => {
+  const [unknown, buyer] = [await buy(), await buy()];
+  stripe.sessions.delete(unknown.id);
+  stripe.pay(buyer.id);
+  const age = (interval: string) =>
+    server.database.money.query(
+      `UPDATE checkout_sessions SET created_at = created_at - $2::interval, expires_at = expires_at - $2::interval
+        WHERE provider_session_id = ANY ($1)`,
+      [[unknown.id, buyer.id], interval],
+    );
+  const status = async () =>
+    (
+      await server.call('GET', `/api/v1/billing/checkout/sessions/${unknown.sessionId}`, {
+        key: unknown.secret,
+      })
+    ).json.data.status;
+  await age('11 min');
+  await server.sweep(50);
+  expect(await credits(buyer)).toBe('20.00');
+  expect(await status()).toBe('open');
+  await age('5 days');
+  await server.sweep(50);
+  const { rows } = await server.database.money.query(
+    'SELECT status, payment_status FROM checkout_sessions WHERE provider_session_id = $1',
+    [unknown.id],
+  );
+  expect(rows).toEqual([{ status: 'expired', payment_status: 'unpaid' }]);
+});
+
+test('an event of a session that Stripe does not know is kept, and credits once Stripe knows it', async () => {
+  const buyer = await buy();
+  const session = stripe.pay(buyer.id);
+  stripe.sessions.delete(buyer.id);
+  await post(stripe.event('checkout.session.completed', session, { id: 'evt_of_unknown' }));
+  await server.sweep(50);
+  const { rows } = await server.database.money.query(
+    "SELECT processed_at FROM webhook_inbox WHERE event_id = 'evt_of_unknown'",
+  );
+  expect(rows).toEqual([{ processed_at: null }]);
+  stripe.sessions.set(buyer.id, session);
+  await retry();
+  expect(await credits(buyer)).toBe('20.00');
+});
+
 describe('money that goes back', () => {
   async function paid(): Promise<Buyer & { payment: string }> {
     const buyer = await buy();

@@ -74,30 +74,28 @@ export class StripePayment implements PaymentProvider, MovesSource {
     return { providerSessionId: session.id, url: session.url ?? '' };
   }
 
-  async fetchSession(providerSessionId: string): Promise<HostedSession> {
-    const session = await this.#call(() => this.#stripe.checkout.sessions.retrieve(providerSessionId));
-    return {
-      providerSessionId: session.id,
-      sessionId: session.client_reference_id,
-      url: session.url,
-      status: STATUSES.find((status) => status === session.status) ?? 'open',
-      paymentStatus: PAYMENT_STATUSES.find((status) => status === session.payment_status) ?? 'unpaid',
-      amount: fromCents(session.amount_total ?? 0),
-      currency: (session.currency ?? '').toUpperCase(),
-      paymentId: idOf(session.payment_intent),
-    };
+  async fetchSession(providerSessionId: string): Promise<HostedSession | undefined> {
+    const session = await this.#call(() =>
+      this.#stripe.checkout.sessions.retrieve(providerSessionId).catch(undefinedIfUnknown),
+    );
+    return (
+      session && {
+        providerSessionId: session.id,
+        sessionId: session.client_reference_id,
+        url: session.url,
+        status: STATUSES.find((status) => status === session.status) ?? 'open',
+        paymentStatus: PAYMENT_STATUSES.find((status) => status === session.payment_status) ?? 'unpaid',
+        amount: fromCents(session.amount_total ?? 0),
+        currency: (session.currency ?? '').toUpperCase(),
+        paymentId: idOf(session.payment_intent),
+      }
+    );
   }
 
   async receiptUrlOf(providerSessionId: string): Promise<string | null> {
     const expand = ['invoice', 'payment_intent.latest_charge'];
     const session = await this.#call(() =>
-      this.#stripe.checkout.sessions.retrieve(providerSessionId, { expand }).catch((error: unknown) => {
-        // paid with another Stripe account, or with a key that no longer exists
-        if (error instanceof Stripe.errors.StripeInvalidRequestError) {
-          return undefined;
-        }
-        throw error;
-      }),
+      this.#stripe.checkout.sessions.retrieve(providerSessionId, { expand }).catch(undefinedIfUnknown),
     );
     const { invoice, payment_intent: payment } = session ?? {};
     const charge = typeof payment === 'object' ? payment?.latest_charge : undefined;
@@ -180,6 +178,13 @@ export class StripePayment implements PaymentProvider, MovesSource {
     } catch (cause) {
       throw new AppError('provider_error', 'The payment provider could not be reached.', { cause });
     }
+  }
+}
+
+/** The session belongs to another Stripe account, or to the other of its two modes: Stripe never finds it with this key. */
+function undefinedIfUnknown(error: unknown): undefined {
+  if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) {
+    throw error;
   }
 }
 

@@ -51,6 +51,11 @@ export interface FakePayout {
   arrival_date: number;
 }
 
+const DOWN = { error: { type: 'api_error', message: 'no' } };
+const MISSING = {
+  error: { type: 'invalid_request_error', code: 'resource_missing', message: 'No such object' },
+};
+
 /** The part of Stripe's API that Tollgate uses, as documented: form-encoded requests, JSON objects, idempotency keys. */
 export class StripeContractServer {
   readonly sessions = new Map<string, FakeSession>();
@@ -122,7 +127,7 @@ export class StripeContractServer {
     const isRefused = reply !== undefined && 'error' in reply;
     response.statusCode = isRefused ? 400 : reply ? 200 : this.isDown ? 500 : 404;
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify(reply ?? { error: { type: 'api_error', message: 'no' } }));
+    response.end(JSON.stringify(reply ?? (this.isDown ? DOWN : MISSING)));
   }
 
   #reply(request: IncomingMessage, url: URL, form: URLSearchParams): object | undefined {
