@@ -1,4 +1,5 @@
 import type { MovesSource, PaymentMove } from './payment/payment.types.ts';
+import type { PaymentInboxStore } from './payment-inbox.store.ts';
 import type { PaymentMovesStore } from './payment-moves.store.ts';
 
 const DAY_MS = 86_400_000;
@@ -8,16 +9,22 @@ const OVERLAP_MS = DAY_MS;
 const DAYS_PER_RUN = 31;
 const MOVES_AT_ONCE = 100;
 
+/** What a payment itself moves. Anything else gives money back, takes it, or corrects one of both. */
+const PAYMENT_KINDS: ReadonlySet<string> = new Set(['charge', 'payment']);
+
 /**
- * Stores what a provider says its payments moved: amounts, fees, currency and dates, and the payout that took them to the bank. The books
- * do not depend on it; it links them to the records of the provider and of the bank.
+ * Stores what a provider says its payments moved: amounts, fees, currency and dates, and the payout that took them to the bank. It
+ * links the books to the records of the provider and of the bank. A refund or dispute among the moves is also put into the inbox: its event
+ * may have been lost, and the credits of money that was returned must not stay.
  */
 export class PaymentMovesService {
   readonly #store: PaymentMovesStore;
   readonly #source: MovesSource;
+  readonly #inbox: Pick<PaymentInboxStore, 'store'>;
 
-  constructor(store: PaymentMovesStore, source: MovesSource) {
+  constructor(store: PaymentMovesStore, source: MovesSource, inbox: Pick<PaymentInboxStore, 'store'>) {
     this.#store = store;
+    this.#inbox = inbox;
     this.#source = source;
   }
 
@@ -45,10 +52,21 @@ export class PaymentMovesService {
     for await (const move of moves) {
       waiting.push(move);
       if (waiting.length === MOVES_AT_ONCE) {
-        kept += await this.#store.keep(waiting);
+        kept += await this.#keepPage(waiting);
         waiting = [];
       }
     }
-    return kept + (await this.#store.keep(waiting));
+    return kept + (await this.#keepPage(waiting));
+  }
+
+  /** A repetition changes nothing: moves and events are each stored once. */
+  async #keepPage(moves: readonly PaymentMove[]): Promise<number> {
+    const kept = await this.#store.keep(moves);
+    for (const { id, kind, paymentId } of moves) {
+      if (kept.has(id) && !PAYMENT_KINDS.has(kind)) {
+        await this.#inbox.store({ id: `move/${id}`, type: kind, subject: 'payment', objectId: paymentId });
+      }
+    }
+    return kept.size;
   }
 }

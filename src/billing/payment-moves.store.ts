@@ -29,8 +29,8 @@ export class PaymentMovesStore {
     return row?.since ?? undefined;
   }
 
-  /** Stores the moves of our payments; of a known move, updates the payout. Returns how many. */
-  async keep(moves: readonly PaymentMove[]): Promise<number> {
+  /** Stores the moves of our payments; of a known move, updates the payout. Returns their ids. */
+  async keep(moves: readonly PaymentMove[]): Promise<ReadonlySet<string>> {
     const rows = moves.map((move) => ({
       id: move.id,
       payment_id: move.paymentId,
@@ -44,6 +44,7 @@ export class PaymentMovesStore {
       payout_id: move.payoutId,
       arrives_at: move.arrivesAt,
     }));
-    return (await run(this.#pool, keepMoves, [this.#provider, JSON.stringify(rows)])).length;
+    const kept = await run<{ id: string }>(this.#pool, keepMoves, [this.#provider, JSON.stringify(rows)]);
+    return new Set(kept.map(({ id }) => id));
   }
 }

@@ -135,9 +135,10 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
   const { cells, clock, log, publicUrl, movements } = parts;
   const settings = { publicUrl, provider };
   const checkout = new CheckoutService({ store, movements, settings, clock, log });
+  const events = new PaymentInboxStore(cells.home.money, provider.name);
   const inbox = new PaymentInboxService(
     {
-      inbox: new PaymentInboxStore(cells.home.money, provider.name),
+      inbox: events,
       sessions: store,
       checkout,
       reversals: new ReversalsService(movements, store, provider, log),
@@ -147,7 +148,11 @@ function createStripePayment(parts: BillingParts, store: CheckoutStore, provider
     log,
   );
   const verify = provider.verify.bind(provider);
-  const moves = new PaymentMovesService(new PaymentMovesStore(cells.sole.money, provider.name), provider);
+  const moves = new PaymentMovesService(
+    new PaymentMovesStore(cells.sole.money, provider.name),
+    provider,
+    events,
+  );
   return { checkout, inbox, moves, routes: paymentEventRoutes({ verify, inbox, log }) };
 }
 

@@ -318,6 +318,33 @@ describe('money that goes back', () => {
     expect(json.data[0].related_checkout_session_id).toBe(buyer.sessionId);
   });
 
+  test('books a refund whose event never arrived once its move is read', async () => {
+    const buyer = await paid();
+    stripe.refunds.push({
+      id: `re_${buyer.id}`,
+      amount: 500,
+      status: 'succeeded',
+      payment_intent: buyer.payment,
+    });
+    const created = Math.floor(Date.now() / 1_000);
+    stripe.moves.unshift({
+      id: `txn_${buyer.id}`,
+      type: 'refund',
+      amount: -500,
+      fee: 0,
+      currency: 'usd',
+      exchange_rate: null,
+      created,
+      available_on: created,
+      source: { id: `re_${buyer.id}`, payment_intent: buyer.payment },
+    });
+    await server.followMoves();
+    await server.followMoves();
+    await retry();
+    stripe.moves.shift();
+    expect(await credits(buyer)).toBe('15.00');
+  });
+
   test('a refund that is first pending and then fails returns the credits, and the next refund is booked in full', async () => {
     const buyer = await paid();
     const refund = { id: `re_1_${buyer.id}`, amount: 700, status: 'pending', payment_intent: buyer.payment };
