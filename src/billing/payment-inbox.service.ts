@@ -58,6 +58,7 @@ export class PaymentInboxService {
       } else if (this.#clock.now() - event.receivedAt.getTime() > UNKNOWN_KEPT_MS) {
         await inbox.finish(event.id, 'unknown object (expired)');
       } else {
+        // the metrics of waiting events leave these words out
         await inbox.fail(event.id, 'unknown object, will retry');
       }
     } catch (error) {

@@ -43,11 +43,12 @@ export const pendingDeliveries: SqlStatement = {
            FROM webhook_deliveries WHERE state = 'pending'`,
 };
 
+/** Without events about objects that are not ours: the provider's account may sell other things, too. */
 export const pendingPaymentEvents: SqlStatement = {
   name: 'telemetry_pending_payment_events',
   text: `SELECT count(*)::integer AS events,
                 coalesce(extract(epoch FROM statement_timestamp() - min(received_at)), 0)::double precision AS oldest_seconds
-           FROM webhook_inbox WHERE processed_at IS NULL`,
+           FROM webhook_inbox WHERE processed_at IS NULL AND error IS DISTINCT FROM 'unknown object, will retry'`,
 };
 
 /** What payment providers took back beyond what was paid. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { StripePayment } from '../../src/billing/payment/stripe.payment.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
+import { pendingPaymentEvents } from '../../src/telemetry/state.sql.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { eventuallyHolds } from '../factories/eventually.ts';
@@ -219,6 +220,8 @@ test('keeps an event whose session is not known yet', async () => {
     ['evt_unknown'],
   );
   expect(rows).toEqual([{ processed_at: null }]);
+  // it may be about a sale of something else with the same Stripe account, and must not raise the alarm for days
+  expect((await server.database.money.query(pendingPaymentEvents.text)).rows).toMatchObject([{ events: 0 }]);
   await server.database.money.query("DELETE FROM webhook_inbox WHERE event_id = 'evt_unknown'");
 });
 
