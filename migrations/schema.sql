@@ -1087,6 +1087,10 @@ BEGIN
             key->>'limit_reset', CASE WHEN key->>'limit_reset' IS NOT NULL THEN ledger_now() END, (key->>'expires_at')::timestamptz,
             nullif(key->'rate_limits', 'null'), models)
     RETURNING *;
+  -- the key of a person who joins is a part of that act, which is recorded as a whole
+  IF current_act()->>'action' = 'key.create' THEN
+    PERFORM record_act(current_act(), jsonb_build_object('hash', key->>'hash', 'role', key->>'role'));
+  END IF;
 END $function$
 
 CREATE OR REPLACE FUNCTION create_month_partitions(month date)

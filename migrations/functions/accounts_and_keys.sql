@@ -105,7 +105,7 @@ BEGIN
 END $$;
 
 -- key: {id, hash, name, label, role, disabled, limit_nano, limit_reset, expires_at, rate_limits, allowed_models}. No row when the account
--- has reached its maximum number of keys.
+-- has reached its maximum number of keys. An act key.create that was given to act_as is written to the audit log with it.
 CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -124,6 +124,10 @@ BEGIN
             key->>'limit_reset', CASE WHEN key->>'limit_reset' IS NOT NULL THEN ledger_now() END, (key->>'expires_at')::timestamptz,
             nullif(key->'rate_limits', 'null'), models)
     RETURNING *;
+  -- the key of a person who joins is a part of that act, which is recorded as a whole
+  IF current_act()->>'action' = 'key.create' THEN
+    PERFORM record_act(current_act(), jsonb_build_object('hash', key->>'hash', 'role', key->>'role'));
+  END IF;
 END $$;
 
 -- Deletes keys that expired `age` ago, and the rows of keys that were deleted `age` ago and appear in no report. Looks at up to

@@ -167,7 +167,7 @@ export function composeOperatorServices(
   const { home, sole } = cells;
   const state = new StateReadModel(cells);
   return {
-    ...composeAccountServices(foundation, needs, audit),
+    ...composeAccountServices(foundation, needs),
     ...composeTaskServices(foundation, needs.ledger, audit),
     verifier,
     ledgerEntries: new LedgerEntriesReadModel(sole.sequelize),
@@ -195,7 +195,6 @@ export function composeOperatorServices(
 function composeAccountServices(
   { cells, movements, months }: OperatorFoundation,
   { keys, keysStore, keyCache }: Pick<OperatorNeeds, 'keys' | 'keysStore' | 'keyCache'>,
-  audit: AuditStore,
 ): Pick<OperatorServices, 'accounts' | 'accountKeys' | 'corrections' | 'statements'> {
   const readModel = new AccountsReadModel(cells);
   const accounts = new AccountsService(readModel, movements, keys);
@@ -207,7 +206,6 @@ function composeAccountServices(
       store: keysStore,
       movements,
       cache: keyCache,
-      audit,
     }),
     corrections: new CorrectionsService(
       new CorrectionsStore(cells, movements),

@@ -3,7 +3,7 @@ import type { Page, PageQuery } from '../http/answers/page.ts';
 import { cutPage } from '../http/answers/page.ts';
 import type { KeyCache } from '../http/callers/key-cache.ts';
 import type { Principal } from '../http/route.ts';
-import type { NewOwnerKey } from '../ledger/ledger.types.ts';
+import type { AuditedAct, NewOwnerKey } from '../ledger/ledger.types.ts';
 import type { KeyChanges, Movements } from '../ledger/movements.ts';
 import { systemClock } from '../lib/clock.ts';
 import { AppError } from '../lib/errors.ts';
@@ -41,13 +41,14 @@ export class KeysService {
   }
 
   /**
-   * Creates a key of an account, for a caller or for an operator. Throws AppError invalid_parameter for an expiry that has passed and for
+   * Creates a key of an account, for a caller or for an operator, whose `act` is then in the audit log. Throws AppError invalid_parameter for an expiry that has passed and for
    * a model that does not exist, too_many_keys, insufficient_scope for an owner key that a developer asks for.
    */
   async create(
     accountId: string,
     body: CreateKeyBody,
     caller: Pick<Principal, 'allowedModels' | 'member'> = { allowedModels: null },
+    act?: AuditedAct,
   ): Promise<CreatedKey> {
     if (body.role === 'owner' && isRestrictedToProgramKeys(caller)) {
       throw beyondDevelopers();
@@ -55,7 +56,7 @@ export class KeysService {
     this.#models.requireModels(body.models ?? [], 'models', caller);
     const secret = newSecret(accountId);
     const limit = toNanoUsd(body.limit ?? null);
-    const row = await this.#store.insert({
+    const made = {
       id: newOwnedUuid(accountId),
       accountId,
       hash: requireHash(secret),
@@ -68,7 +69,8 @@ export class KeysService {
       expiresAt: futureDate(body.expires_at ?? null),
       rateLimits: body.rate_limits ?? null,
       allowedModels: body.models ?? null,
-    });
+    };
+    const row = await this.#store.insert(made, act);
     if (!row) {
       throw new AppError(
         'too_many_keys',

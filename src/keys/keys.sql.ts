@@ -23,10 +23,10 @@ export const markKeysUsed: SqlStatement = {
       FROM free JOIN used USING (id) WHERE k.id = free.id RETURNING k.id`,
 };
 
-/** $1 account, $2 key as JSON. → its row; none when the account has its maximum number of keys. */
+/** $1 account, $2 key as JSON, $3 act. → its row; none when the account has its maximum number of keys. */
 export const createApiKey: SqlStatement = {
   name: 'create_api_key',
-  text: 'SELECT * FROM create_api_key($1, $2::jsonb)',
+  text: `SELECT (created).* FROM (SELECT create_api_key($1, $2::jsonb) AS created FROM act_as($3::jsonb) OFFSET 0) c`,
 };
 
 /** $1 key. → is_members: whether a person signs in with it */

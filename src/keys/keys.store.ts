@@ -4,6 +4,7 @@ import { literal, Op } from 'sequelize';
 import type { KeyFacts } from '../http/callers/key-cache.ts';
 import type { Member, MemberRole } from '../http/callers/member-role.ts';
 import type { RateLimits } from '../http/limits/rate-policy.ts';
+import type { AuditedAct } from '../ledger/ledger.types.ts';
 import { nanoUsd } from '../lib/money.ts';
 import { byCell, type Cells, inAll } from '../store/cells.ts';
 import type { ApiKeyModel, ApiKeyRow, StoredRateLimits } from '../store/models/api-key.model.ts';
@@ -70,8 +71,8 @@ export class KeysStore {
     this.#cells = cells;
   }
 
-  /** Returns undefined when the account has its maximum number of keys. */
-  async insert(key: NewKeyRow): Promise<ApiKeyRow | undefined> {
+  /** Writes `act`, if there is one, to the audit log as well. Returns undefined when the account has its maximum number of keys. */
+  async insert(key: NewKeyRow, act?: AuditedAct): Promise<ApiKeyRow | undefined> {
     const fields = {
       id: key.id,
       hash: key.hash,
@@ -89,6 +90,7 @@ export class KeysStore {
       await run<ApiKeyRow>(this.#cells.of(key.accountId).money, createApiKey, [
         key.accountId,
         JSON.stringify(fields),
+        JSON.stringify(act ?? {}),
       ])
     )[0];
   }

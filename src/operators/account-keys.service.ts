@@ -7,7 +7,6 @@ import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
 import type { ApiKeyRow } from '../store/models/api-key.model.ts';
 import type { AccountsService } from './accounts.service.ts';
-import type { AuditStore } from './audit.store.ts';
 import { audited, type OperatorContext } from './operator-access.ts';
 
 export interface AccountKeysParts {
@@ -16,7 +15,6 @@ export interface AccountKeysParts {
   readonly store: Pick<KeysStore, 'idOfHash'>;
   readonly movements: Pick<Movements, 'changeKey'>;
   readonly cache: Pick<KeyCache, 'forget'>;
-  readonly audit: AuditStore;
 }
 
 /** Manages the keys of an account on behalf of an operator, e.g. to disable a leaked key or replace a lost one. */
@@ -36,12 +34,7 @@ export class AccountKeysService {
   /** Creates a key. Throws AppError account_not_found, invalid_parameter, too_many_keys. */
   async create(account: string, body: CreateKeyBody, act: OperatorContext): Promise<CreatedKey> {
     const { id } = await this.#parts.accounts.get(account);
-    const created = await this.#parts.keys.create(id, body);
-    await this.#record('key.create', account, act, {
-      hash: created.row.hash,
-      role: created.row.role,
-    });
-    return created;
+    return this.#parts.keys.create(id, body, undefined, audited(act, 'key.create', account, {}));
   }
 
   /**
@@ -71,9 +64,5 @@ export class AccountKeysService {
       throw new AppError('key_not_found', 'There is no such key.');
     }
     return row;
-  }
-
-  #record(action: string, object: string, act: OperatorContext, detail: object): Promise<void> {
-    return this.#parts.audit.append({ ...act, action, object, detail });
   }
 }

@@ -43,12 +43,16 @@ export class AccountsService {
       }),
       reason: 'grant',
     });
-    return { row: await this.#require(id), secret: opened ? secret : (await this.createOwnerKey(id)).secret };
+    return {
+      row: await this.#require(id),
+      secret: opened ? secret : (await this.createOwnerKey(id, act)).secret,
+    };
   }
 
   /** Creates another owner key for an account, given its stored id. */
-  createOwnerKey(id: string): Promise<{ readonly secret: string }> {
-    return this.#keys.create(id, { name: 'owner', role: 'owner' });
+  createOwnerKey(id: string, act: OperatorContext): Promise<{ readonly secret: string }> {
+    const recorded = audited(act, 'key.create', publicId('account', id), {});
+    return this.#keys.create(id, { name: 'owner', role: 'owner' }, undefined, recorded);
   }
 
   async get(id: string): Promise<AccountRow> {

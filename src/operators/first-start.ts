@@ -71,7 +71,7 @@ async function ensureFirstAccount(options: FirstAccountOptions): Promise<string>
   if (accountId === undefined || (await ownsWorkingKey(options, accountId))) {
     return 'the first account already exists';
   }
-  const { secret } = await options.accounts.createOwnerKey(accountId);
+  const { secret } = await options.accounts.createOwnerKey(accountId, ACT);
   await writeSecretFile(dataFolder, OWNER_KEY_FILE, secret);
   return 'created a new owner key for account default, because its key file was missing or invalid';
 }

@@ -151,6 +151,40 @@ test('does not book anything when the audit row cannot be written', async () => 
   expect((await own(someone, 'credits')).data.remaining_credits).toBe('0.00');
 });
 
+describe('a key that an operator creates', () => {
+  test('is in the audit log, also the second owner key of an account whose first response was lost', async () => {
+    const body = { name: 'Twice Ltd' };
+    const { data } = (await admin('accounts', body, 'c-lost')).json;
+    await server.database.money.query(
+      `UPDATE idempotency_keys SET state = 'running', locked_until = clock_timestamp() - interval '1 s' WHERE key = 'c-lost'`,
+    );
+    const again = await admin('accounts', body, 'c-lost');
+    expect([again.status, again.json.data.id]).toEqual([201, data.id]);
+    const key = await admin(`accounts/${data.id}/keys`, { name: 'app' });
+    const [app, owner, opened, ...others] = await audited(data.id);
+    expect(app).toMatchObject({
+      action: 'key.create',
+      detail: { hash: key.json.data.hash, role: 'inference' },
+    });
+    expect(owner).toMatchObject({ action: 'key.create', actor: opened.actor, detail: { role: 'owner' } });
+    expect(opened.action).toBe('account.create');
+    expect(others).toEqual([]);
+  });
+
+  test('does not exist without its row in the audit log', async () => {
+    const someone = await customer();
+    const owner = new pg.Client({ connectionString: server.test.ownerUrl });
+    await owner.connect();
+    await owner.query(`ALTER TABLE audit_log ADD CONSTRAINT broken CHECK (action <> 'key.create') NOT VALID`);
+    const answer = await admin(`accounts/${someone.id}/keys`, { name: 'unseen' });
+    await owner.query('ALTER TABLE audit_log DROP CONSTRAINT broken');
+    await owner.end();
+    expect(answer.status).toBe(500);
+    const keys = await server.call('GET', `/admin/v1/accounts/${someone.id}/keys`, { key: ADMIN_TOKEN });
+    expect(keys.json.data.map(({ name }: { name: string }) => name)).not.toContain('unseen');
+  });
+});
+
 describe('the debt left when a reversed payment exceeds the balance', () => {
   let someone: Customer;
 

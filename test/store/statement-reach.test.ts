@@ -156,6 +156,7 @@ const FUNCTIONS_OF_BOTH_PLACES = {
   'an operation and its row in the audit log are one': [
     'change_account',
     'change_api_key',
+    'create_api_key',
     'erase_account',
     'join_account',
     'ledger_adjust',
