@@ -31,6 +31,17 @@ async function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environ
   });
 }
 
+/** Runs the program with a reader that leaves at once, as `head` does. */
+function unread(...args: readonly string[]): Promise<Omit<CliRun, 'stdout'>> {
+  return new Promise((resolve) => {
+    const command = ['--import', 'tsx', MAIN, ...args];
+    const child = execFile(process.execPath, command, { env: environment() }, (error, _, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stderr });
+    });
+    child.stdout?.destroy();
+  });
+}
+
 /** Runs the program in this process, without a terminal. */
 function run(...args: readonly string[]): Promise<CliRun> {
   return cliRun(environment(), args);
@@ -49,7 +60,7 @@ describe('as a process', () => {
     await writeFile(join(folder, 'admin.token'), `${ADMIN_TOKEN}\n`);
     const fromFile = environment({ ADMIN_TOKEN: undefined, DATA_DIR: folder });
     const nowhere = environment({ ADMIN_TOKEN: undefined, DATA_DIR: join(folder, 'empty') });
-    const [help, queues, verified, refused, usage, denied, untold] = await Promise.all([
+    const [help, queues, verified, refused, usage, denied, untold, left] = await Promise.all([
       spawned(['--help']),
       spawned(['queues', 'list', '--json'], fromFile),
       spawned(['ledger', 'verify']),
@@ -57,6 +68,7 @@ describe('as a process', () => {
       spawned(['accounts', 'rename']),
       spawned(['accounts', 'list'], environment({ ADMIN_TOKEN: 'not the token' })),
       spawned(['accounts', 'list'], nowhere),
+      unread('queues', 'list'),
     ]);
     expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('Exit codes')]);
     expect(JSON.parse(queues.stdout).map((queue: { name: string }) => queue.name)).toContain(
@@ -75,6 +87,7 @@ describe('as a process', () => {
     expect([usage.code, usage.stderr]).toEqual([2, expect.stringContaining('unknown command')]);
     expect([denied.code, denied.stderr]).toEqual([1, expect.stringContaining('invalid_api_key')]);
     expect([untold.code, untold.stderr]).toEqual([2, expect.stringContaining('no operator token')]);
+    expect(left).toEqual({ code: 1, stderr: '' });
   }, 60_000);
 
   test('incorrect books exit with code 1 and say what is wrong', async () => {

@@ -1,6 +1,15 @@
 #!/usr/bin/env node
 import { createInterface } from 'node:readline/promises';
+import { EXIT } from './cli-error.ts';
 import { runCli } from './program.ts';
+
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // a reader that has enough, such as `head`, needs no word about it
+  if (error.code !== 'EPIPE') {
+    process.stderr.write(`tollgate: the output could not be written: ${error.message}\n`);
+  }
+  process.exit(EXIT.refused);
+});
 
 process.exitCode = await runCli(process.argv.slice(2), {
   environment: process.env,
