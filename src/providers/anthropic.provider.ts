@@ -1,11 +1,12 @@
 import { merged } from '../lib/merged.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import { messagesAnswerOfParts } from './answer-of-parts.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { createMessagesReader, messagesAnswerAsEvents, readMessagesAnswer } from './messages-reader.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import type { AnthropicSettings } from './provider-settings.ts';
-import { openParts } from './stream-reading.ts';
+import { openParts, wholeParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/messages';
@@ -34,7 +35,10 @@ export class AnthropicProvider implements Provider {
     const { maxOutputTokens, inTurn } = request;
     const body = bodyOf(request, false);
     const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, inTurn, signal };
-    return readMessagesAnswer(await this.#client.postForJson(call));
+    const answer = await this.#client.postForAnswer(call);
+    return isObject(answer)
+      ? readMessagesAnswer(answer)
+      : messagesAnswerOfParts(wholeParts(answer, createMessagesReader()));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {

@@ -1,12 +1,13 @@
 import { merged } from '../lib/merged.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import { chatAnswerOfParts } from './answer-of-parts.ts';
 import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
 import { inputsToEmbed, readEmbeddings } from './embeddings-reader.ts';
-import { type JsonObject, objectsOf } from './json.ts';
+import { isObject, type JsonObject, objectsOf } from './json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import type { OpenAiProviderSettings } from './provider-settings.ts';
 import { readRanking } from './rerank-reader.ts';
-import { openParts } from './stream-reading.ts';
+import { openParts, wholeParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/chat/completions';
@@ -39,7 +40,10 @@ export class OpenAiProvider implements Provider {
     const { maxOutputTokens, inTurn } = request;
     const body = this.#body(request, { stream: false });
     const call = { path: PATH, body, maxOutputTokens, inTurn, signal };
-    return readChatAnswer(await this.#client.postForJson(call));
+    const answer = await this.#client.postForAnswer(call);
+    return isObject(answer)
+      ? readChatAnswer(answer)
+      : chatAnswerOfParts(wholeParts(answer, createChatReader()));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { merged } from '../lib/merged.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
-import type { JsonObject } from './json.ts';
+import { chatAnswerOfParts } from './answer-of-parts.ts';
+import { isObject, type JsonObject } from './json.ts';
 import { authorization } from './openai.provider.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
@@ -12,7 +13,7 @@ import {
   readResponsesAnswer,
   responsesAnswerAsEvents,
 } from './responses-reader.ts';
-import { openParts } from './stream-reading.ts';
+import { openParts, wholeParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/responses';
@@ -51,7 +52,10 @@ export class ResponsesProvider implements Provider {
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens, inTurn } = request;
     const call = { path: PATH, body: this.#body(request, false), maxOutputTokens, inTurn, signal };
-    return readResponsesAnswer(await this.#client.postForJson(call), this.#origin);
+    const answer = await this.#client.postForAnswer(call);
+    return isObject(answer)
+      ? readResponsesAnswer(answer, this.#origin)
+      : chatAnswerOfParts(wholeParts(answer, createResponsesReader(this.#origin)));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {

@@ -44,9 +44,28 @@ export async function openParts(
       }
     }
   } catch (error) {
-    throw withUsageIfUnreadable(error, opening.findLast(({ usage }) => usage !== undefined)?.usage);
+    throw withUsageIfUnreadable(error, usageIn(opening));
   }
   return prepend(opening, parts);
+}
+
+/**
+ * Returns the parts of a stream that arrived as a whole, for servers that stream although no stream was requested. Throws as
+ * {@link openParts} does.
+ */
+export function wholeParts(events: EventBatch, reader: EventReader): readonly StreamPart[] {
+  const parts: StreamPart[] = [];
+  try {
+    readBatch(events, reader, parts);
+    endParts(reader, parts);
+  } catch (error) {
+    throw withUsageIfUnreadable(error, usageIn(parts));
+  }
+  return parts;
+}
+
+function usageIn(parts: readonly StreamPart[]): StreamPart['usage'] {
+  return parts.findLast(({ usage }) => usage !== undefined)?.usage;
 }
 
 function hasContent(part: StreamPart): boolean {
@@ -60,12 +79,7 @@ async function* readParts(
   try {
     for await (const batch of events) {
       const parts: StreamPart[] = [];
-      for (const event of batch) {
-        readEvent(event, reader, parts);
-        if (reader.isEnded()) {
-          break;
-        }
-      }
+      readBatch(batch, reader, parts);
       if (parts.length > 0) {
         yield parts;
       }
@@ -77,13 +91,26 @@ async function* readParts(
       throw error;
     }
   }
+  const last: StreamPart[] = [];
+  endParts(reader, last);
+  yield last;
+}
+
+function readBatch(batch: EventBatch, reader: EventReader, parts: StreamPart[]): void {
+  for (const event of batch) {
+    readEvent(event, reader, parts);
+    if (reader.isEnded()) {
+      break;
+    }
+  }
+}
+
+function endParts(reader: EventReader, parts: StreamPart[]): void {
   if (!reader.isComplete()) {
     // an end mark without an answer is the provider's whole answer
     throw new ProviderFailure(reader.isEnded() ? 'malformed' : 'interrupted');
   }
-  const last: StreamPart[] = [];
-  reader.finish(last);
-  yield last;
+  reader.finish(parts);
 }
 
 const LOST: ReadonlySet<string> = new Set(['interrupted', 'timeout']);

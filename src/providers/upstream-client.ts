@@ -9,10 +9,10 @@ import { readBody, textOf } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
 import { answerOf, failureOfStatus } from './classify-failure.ts';
-import { type JsonObject, parseJson } from './json.ts';
-import { failureOfThrown } from './provider-failure.ts';
+import { isObject, type JsonObject, parseJson } from './json.ts';
+import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 import type { UpstreamSettings } from './provider-settings.ts';
-import { type EventBatch, readEvents } from './upstream-events.ts';
+import { type EventBatch, eventsOf, readEvents } from './upstream-events.ts';
 
 /** Maximum size of a JSON answer, in bytes. */
 const ANSWER_BYTES_MAX = 33_554_432;
@@ -77,8 +77,11 @@ export class UpstreamClient {
     this.#http = new HttpClient({ origin: url.origin, connections, connectMs: timeouts.connect_ms });
   }
 
-  /** Posts and reads one whole JSON answer. Throws {@link ProviderFailure}, or AppError service_unavailable if it gets no turn in time. */
-  async postForJson(call: UpstreamCall): Promise<JsonObject> {
+  /**
+   * Posts and reads one whole JSON answer, or the events of a server that streams although no stream was requested. Throws
+   * {@link ProviderFailure}, or AppError service_unavailable if it gets no turn in time.
+   */
+  async postForAnswer(call: UpstreamCall): Promise<JsonObject | EventBatch> {
     const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
     const body = await writtenBody(call);
     const clocks = new CallTimeouts(total_ms, call.signal);
@@ -92,6 +95,15 @@ export class UpstreamClient {
     } finally {
       clocks.stop();
     }
+  }
+
+  /** The same for calls that no server answers with events. */
+  async postForJson(call: UpstreamCall): Promise<JsonObject> {
+    const answer = await this.postForAnswer(call);
+    if (!isObject(answer)) {
+      throw new ProviderFailure('malformed');
+    }
+    return answer;
   }
 
   /**
@@ -194,16 +206,16 @@ function errorBody(text: string): unknown {
   return parseJson(text) ?? parseJson(EVENT_DATA.exec(text)?.[1] ?? '') ?? text;
 }
 
-/** Reads one JSON answer. Throws the failure if it is an error. */
+/** Reads one whole answer, whatever its type says. Throws the failure if it is an error. */
 async function readAnswer(
   response: HttpAnswer,
   clocks: CallTimeouts,
   recording: Recording | undefined,
-): Promise<JsonObject> {
+): Promise<JsonObject | EventBatch> {
   const text = await readText(response, ANSWER_BYTES_MAX, clocks);
   recording?.add(Buffer.from(text));
   recording?.end();
-  return answerOf(text);
+  return eventsOf(text) ?? answerOf(text);
 }
 
 /** Reads a decoded body of at most `bytesMax` bytes. */

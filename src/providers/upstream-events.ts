@@ -82,6 +82,18 @@ export async function* readEvents(body: AnswerBody, reading: EventReading): Asyn
   }
 }
 
+/** The first field or comment of a body of server-sent events. No JSON begins with it. */
+const FIRST_FIELD = /^\s*(?:data|event|id|retry)?:/;
+
+/** Returns the events of a whole body that is none of JSON. Undefined if it does not begin like events. Throws {@link ProviderFailure}. */
+export function eventsOf(text: string): EventBatch | undefined {
+  if (!FIRST_FIELD.test(text)) {
+    return undefined;
+  }
+  const collector = new EventCollector(() => []);
+  return [...collector.feed(text), ...collector.end('')];
+}
+
 /** Returns whether an event is complete. Some servers close after the last event without the blank line that ends it. */
 function isWhole({ data }: UpstreamEvent): boolean {
   return data.trim() === '[DONE]' || parseJson(data) !== undefined;

@@ -89,6 +89,139 @@ describe.each(PROTOCOLS)('a whole answer of %s to a request for a stream', (prot
   });
 });
 
+/** Events of each protocol that add up to its answer, with reasoning and a call. */
+const STREAMS: Readonly<Record<Protocol, readonly object[]>> = {
+  openai: [
+    { choices: [{ index: 0, delta: { role: 'assistant', reasoning_content: 'Hm', content: '' } }] },
+    { choices: [{ index: 0, delta: { content: 'Grüße' } }] },
+    { choices: [{ index: 0, delta: { content: ' 😀' } }] },
+    ...['{"a"', ':1}'].map((args, place) => {
+      const call = place === 0 ? { id: 'call_1', type: 'function' } : {};
+      const named = place === 0 ? { name: 'look' } : {};
+      const tool_calls = [{ index: 0, ...call, function: { ...named, arguments: args } }];
+      return { choices: [{ index: 0, delta: { tool_calls } }] };
+    }),
+    { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+    { choices: [], usage: USAGE },
+  ],
+  anthropic: [
+    {
+      type: 'message_start',
+      message: {
+        type: 'message',
+        role: 'assistant',
+        content: [],
+        usage: { input_tokens: 20, output_tokens: 1 },
+      },
+    },
+    {
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'thinking', thinking: '', signature: '' },
+    },
+    { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'sig' } },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'Grüße' } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: ' 😀' } },
+    { type: 'content_block_stop', index: 1 },
+    {
+      type: 'content_block_start',
+      index: 2,
+      content_block: { type: 'tool_use', id: 'call_1', name: 'look', input: {} },
+    },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: '{"a"' } },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: ':1}' } },
+    { type: 'content_block_stop', index: 2 },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 8 } },
+    { type: 'message_stop' },
+  ],
+  responses: [
+    {
+      type: 'response.output_item.added',
+      output_index: 0,
+      item: { type: 'reasoning', id: 'rs', summary: [] },
+    },
+    {
+      type: 'response.reasoning_summary_text.delta',
+      output_index: 0,
+      item_id: 'rs',
+      summary_index: 0,
+      delta: 'Hm',
+    },
+    { type: 'response.output_text.delta', output_index: 1, item_id: 'msg', content_index: 0, delta: 'Grüße' },
+    { type: 'response.output_text.delta', output_index: 1, item_id: 'msg', content_index: 0, delta: ' 😀' },
+    {
+      type: 'response.output_item.done',
+      output_index: 2,
+      item: { type: 'function_call', id: 'fc', call_id: 'call_1', name: 'look', arguments: '{"a":1}' },
+    },
+    { type: 'response.completed', response: { status: 'completed', usage: COUNTS } },
+  ],
+};
+
+function eventsOf(protocol: Protocol): string {
+  const names = (event: object) => ('type' in event ? `event: ${event.type}\n` : '');
+  const frames = STREAMS[protocol].map((event) => `${names(event)}data: ${JSON.stringify(event)}\n\n`);
+  return frames.join('') + (protocol === 'openai' ? 'data: [DONE]\n\n' : '');
+}
+
+describe.each(PROTOCOLS)('events of %s in answer to a call that is not streamed', (protocol) => {
+  test.each(['text/event-stream', 'application/json'])(
+    'are one whole answer when their type is "%s"',
+    async (type) => {
+      upstream.play(protocol, { type, packets: [`: keep-alive\n\n${eventsOf(protocol)}`] });
+      const { status, text, calls } = await ask(protocol, false);
+      expect({ status, calls }).toEqual({ status: 200, calls: 1 });
+      const { choices } = JSON.parse(text);
+      expect(choices).toMatchObject([
+        {
+          finish_reason: 'tool_calls',
+          message: {
+            content: 'Grüße 😀',
+            reasoning_content: 'Hm',
+            tool_calls: [{ id: 'call_1', function: { name: 'look', arguments: '{"a":1}' } }],
+          },
+        },
+      ]);
+      expect(gateway.ledger.last).toMatchObject({
+        usage: { inputTokens: 20, outputTokens: 8 },
+        usageSource: 'provider',
+      });
+    },
+  );
+
+  test('are no answer when they break off, and an error when they say so', async () => {
+    const half = eventsOf(protocol).slice(0, -120);
+    upstream.play(protocol, { packets: [half.slice(0, half.lastIndexOf('\n\n') + 2)] });
+    const broken = await ask(protocol, false);
+    expect({ status: broken.status, charged: gateway.ledger.last.charge.amount }).toEqual({
+      status: 502,
+      charged: 0n,
+    });
+    const error = { message: 'slow down', type: 'rate_limit_error' };
+    upstream.play(protocol, {
+      packets: [`event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`],
+    });
+    expect(await ask(protocol, false)).toMatchObject({ status: 429, retry: 'true' });
+  });
+});
+
+test('log probabilities of streamed pieces become those of the whole answer', async () => {
+  const piece = (token: string) => {
+    const logprobs = { content: [{ token, logprob: -0.5, bytes: null, top_logprobs: [] }] };
+    return `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: token }, logprobs }] })}\n\n`;
+  };
+  const end = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage: USAGE };
+  upstream.play('openai', { packets: [`${piece('a')}${piece('b')}data: ${JSON.stringify(end)}\n\n`] });
+  const { choices } = JSON.parse((await ask('openai', false)).text);
+  expect(choices[0]).toMatchObject({
+    message: { content: 'ab' },
+    logprobs: { content: [{ token: 'a' }, { token: 'b' }] },
+  });
+});
+
 const TOO_LONG = {
   openai: "This model's maximum context length is 8192 tokens",
   anthropic: 'prompt is too long: 9000 tokens > 8192 maximum',
