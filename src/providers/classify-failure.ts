@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf, parseJson, textOf } from './json.ts';
+import { isObject, type JsonObject, objectOf, parseProviderJson, textOf } from './json.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 
 const REASON_BY_STATUS: Readonly<Record<number, FailureReason>> = {
@@ -139,7 +139,7 @@ export function throwIfError(answer: JsonObject): void {
 
 /** Parses one whole JSON answer. Throws {@link ProviderFailure}: the error that it is, or `malformed` if it is neither. */
 export function answerOf(text: string): JsonObject {
-  const parsed = parseJson(text);
+  const parsed = parseProviderJson(text);
   // Gemini puts its errors into a list of one
   const answer = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
   if (!isObject(answer)) {

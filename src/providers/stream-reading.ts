@@ -1,5 +1,5 @@
 import { failureOfError, throwIfError } from './classify-failure.ts';
-import { isObject, type JsonObject, objectOf, parseJson } from './json.ts';
+import { isObject, type JsonObject, objectOf, parseProviderJson } from './json.ts';
 import type { StreamBatch, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsageIfUnreadable } from './provider-failure.ts';
 import type { EventBatch, UpstreamEvent } from './upstream-events.ts';
@@ -122,7 +122,7 @@ function readEvent({ data, event: name }: UpstreamEvent, reader: EventReader, pa
     reader.done();
     return;
   }
-  const parsed = parseJson(data);
+  const parsed = parseProviderJson(data);
   if (name === 'error') {
     throw failureOfError(objectOf(parsed).error ?? parsed);
   }

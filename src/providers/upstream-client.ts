@@ -9,7 +9,7 @@ import { readBody, textOf } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
 import { answerOf, failureOfStatus } from './classify-failure.ts';
-import { isObject, type JsonObject, parseJson } from './json.ts';
+import { isObject, type JsonObject, parseProviderJson } from './json.ts';
 import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 import type { UpstreamSettings } from './provider-settings.ts';
 import { type EventBatch, eventsOf, readEvents } from './upstream-events.ts';
@@ -203,7 +203,7 @@ async function writtenBody({ body, inTurn }: UpstreamCall): Promise<WrittenBody>
 
 /** Returns the body of an error: JSON, JSON in an event of a stream, or text. */
 function errorBody(text: string): unknown {
-  return parseJson(text) ?? parseJson(EVENT_DATA.exec(text)?.[1] ?? '') ?? text;
+  return parseProviderJson(text) ?? parseProviderJson(EVENT_DATA.exec(text)?.[1] ?? '') ?? text;
 }
 
 /** Reads one whole answer, whatever its type says. Throws the failure if it is an error. */

@@ -3,7 +3,7 @@ import type { CallTimeouts } from '../upstream/call-timeouts.ts';
 import type { AnswerBody } from '../upstream/decoded-body.ts';
 import type { Recording } from './answer-recorder.ts';
 import { answerOf, throwIfError } from './classify-failure.ts';
-import { isObject, type JsonObject, parseJson } from './json.ts';
+import { isObject, type JsonObject, parseProviderJson } from './json.ts';
 import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 
 /** Maximum length of a single event, in UTF-16 units. */
@@ -96,7 +96,7 @@ export function eventsOf(text: string): EventBatch | undefined {
 
 /** Returns whether an event is complete. Some servers close after the last event without the blank line that ends it. */
 function isWhole({ data }: UpstreamEvent): boolean {
-  return data.trim() === '[DONE]' || parseJson(data) !== undefined;
+  return data.trim() === '[DONE]' || parseProviderJson(data) !== undefined;
 }
 
 /** Anything but white space. */
@@ -166,7 +166,7 @@ class EventCollector {
       throw new ProviderFailure('malformed');
     }
     // an error that a proxy appended as it was to a stream or to its keep-alive comments
-    const stray = type === 'unknown-field' && line.startsWith('{') ? parseJson(line) : undefined;
+    const stray = type === 'unknown-field' && line.startsWith('{') ? parseProviderJson(line) : undefined;
     if (isObject(stray)) {
       throwIfError(stray);
     }

@@ -222,6 +222,24 @@ test('log probabilities of streamed pieces become those of the whole answer', as
   });
 });
 
+describe.each([true, false])('numbers that only Python knows (stream: %s)', (stream) => {
+  test('are null, and letters in a text remain', async () => {
+    const said = 'NaN \\"-Infinity\\\\';
+    const odds = `{"content":[{"token":"${said}","logprob":-Infinity,"top_logprobs":[{"token":"NaN","logprob": NaN},{"token":"i","logprob":Infinity}]}]}`;
+    const choice = (member: string) =>
+      `{"choices":[{"index":0,"${member}":{"role":"assistant","content":"${said}"},"logprobs":${odds},"finish_reason":"stop"}],"usage":${JSON.stringify(USAGE)}}`;
+    upstream.play('openai', {
+      packets: stream ? [`data: ${choice('delta')}\n\ndata: [DONE]\n\n`] : [choice('message')],
+    });
+    const { status, text } = await ask('openai', stream);
+    expect(status).toBe(200);
+    expect(text).toContain(`"content":"${said}"`);
+    expect(text).toContain(
+      `{"token":"${said}","logprob":null,"top_logprobs":[{"token":"NaN","logprob":null},{"token":"i","logprob":null}]}`,
+    );
+  });
+});
+
 const TOO_LONG = {
   openai: "This model's maximum context length is 8192 tokens",
   anthropic: 'prompt is too long: 9000 tokens > 8192 maximum',
