@@ -107,11 +107,14 @@ class EventCollector {
   readonly #answerAsEvents: EventReading['answerAsEvents'];
   readonly #parser = createParser({
     maxBufferSize: EVENT_LENGTH_MAX,
-    onEvent: (event) => this.#events.push(event),
+    onEvent: (event) => this.#onEvent(event),
     onError: (error) => this.#onError(error),
   });
   #events: UpstreamEvent[] = [];
   #begun = false;
+  /** Whether there was an event, and whether there was a line that no event can have. */
+  #hasEvents = false;
+  #isForeign = false;
   /** The pieces of a body of JSON. */
   #json: string[] | undefined;
   #jsonLength = 0;
@@ -138,7 +141,12 @@ class EventCollector {
   /** Returns the events that are complete with the last text. */
   end(text: string): EventBatch {
     if (!this.#json) {
-      return this.feed(`${text}\n\n`).filter(isWhole);
+      const last = this.feed(`${text}\n\n`).filter(isWhole);
+      if (this.#isForeign && !this.#hasEvents) {
+        // a page or a note of a proxy: asking again would bring the same
+        throw new ProviderFailure('malformed');
+      }
+      return last;
     }
     this.#json.push(text);
     return this.#answerAsEvents(answerOf(this.#json.join(''))).map((data) => ({ data }));
@@ -161,10 +169,16 @@ class EventCollector {
     pieces.push(text);
   }
 
+  #onEvent(event: UpstreamEvent): void {
+    this.#hasEvents = true;
+    this.#events.push(event);
+  }
+
   #onError({ type, line = '' }: ParseError): void {
     if (type === 'max-buffer-size-exceeded') {
       throw new ProviderFailure('malformed');
     }
+    this.#isForeign ||= type === 'unknown-field';
     // an error that a proxy appended as it was to a stream or to its keep-alive comments
     const stray = type === 'unknown-field' && line.startsWith('{') ? parseProviderJson(line) : undefined;
     if (isObject(stray)) {

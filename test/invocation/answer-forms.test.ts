@@ -240,6 +240,15 @@ describe.each([true, false])('numbers that only Python knows (stream: %s)', (str
   });
 });
 
+test.each([
+  ['<!DOCTYPE html>\n<html><body>Sign in: <a href="/x">here</a></body></html>', true],
+  ['upstream is not ready', true],
+  ['<!DOCTYPE html>\n<html></html>', false],
+])('a page in place of an answer is asked for once: %j (stream: %s)', async (page, stream) => {
+  upstream.play('openai', { type: 'text/html', packets: [page] });
+  expect(await ask('openai', stream)).toMatchObject({ status: 502, calls: 1 });
+});
+
 const TOO_LONG = {
   openai: "This model's maximum context length is 8192 tokens",
   anthropic: 'prompt is too long: 9000 tokens > 8192 maximum',
