@@ -205,6 +205,7 @@ test.each([false, true])('translates messages with tools and thinking (stream: %
   expect(first.stop_reason).toBe('tool_use');
   expect(first.content).toMatchObject([
     { type: 'thinking', thinking: 'hm hm' },
+    { type: 'redacted_thinking', data: expect.stringContaining(SEALED) },
     { type: 'tool_use', name: 'weather', input: { city: 'Paris' } },
     { type: 'tool_use', name: 'weather', input: { city: 'Oslo' } },
   ]);
@@ -220,6 +221,11 @@ test.each([false, true])('translates messages with tools and thinking (stream: %
   expect(second.content.at(-1)).toMatchObject({ type: 'text', text: SENTENCE });
   expect(second.usage).toMatchObject({ input_tokens: 20, output_tokens: 11 });
   expect(upstream.last.body).toMatchObject({ reasoning: { effort: 'medium' }, max_output_tokens: 4_000 });
+  expect(upstream.last.body.input).toContainEqual({
+    type: 'reasoning',
+    summary: [],
+    encrypted_content: SEALED,
+  });
 });
 
 test('passes Responses on to the provider unchanged, and its events back', async () => {

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } fro
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { stopReasonOf } from './stop-reason.ts';
+import { blocksOfDetails } from './thinking-details.ts';
 import { clientToolId } from './tool-ids.ts';
 
 /** Options for translating a chat answer into a message. */
@@ -41,14 +42,23 @@ function contentOf(
   thinking: boolean,
   blocksOf: (call: JsonObject) => JsonObject[],
 ): JsonObject[] {
-  const reasoning = thinking ? textOf(message.reasoning) : '';
   const text = textOf(message.content) + textOf(message.refusal);
   const calls = objectsOf(message.tool_calls).flatMap(blocksOf);
   return [
-    ...(reasoning === '' ? [] : [{ type: 'thinking', thinking: reasoning, signature: '' }]),
+    ...(thinking ? thoughtsOf(message) : []),
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls,
   ];
+}
+
+/** Returns the thinking of a message. Its details repeat the reasoning, with the signatures that its provider wants back. */
+function thoughtsOf(message: JsonObject): JsonObject[] {
+  const blocks = blocksOfDetails(message.reasoning_details);
+  const reasoning = textOf(message.reasoning);
+  const isTold = blocks.some((block) => textOf(block.thinking) !== '');
+  return reasoning === '' || isTold
+    ? blocks
+    : [{ type: 'thinking', thinking: reasoning, signature: '' }, ...blocks];
 }
 
 /** Returns no block for a call whose arguments were cut off with the answer. */

@@ -4,6 +4,7 @@ import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
 import { stopReasonOf } from './stop-reason.ts';
+import { thoughtOfDetail } from './thinking-details.ts';
 import { clientToolId } from './tool-ids.ts';
 
 /** Translates one stream of exact events, one at a time. */
@@ -22,6 +23,7 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
     nextIndex: 0,
     calls: new Map(),
     waiting: [],
+    signed: false,
     toolNames,
     refused: false,
   };
@@ -30,9 +32,13 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
     const choice = objectOf(objectsOf(chunk.choices)[0]);
     const delta = objectOf(choice.delta);
     if (thinking) {
-      pushText(state, events, 'thinking', textOf(delta.reasoning));
+      pushThoughts(state, events, delta);
     }
-    pushText(state, events, 'text', textOf(delta.content) + textOf(delta.refusal));
+    pushProse(state, events, {
+      kind: 'text',
+      text: textOf(delta.content) + textOf(delta.refusal),
+      signature: '',
+    });
     state.refused ||= textOf(delta.refusal) !== '';
     for (const call of objectsOf(delta.tool_calls)) {
       pushCall(state, events, call);
@@ -71,49 +77,91 @@ interface PendingCall {
   done: boolean;
 }
 
-type TextKind = 'text' | 'thinking';
+/** Text, thinking or the data of redacted thinking. A signature ends the thinking that it signs. */
+interface Prose {
+  readonly kind: 'text' | 'thinking' | 'redacted';
+  text: string;
+  signature: string;
+}
 
 interface State {
   /** The open block: its kind, or the chat index of its tool call. */
-  open: TextKind | number | undefined;
+  open: Prose['kind'] | number | undefined;
+  /** Whether the open block of thinking has its signature. */
+  signed: boolean;
   nextIndex: number;
   readonly calls: Map<number, PendingCall>;
   /** What waits for unfinished calls, in order. */
-  waiting: { readonly kind: TextKind; text: string }[];
+  waiting: Prose[];
   readonly toolNames: MessageForm['toolNames'];
   refused: boolean;
 }
 
-function pushText(state: State, events: JsonObject[], kind: TextKind, text: string): void {
-  if (text === '') {
-    return;
+/** Pushes the reasoning of a delta. Its details repeat the text, with signatures and with what is encrypted. */
+function pushThoughts(state: State, events: JsonObject[], delta: JsonObject): void {
+  const thoughts = objectsOf(delta.reasoning_details).map(thoughtOfDetail);
+  if (thoughts.every(({ text }) => text === '')) {
+    pushProse(state, events, { kind: 'thinking', text: textOf(delta.reasoning), signature: '' });
   }
-  if (state.open !== kind && hasUnfinishedCall(state)) {
-    const last = state.waiting.at(-1);
-    if (last?.kind === kind) {
-      last.text += text;
-    } else {
-      state.waiting.push({ kind, text });
-    }
-    return;
+  for (const { data, text, signature } of thoughts) {
+    pushProse(state, events, { kind: 'redacted', text: data, signature: '' });
+    pushProse(state, events, { kind: 'thinking', text, signature });
   }
-  sendText(state, events, kind, text);
 }
 
-function sendText(state: State, events: JsonObject[], kind: TextKind, text: string): void {
-  if (state.open !== kind) {
-    flushCalls(state, events);
-    const block =
-      kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' };
-    openBlock(state, events, kind, block);
+function pushProse(state: State, events: JsonObject[], prose: Prose): void {
+  const { kind, text, signature } = prose;
+  if (text === '' && signature === '') {
+    return;
   }
-  const delta = kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };
-  events.push({ type: 'content_block_delta', index: state.nextIndex - 1, delta });
+  if (state.open === kind || !hasUnfinishedCall(state)) {
+    sendProse(state, events, prose);
+    return;
+  }
+  const last = state.waiting.at(-1);
+  if (last?.kind === kind && kind !== 'redacted' && last.signature === '') {
+    last.text += text;
+    last.signature = signature;
+  } else {
+    state.waiting.push(prose);
+  }
+}
+
+function sendProse(state: State, events: JsonObject[], { kind, text, signature }: Prose): void {
+  const isNext = kind === 'redacted' || (kind === 'thinking' && state.signed && text !== '');
+  if (state.open !== kind || isNext) {
+    flushCalls(state, events);
+    openBlock(state, events, kind, blockOf(kind, text));
+  }
+  const delta = (body: JsonObject) =>
+    events.push({ type: 'content_block_delta', index: state.nextIndex - 1, delta: body });
+  if (kind === 'redacted') {
+    closeBlock(state, events);
+  } else if (kind === 'text') {
+    delta({ type: 'text_delta', text });
+  } else if (text !== '') {
+    delta({ type: 'thinking_delta', thinking: text });
+  }
+  if (signature !== '') {
+    state.signed = true;
+    delta({ type: 'signature_delta', signature });
+  }
+}
+
+function blockOf(kind: Prose['kind'], data: string): JsonObject {
+  switch (kind) {
+    case 'text':
+      return { type: 'text', text: '' };
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' };
+    default:
+      return { type: 'redacted_thinking', data };
+  }
 }
 
 function flushTexts(state: State, events: JsonObject[]): void {
-  for (const { kind, text } of state.waiting) {
-    sendText(state, events, kind, text);
+  for (const prose of state.waiting) {
+    sendProse(state, events, prose);
   }
   state.waiting = [];
 }
@@ -179,6 +227,7 @@ function flushCalls(state: State, events: JsonObject[]): void {
 function openBlock(state: State, events: JsonObject[], kind: State['open'], block: JsonObject): void {
   closeBlock(state, events);
   state.open = kind;
+  state.signed = false;
   events.push({ type: 'content_block_start', index: state.nextIndex, content_block: block });
   state.nextIndex += 1;
 }

@@ -12,6 +12,7 @@ import {
 } from '../../providers/json.ts';
 import { type ModelRules, refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
+import { isForeign } from './thinking-details.ts';
 import { cleanToolId } from './tool-ids.ts';
 
 /** Keywords that Anthropic's structured outputs and strict tools accept. Source: platform.claude.com/docs, "JSON Schema limitations". */
@@ -158,6 +159,8 @@ function tidyBlock(block: JsonObject): JsonObject | undefined {
       return /\S/.test(textOf(block.text)) ? block : undefined;
     case 'thinking':
       return textOf(block.signature) === '' ? undefined : block;
+    case 'redacted_thinking':
+      return isForeign(block) ? undefined : block;
     case 'tool_use':
       return { ...block, id: cleanToolId(textOf(block.id)) };
     case 'tool_result':

@@ -6,6 +6,7 @@ import { sourceOfBlock, urlOfSource } from './media-parts.ts';
 import { effortOf } from './reasoning-settings.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { addedTools, systemTurnsInPlace } from './system-turns.ts';
+import { detailsOfBlocks } from './thinking-details.ts';
 import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
 import { providerToolId } from './tool-ids.ts';
 import { shortToolName } from './tool-names.ts';
@@ -17,12 +18,13 @@ export interface ChatTarget {
   readonly reasoning: boolean;
   /** See ModelRules. */
   readonly needsReasoningBack: boolean;
+  readonly details: readonly string[];
   readonly stopsMax: number;
 }
 
 /**
- * Translates a messages request into a chat request. Leaves out `top_k`, cache markers and, except for models that want them back,
- * thinking blocks, because chat cannot express them. Throws AppError invalid_parameter for anything whose omission would change the
+ * Translates a messages request into a chat request. Leaves out `top_k`, cache markers and, except for models that want it back,
+ * thinking, because chat cannot express them. Throws AppError invalid_parameter for anything whose omission would change the
  * meaning.
  */
 export function* messagesRequestToChat(body: JsonObject, target: ChatTarget): Steps<JsonObject> {
@@ -98,11 +100,13 @@ function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): 
   if (text === '' && calls.length === 0) {
     return [];
   }
+  const details = detailsOfBlocks(blocks, target.details);
   const message = compact({
     role: 'assistant',
     content: text === '' ? null : text,
     tool_calls: calls.length === 0 ? undefined : calls,
     reasoning_content: target.needsReasoningBack && calls.length > 0 ? thoughtsOf(blocks) : undefined,
+    reasoning_details: details.length === 0 ? undefined : details,
   });
   return [message];
 }

@@ -17,6 +17,8 @@ export interface ModelRules {
   readonly toolIds: ToolIdForm;
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
   readonly needsReasoningBack: boolean;
+  /** Formats of `reasoning_details` that it wants back, by how their names begin. */
+  readonly details: readonly string[];
   /** Whether it is known to reason, for the Responses dialect. */
   readonly reasons: boolean;
   /** Maximum number of stop sequences. */
@@ -44,6 +46,17 @@ const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
 
 /** Models whose servers want `reasoning_content` back within a tool loop. */
 const RETURNS_REASONING = /deepseek|kimi|glm-/;
+
+/**
+ * Formats of reasoning by the models behind chat servers that hand it out (OpenRouter, which names models by vendor). OpenAI's own server
+ * and others reject the member.
+ */
+const DETAILS: readonly (readonly [RegExp, string])[] = [
+  [/claude/, 'anthropic-claude'],
+  [/gemini/, 'google-gemini'],
+  [/\/(?:gpt-|o[1-9])/, 'openai-responses'],
+  [/grok/, 'xai-responses'],
+];
 
 const byRoute = new WeakMap<ModelRoute, ModelRules>();
 
@@ -77,6 +90,7 @@ export const PLAIN_RULES: ModelRules = {
   systemTurns: false,
   toolIds: 'any',
   needsReasoningBack: false,
+  details: [],
   reasons: false,
   stopsMax: Number.POSITIVE_INFINITY,
 };
@@ -91,7 +105,9 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
     const drop = OPENAI_REASONING.test(model) ? SAMPLING : [];
     const needsReasoningBack = RETURNS_REASONING.test(model);
-    return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, reasons: REASONS.test(model) };
+    const details = DETAILS.filter(([models]) => models.test(model)).map(([, format]) => format);
+    const reasons = REASONS.test(model);
+    return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, details, reasons };
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
   const from = (least: number) =>

@@ -1,17 +1,21 @@
 import { atOnce } from '../../lib/steps.ts';
+import type { ModelRoute } from '../invocation.types.ts';
+import { chatAnswerToMessages } from './chat-answer-to-messages.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
+import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
-import { PLAIN_RULES } from './model-rules.ts';
+import { modelRules, PLAIN_RULES } from './model-rules.ts';
+import { mergedDetails } from './thinking-details.ts';
 import { normalizeRequest } from './translate-request.ts';
 
 const CAP = 4_000;
 const toMessages = (body: object) =>
   atOnce(chatRequestToMessages({ messages: [{ role: 'user', content: 'hi' }], ...body }, CAP, PLAIN_RULES));
-const toChat = (body: object, reasoning = false) =>
+const toChat = (body: object, reasoning = false, details: readonly string[] = []) =>
   atOnce(
     messagesRequestToChat(
       { messages: [{ role: 'user', content: 'hi' }], ...body },
-      { maxOutputTokens: CAP, reasoning, needsReasoningBack: false, stopsMax: 4 },
+      { maxOutputTokens: CAP, reasoning, needsReasoningBack: false, details, stopsMax: 4 },
     ),
   );
 
@@ -221,6 +225,90 @@ describe('messages → chat', () => {
     ],
   ])('%s is rejected', (_what, body) => {
     expect(() => toChat(body)).toThrow('is not supported for this model');
+  });
+});
+
+describe('reasoning that must go back', () => {
+  const text = {
+    type: 'reasoning.text',
+    text: 'hm',
+    signature: 'sig',
+    format: 'anthropic-claude-v1',
+    index: 0,
+  };
+  const hidden = { type: 'reasoning.encrypted', data: 'EmwK', format: 'anthropic-claude-v1', index: 1 };
+  const gemini = {
+    type: 'reasoning.encrypted',
+    data: 'c2ln',
+    id: 'call_1',
+    format: 'google-gemini-v1',
+    index: 0,
+  };
+  const blocks = (details: readonly object[]) => {
+    const message = { content: 'a', reasoning: 'hm', reasoning_details: details };
+    const answer = { choices: [{ message, finish_reason: 'stop' }] };
+    return chatAnswerToMessages(answer, { thinking: true, toolNames: new Map() }).content as object[];
+  };
+  const next = (content: readonly object[]) => ({
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content },
+      { role: 'user', content: 'and?' },
+    ],
+  });
+  const sentBack = (content: readonly object[], formats: readonly string[]) =>
+    (toChat(next(content), true, formats).messages as { reasoning_details?: object }[])[1]?.reasoning_details;
+
+  test('goes from a chat answer into blocks and back', () => {
+    expect(blocks([text, hidden]).slice(0, -1)).toEqual([
+      { type: 'thinking', thinking: 'hm', signature: 'sig' },
+      { type: 'redacted_thinking', data: 'EmwK' },
+    ]);
+    expect(sentBack(blocks([text, hidden]), ['anthropic-claude'])).toEqual([text, hidden]);
+    expect(sentBack(blocks([gemini]), ['google-gemini'])).toEqual([gemini]);
+  });
+
+  test('goes to no model that cannot read it', () => {
+    expect(sentBack(blocks([text, hidden]), ['google-gemini'])).toBeUndefined();
+    expect(sentBack(blocks([gemini]), ['anthropic-claude'])).toBeUndefined();
+    const claude = atOnce(claudeRequest(next(blocks([gemini])), PLAIN_RULES));
+    expect(claude.messages).toMatchObject([{}, { content: [{ type: 'text' }] }, {}]);
+    const history = [{ role: 'assistant', content: 'a', reasoning_details: [gemini, text] }];
+    expect(toMessages({ messages: history }).messages).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: 'sig' },
+          { type: 'text', text: 'a' },
+        ],
+      },
+    ]);
+  });
+
+  test('is wanted by the models of a router that hand it out', () => {
+    const wanted = (name: string) => modelRules({ provider: 'p', model: name } as ModelRoute, 'chat').details;
+    expect(wanted('anthropic/claude-sonnet-4.5')).toEqual(['anthropic-claude']);
+    expect(wanted('google/gemini-3-pro-preview')).toEqual(['google-gemini']);
+    expect(wanted('openai/gpt-5')).toEqual(['openai-responses']);
+    expect(wanted('gpt-5')).toEqual([]);
+  });
+
+  test('is merged by block, and what is encrypted stays apart from its summary', () => {
+    const sealed = {
+      type: 'reasoning.encrypted',
+      data: 'gAAAA',
+      id: 'rs_1',
+      format: 'openai-responses-v1',
+      index: 0,
+    };
+    const summary = { type: 'reasoning.summary', format: 'openai-responses-v1', index: 0 };
+    const pieces = [{ ...summary, summary: 'a' }, { ...summary, summary: 'b' }, sealed];
+    expect(mergedDetails(pieces)).toEqual([{ ...summary, summary: 'ab' }, sealed]);
+    const unnumbered = [{ text: 'a' }, { text: 'b' }, { signature: 's' }, { text: 'c' }].map((one) => ({
+      type: 'reasoning.text',
+      ...one,
+    }));
+    expect(mergedDetails(unnumbered)).toMatchObject([{ text: 'ab', signature: 's' }, { text: 'c' }]);
   });
 });
 

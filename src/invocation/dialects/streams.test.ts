@@ -238,6 +238,52 @@ test('messages → chat: every kind of event', () => {
   );
 });
 
+test('chat → messages: signed, redacted and foreign reasoning keep their place', () => {
+  const format = 'anthropic-claude-v1';
+  const detail = (body: object, index = 0) => ({ reasoning_details: [{ format, index, ...body }] });
+  const gemini = { type: 'reasoning.encrypted', data: 'c2ln', id: 'x', format: 'google-gemini-v1' };
+  const events = toMessages([
+    chunk({ reasoning: 'h', ...detail({ type: 'reasoning.text', text: 'h' }) }),
+    chunk({ reasoning: 'm', ...detail({ type: 'reasoning.text', text: 'm' }) }),
+    chunk(detail({ type: 'reasoning.text', signature: 's1' })),
+    chunk({ reasoning: '!', ...detail({ type: 'reasoning.text', text: '!', signature: 's2' }, 1) }),
+    chunk(detail({ type: 'reasoning.encrypted', data: 'EmwK' }, 2)),
+    chunk(detail({ type: 'reasoning.text', text: '', signature: 's3' }, 3)),
+    chunk({ content: 'a' }),
+    chunk(call(0, '{"a"', { id: 'x', name: 'f' })),
+    chunk({ reasoning_details: [{ ...gemini, index: 4 }] }),
+    chunk(call(0, ':1}')),
+    chunk({}, 'tool_calls'),
+  ]);
+  const thinking = { type: 'thinking', thinking: '', signature: '' };
+  expect(events).toEqual([
+    open(0, thinking),
+    delta(0, { type: 'thinking_delta', thinking: 'h' }),
+    delta(0, { type: 'thinking_delta', thinking: 'm' }),
+    delta(0, { type: 'signature_delta', signature: 's1' }),
+    stop(0),
+    open(1, thinking),
+    delta(1, { type: 'thinking_delta', thinking: '!' }),
+    delta(1, { type: 'signature_delta', signature: 's2' }),
+    stop(1),
+    open(2, { type: 'redacted_thinking', data: 'EmwK' }),
+    stop(2),
+    open(3, thinking),
+    delta(3, { type: 'signature_delta', signature: 's3' }),
+    stop(3),
+    open(4, { type: 'text', text: '' }),
+    delta(4, { type: 'text_delta', text: 'a' }),
+    stop(4),
+    open(5, { type: 'tool_use', id: 'x', name: 'f', input: {} }),
+    delta(5, { type: 'input_json_delta', partial_json: '{"a"' }),
+    delta(5, { type: 'input_json_delta', partial_json: ':1}' }),
+    stop(5),
+    open(6, { type: 'redacted_thinking', data: `tgd1.${JSON.stringify(gemini)}` }),
+    stop(6),
+    end('tool_use'),
+  ]);
+});
+
 function toChat(events: readonly object[]): object[] {
   const translate = createMessagesToChat();
   return events

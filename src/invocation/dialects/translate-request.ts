@@ -1,6 +1,7 @@
 import { merged } from '../../lib/merged.ts';
 import type { Steps } from '../../lib/steps.ts';
 import { type JsonObject, objectOf, without } from '../../providers/json.ts';
+import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
@@ -61,10 +62,16 @@ export function* translateRequest(body: JsonObject, translation: RequestTranslat
           maxOutputTokens,
           reasoning,
           needsReasoningBack: rules.needsReasoningBack,
+          details: detailFormats(translation),
           stopsMax: rules.stopsMax,
         });
   const chat = yield* fitting(translated, rules);
   return to === 'chat' ? chat : withReasoning(yield* chatRequestToResponses(chat), translation);
+}
+
+/** Returns the formats of earlier reasoning that a request to a chat or Responses provider may hold. */
+export function detailFormats({ to, rules }: RequestTranslation): readonly string[] {
+  return to === 'responses' ? [ENCRYPTED_REASONING] : rules.details;
 }
 
 /** Removes what the model rejects from a chat request and rewrites tool call ids to a form it accepts. */

@@ -5,8 +5,8 @@ import { untranslatedThinking } from './chat-request-to-messages.ts';
 import { claudeThinking } from './claude-request.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
-import { encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
-import type { RequestTranslation } from './translate-request.ts';
+import { detailsOfBlocks, encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
+import { detailFormats, type RequestTranslation } from './translate-request.ts';
 
 /** Chat request members that messages can express. The others only tune the answer and are left out. */
 const EXPRESSIBLE_IN_MESSAGES = new Set([
@@ -86,7 +86,6 @@ const UNSAID_IN_CHAT = [
   'messages[].content[].cache_control',
   'messages[].content[].citations',
   'messages[].content[].context',
-  'messages[].content[].data',
   'messages[].content[].content[].cache_control',
   'messages[].content[].content[].citations',
   'tools[].cache_control',
@@ -96,8 +95,24 @@ const UNSAID_IN_CHAT = [
 /** Earlier reasoning of a chat. Messages can express only signed reasoning. */
 const DETAILS = 'messages[].reasoning_details';
 
-/** Earlier thinking, which few models want back. */
-const THOUGHTS = 'messages[].content[].thinking';
+/** Returns the paths of earlier thinking that is left out: few models want it back. */
+function* unsaidThoughts({ messages }: JsonObject, translation: RequestTranslation): Steps<string[]> {
+  const unsaid = new Set<string>();
+  for (const { content } of objectsOf(messages)) {
+    for (const block of objectsOf(content)) {
+      const isThought = block.type === 'thinking' || block.type === 'redacted_thinking';
+      if (isThought && detailsOfBlocks([block], detailFormats(translation)).length === 0) {
+        unsaid.add(`messages[].content[].${block.type === 'thinking' ? 'thinking' : 'data'}`);
+      }
+    }
+    if (isStepOver()) {
+      yield undefined;
+    }
+  }
+  return translation.rules.needsReasoningBack
+    ? [...unsaid].filter((path) => path.endsWith('data'))
+    : [...unsaid];
+}
 
 /** Messages request members that chat cannot express and that only tune the answer. */
 const INEXPRESSIBLE_IN_CHAT = new Set(['top_k', 'cache_control', 'context_management']);
@@ -194,7 +209,7 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
     unsaid.push(...(looselyStrict(body.tools) ? ['tools[].strict'] : []));
     unsaid.push(...unsaidReasoning(body, reasoning));
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_CHAT)));
-    unsaid.push(...(rules.needsReasoningBack ? [] : yield* heldPaths(body, [THOUGHTS])));
+    unsaid.push(...(yield* unsaidThoughts(body, translation)));
   }
   if (from === 'messages' && to === 'messages') {
     const open = withoutLockedEdits(body, translation.betas);
