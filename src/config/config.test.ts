@@ -63,11 +63,23 @@ test.each([
   ['ADMIN_TOKENS', `bob:${SOUND.ADMIN_TOKEN}`],
   ['OIDC_OPERATOR_CLAIM', 'groups'],
   ['OIDC_OPERATOR_VALUE', 'operators'],
+  ['OIDC_NAME', 'Acme'],
+  ['OIDC_SCOPES', 'openid'],
+  ['OIDC_TRUST_EMAIL', 'yes'],
+  ['OTEL_TRACES_SAMPLER_ARG', '0.05'],
+  ['STORAGE_URL', 'https://x'],
+  ['WORKER_TOKEN', 'w'.repeat(32)],
   ['NODE_ENV', 'prod'],
 ])('%s=%s prevents the start with one line that names the setting', (name, value) => {
   const load = () => loadConfig({ ...SOUND, [name]: value });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(new RegExp(`^${name} [^\\n]+$`));
+});
+
+test('a worker token without its API is reported before the settings of a worker with a database', () => {
+  expect(() => loadConfig({ WORKER_TOKEN: 'w'.repeat(32) })).toThrow(
+    'WORKER_TOKEN has no effect without WORKER_API: set WORKER_API too, or remove WORKER_TOKEN',
+  );
 });
 
 test('a token without a name is said to be one', () => {

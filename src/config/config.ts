@@ -102,9 +102,18 @@ export interface Config {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
+/** Settings that say how to use what another one turns on. Without it they would have no effect, and nobody would notice. */
+const WITHOUT_EFFECT_ALONE = {
+  WORKER_TOKEN: 'WORKER_API',
+  S3_FORCE_PATH_STYLE: 'S3_ENDPOINT',
+  OIDC_NAME: 'OIDC_ISSUER',
+  OIDC_SCOPES: 'OIDC_ISSUER',
+  OIDC_TRUST_EMAIL: 'OIDC_ISSUER',
+} as const;
+
 /** Reads and validates the environment. Throws {@link ConfigError}. */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
-  const present: Record<string, string | undefined> = readEnvironment(environment);
+  const present: Record<string, string | undefined> = requireEffect(readEnvironment(environment));
   const parsed = SETTINGS.safeParse(present);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -164,8 +173,24 @@ export function loadConfig(environment: NodeJS.ProcessEnv): Config {
   });
 }
 
-function traceSampling(sampler: string, ratio: number): Config['traceSampling'] {
-  const parts = { traceidratio: ratio, always_on: 1, always_off: 0 };
+/** Returns the variables. Throws ConfigError for one that would have no effect, because the one that it belongs to is not set. */
+function requireEffect(present: Record<string, string | undefined>): Record<string, string | undefined> {
+  for (const [name, needed] of Object.entries(WITHOUT_EFFECT_ALONE)) {
+    if (present[name] !== undefined && present[needed] === undefined) {
+      throw new ConfigError(`${name} has no effect without ${needed}: set ${needed} too, or remove ${name}`);
+    }
+  }
+  return present;
+}
+
+/** Throws ConfigError for a ratio that the sampler does not use: every trace would be kept. */
+function traceSampling(sampler: string, ratio: number | undefined): Config['traceSampling'] {
+  if (ratio !== undefined && !sampler.endsWith('traceidratio')) {
+    throw new ConfigError(
+      `OTEL_TRACES_SAMPLER_ARG has no effect with the sampler ${sampler}: set OTEL_TRACES_SAMPLER=parentbased_traceidratio too, or remove OTEL_TRACES_SAMPLER_ARG`,
+    );
+  }
+  const parts = { traceidratio: ratio ?? 1, always_on: 1, always_off: 0 };
   const root = sampler.replace('parentbased_', '') as keyof typeof parts;
   return { ratio: parts[root], followsParent: sampler.startsWith('parentbased_') };
 }

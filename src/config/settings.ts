@@ -220,9 +220,9 @@ export const SETTINGS = z.object({
       'must be a number from 0 to 1',
     )
     .transform(Number)
-    .default(1)
+    .optional()
     .meta({ allowed: '0 to 1' })
-    .describe('with a `traceidratio` sampler: the share of traces that is kept'),
+    .describe('with a `traceidratio` sampler: the share of traces that is kept; default: 1'),
   GRAFANA_URL: url(['http:', 'https:'])
     .optional()
     .describe("URL of the service's dashboards; the operators' console links to it"),

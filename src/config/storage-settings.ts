@@ -79,19 +79,29 @@ const S3_REQUIRED = [
 export function storageChoice(variables: StorageVariables): StorageChoice {
   const given = [...S3_REQUIRED, 'S3_PREFIX' as const].filter((name) => variables[name] !== undefined);
   const kind = variables.STORAGE ?? (given.length > 0 ? 's3' : 'fs');
-  if (kind === 'remote') {
-    if (variables.STORAGE_URL === undefined) {
-      throw new ConfigError('STORAGE_URL is not set: STORAGE=remote needs the URL of the API');
-    }
-    return { kind, url: variables.STORAGE_URL.replace(/\/+$/, '') };
+  if (kind !== 's3' && given.length > 0) {
+    throw new ConfigError(`STORAGE is ${kind}, but ${given[0]} is set: remove one of them`);
   }
-  if (kind === 'fs') {
-    if (given.length > 0) {
-      throw new ConfigError(`STORAGE is fs, but ${given[0]} is set: remove one of them`);
-    }
-    return { kind };
+  if (kind !== 'remote' && variables.STORAGE_URL !== undefined) {
+    throw new ConfigError(
+      'STORAGE_URL has no effect unless STORAGE is remote: set STORAGE=remote, or remove STORAGE_URL',
+    );
   }
-  return { kind, s3: s3Settings(variables) };
+  switch (kind) {
+    case 'fs':
+      return { kind };
+    case 's3':
+      return { kind, s3: s3Settings(variables) };
+    case 'remote':
+      return { kind, url: remoteUrl(variables) };
+  }
+}
+
+function remoteUrl({ STORAGE_URL: url }: StorageVariables): string {
+  if (url === undefined) {
+    throw new ConfigError('STORAGE_URL is not set: STORAGE=remote needs the URL of the API');
+  }
+  return url.replace(/\/+$/, '');
 }
 
 function s3Settings(variables: StorageVariables): S3Settings {
