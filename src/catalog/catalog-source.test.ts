@@ -20,10 +20,14 @@ beforeEach(async () => {
   await writeFile(file, text('1'));
 });
 
-const open = (prepare: () => Promise<void> = async () => undefined, files: readonly string[] = []) =>
+const open = (
+  prepare: () => Promise<void> = async () => undefined,
+  files: readonly string[] = [],
+  variables: Record<string, string> = {},
+) =>
   CatalogSource.open({
     file,
-    variables: {},
+    variables,
     check: () => undefined,
     filesOf: () => files,
     prepare,
@@ -64,6 +68,20 @@ test('a catalog whose prices could not be stored does not take effect, and is re
   expect(price(source)).toBe(1_000_000_000_000n);
   works = true;
   expect(await source.reload()).toBe(true);
+});
+
+test('takes a new key from the file of a variable, although its own text is the same', async () => {
+  const keyFile = join(folder, 'key');
+  const withKey = text('1').replace('builtin', 'openai, base_url: "http://x/v1", api_key: "$' + '{UP_KEY}"');
+  await Promise.all([writeFile(file, withKey), writeFile(keyFile, 'old-key\n')]);
+  const source = await open(undefined, [], { UP_KEY_FILE: keyFile });
+  expect(await source.reload()).toBe(false);
+  await writeFile(keyFile, 'new-key\n');
+  expect(await source.reload()).toBe(true);
+  expect(source.current.providers).toMatchObject([{ id: 'b', api_key: 'new-key' }]);
+  await rm(keyFile);
+  expect(await source.reload()).toBe(false);
+  expect(source.current.providers).toMatchObject([{ id: 'b', api_key: 'new-key' }]);
 });
 
 test('watches the file', async () => {

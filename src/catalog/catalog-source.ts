@@ -5,7 +5,7 @@ import { every, type Loop } from '../lib/every.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Catalog } from './catalog.types.ts';
 import { CatalogError } from './catalog-error.ts';
-import { parseCatalog } from './parse-catalog.ts';
+import { type ParsedCatalog, readCatalog } from './parse-catalog.ts';
 
 const WATCH_INTERVAL_MS = 1_000;
 
@@ -39,12 +39,13 @@ export class CatalogSource {
   /** Paths of the files that the catalog's engines refer to, as of the last text that could be parsed. */
   #engineFiles: readonly string[];
   #current: Catalog;
-  #text: string;
+  /** Digest of the catalog in force, as {@link ParsedCatalog} has it. */
+  #digest: string;
   #reloading: Promise<boolean> = Promise.resolve(false);
 
-  private constructor(options: CatalogSourceOptions, text: string, catalog: Catalog) {
+  private constructor(options: CatalogSourceOptions, { catalog, digest }: ParsedCatalog) {
     this.#options = options;
-    this.#text = text;
+    this.#digest = digest;
     this.#current = catalog;
     this.#engineFiles = Object.keys(catalog.engineFiles);
   }
@@ -52,8 +53,8 @@ export class CatalogSource {
   /** Reads the file for the first time. Throws CatalogError, or whatever `prepare` throws. */
   static async open(options: CatalogSourceOptions): Promise<CatalogSource> {
     const text = await read(options.file);
-    const catalog = await withFiles(parseCatalog(text, options.file, options.variables), options);
-    const source = new CatalogSource(options, text, catalog);
+    const { catalog, digest } = await readWithFiles(text, options);
+    const source = new CatalogSource(options, { catalog, digest });
     source.addCheck(options.check);
     await options.prepare(catalog, nameOf(options.file, text));
     return source;
@@ -97,20 +98,20 @@ export class CatalogSource {
   }
 
   async #load(): Promise<boolean> {
-    const { file, variables, prepare, log } = this.#options;
+    const { file, prepare, log } = this.#options;
     try {
       const text = await read(file);
-      const catalog = await withFiles(parseCatalog(text, file, variables), this.#options);
+      const { catalog, digest } = await readWithFiles(text, this.#options);
       // even if the catalog has a mistake: the fix may be in one of these files
       this.#engineFiles = Object.keys(catalog.engineFiles);
-      if (text === this.#text && isSame(catalog.engineFiles, this.#current.engineFiles)) {
+      if (digest === this.#digest && isSame(catalog.engineFiles, this.#current.engineFiles)) {
         return false;
       }
       for (const check of this.#checks) {
         this.#pass(check, catalog);
       }
       await prepare(catalog, nameOf(file, text));
-      this.#text = text;
+      this.#digest = digest;
       this.#current = catalog;
       for (const listener of this.#listeners) {
         listener(catalog);
@@ -149,10 +150,14 @@ function digestOf(content: string | Buffer): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Returns the catalog with the digests of its files. A file that cannot be read is reported by its engine. */
-async function withFiles(catalog: Catalog, { filesOf }: CatalogSourceOptions): Promise<Catalog> {
+/** Parses the text and adds the digests of the catalog's files. A file that cannot be read is reported by its engine. */
+async function readWithFiles(
+  text: string,
+  { file, variables, filesOf }: CatalogSourceOptions,
+): Promise<ParsedCatalog> {
+  const { catalog, digest } = readCatalog(text, file, variables);
   const engineFiles = await perFile(filesOf(catalog), async (path) => digestOf(await readFile(path)));
-  return { ...catalog, engineFiles };
+  return { catalog: { ...catalog, engineFiles }, digest };
 }
 
 /** Returns a text that changes whenever the file is written or replaced. Rejects as `stat` does. */

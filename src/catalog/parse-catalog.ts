@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { parseDocument } from 'yaml';
 import { Aliases, aliasMistake, withOverrides } from '../http/aliases.ts';
 import { FieldError, validate } from '../http/input/validate.ts';
@@ -11,17 +12,35 @@ import { ROUTE_PATHS } from './route-paths.gen.ts';
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-/**
- * Parses the text of a tollgate.yaml. `variables` holds what `${NAME}` refers to. Throws CatalogError with one line that names
- * the file, the path inside it and what is wrong.
- */
+/** A parsed tollgate.yaml. */
+export interface ParsedCatalog {
+  readonly catalog: Catalog;
+  /** Digest of everything in the file, with the variables' values in place: a new key in a variable's file changes it. */
+  readonly digest: string;
+}
+
+/** Parses the text of a tollgate.yaml as {@link readCatalog} does. */
 export function parseCatalog(
   text: string,
   fileName: string,
   variables: Readonly<Record<string, string | undefined>>,
 ): Catalog {
+  return readCatalog(text, fileName, variables).catalog;
+}
+
+/**
+ * Parses the text of a tollgate.yaml. `variables` holds what `${NAME}` refers to. Throws CatalogError with one line that names
+ * the file, the path inside it and what is wrong.
+ */
+export function readCatalog(
+  text: string,
+  fileName: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): ParsedCatalog {
   try {
-    return toCatalog(validate(catalogFile, interpolate(parseYaml(text), variables), 'body'));
+    const content = interpolate(parseYaml(text), variables);
+    const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex');
+    return { catalog: toCatalog(validate(catalogFile, content, 'body')), digest };
   } catch (error) {
     if (error instanceof CatalogError || error instanceof AppError) {
       const message = error instanceof FieldError ? error.message : error.message.replace(/^body: /, '');
