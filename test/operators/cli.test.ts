@@ -32,10 +32,10 @@ async function spawned(args: readonly string[], env: NodeJS.ProcessEnv = environ
 }
 
 /** Runs the program with a reader that leaves at once, as `head` does. */
-function unread(...args: readonly string[]): Promise<Omit<CliRun, 'stdout'>> {
-  return new Promise((resolve) => {
-    const command = ['--import', 'tsx', MAIN, ...args];
-    const child = execFile(process.execPath, command, { env: environment() }, (error, _, stderr) => {
+async function unread(...args: readonly string[]): Promise<Omit<CliRun, 'stdout'>> {
+  const main = await compiled('src/operators/cli/main.ts');
+  return await new Promise((resolve) => {
+    const child = execFile(process.execPath, [main, ...args], { env: environment() }, (error, _, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stderr });
     });
     child.stdout?.destroy();
