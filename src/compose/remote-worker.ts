@@ -11,7 +11,7 @@ import { EngineRests } from '../tasks/engine-rests.ts';
 import { GenerateService } from '../tasks/generate.service.ts';
 import { LeaseKeeper } from '../tasks/lease-keeper.ts';
 import { LoadedModels } from '../tasks/loaded-models.ts';
-import { StorageRetry } from '../tasks/storage-retry.ts';
+import { StorageRetry } from '../tasks/outage-retry.ts';
 import { createRunMetrics, registerEngineGauges } from '../telemetry/engine-metrics.ts';
 import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-gauges.ts';
 import { prepareFolder, WORK_FOLDER_MODE, workFolderOf } from './data-folder.ts';

@@ -10,7 +10,7 @@ import {
 import { NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED, TIMED_OUT } from '../engines/engine-failures.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { MEDIA_CORRUPT } from '../media/media-error.ts';
-import { persist } from './database-retry.ts';
+import { persist } from './outage-retry.ts';
 import { TaskAbortError } from './task-abort.ts';
 import type { ClaimedRun, TaskClaimsStore } from './task-claims.store.ts';
 import { readOrder } from './task-parameters.ts';

@@ -7,15 +7,20 @@ import {
 } from '../engines/engine.types.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
-import { persist } from './database-retry.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine, stopRun } from './engine-run.ts';
 import type { AttemptOutcome, GenerateDependencies, GenerateSettings } from './generate.types.ts';
 import { AFTER_GPU_MEMORY_SHORTAGE, GpuMemoryUnavailableError } from './gpu-memory-gate.ts';
 import type { Lease } from './lease-keeper.ts';
+import {
+  AFTER_STORAGE_OUTAGE,
+  isStorageOutage,
+  overdueError,
+  persist,
+  StorageWaitError,
+} from './outage-retry.ts';
 import { deleteRaw, storeRaw } from './raw-outputs.ts';
 import { INTERRUPTIONS_MAX } from './retry-policy.ts';
 import { engineRunOf, RunFailures } from './run-failures.ts';
-import { AFTER_STORAGE_OUTAGE, isStorageOutage, overdueError, StorageWaitError } from './storage-retry.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';

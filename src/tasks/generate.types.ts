@@ -6,7 +6,7 @@ import type { EngineRests } from './engine-rests.ts';
 import type { GpuMemoryGate } from './gpu-memory-gate.ts';
 import type { InPlaceRuns } from './in-place.service.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { StorageRetry } from './storage-retry.ts';
+import type { StorageRetry } from './outage-retry.ts';
 import type { ClaimedRun, ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import type { EndingFence, EngineRun } from './task-endings.ts';
 

@@ -3,7 +3,7 @@ import { LiveSet } from '../lib/live-set.ts';
 import type { Logger } from '../lib/logger.ts';
 import { Semaphore } from '../lib/semaphore.ts';
 import type { Lease } from './lease-keeper.ts';
-import { StorageWaitError } from './storage-retry.ts';
+import { StorageWaitError } from './outage-retry.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { taskFields } from './task-fields.ts';
 import { runOfGenerated, type TaskFinisher } from './task-finisher.ts';

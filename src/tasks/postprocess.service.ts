@@ -5,15 +5,15 @@ import type { Storage } from '../media/storage.types.ts';
 import { withTemporaryFolder } from '../media/temporary-folder.ts';
 import type { AttemptOutcome } from './generate.types.ts';
 import type { Lease, LeaseKeeper } from './lease-keeper.ts';
-import { deleteRaw } from './raw-outputs.ts';
-import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
 import {
   AFTER_STORAGE_OUTAGE,
   isStorageOutage,
   overdueError,
   type StorageRetry,
   StorageWaitError,
-} from './storage-retry.ts';
+} from './outage-retry.ts';
+import { deleteRaw } from './raw-outputs.ts';
+import { backoffMs, FAILURES_MAX } from './retry-policy.ts';
 import { abortReason } from './task-abort.ts';
 import type { ClaimedTask, TaskClaimsStore } from './task-claims.store.ts';
 import { type TaskEndings, toAttempt } from './task-endings.ts';

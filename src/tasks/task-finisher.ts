@@ -7,7 +7,7 @@ import { runAllToEnd } from '../media/run-to-end.ts';
 import type { Storage } from '../media/storage.types.ts';
 import { storageKey } from '../media/storage-key.ts';
 import type { Lease } from './lease-keeper.ts';
-import type { StorageRetry } from './storage-retry.ts';
+import type { StorageRetry } from './outage-retry.ts';
 import type { ClaimedTask } from './task-claims.store.ts';
 import type { EndingOutcome, EngineRun, TaskEndings } from './task-endings.ts';
 import { readParameters, type TaskParameters } from './task-parameters.ts';

@@ -33,13 +33,13 @@ import { LeaseKeeper, type LeaseSettings } from '../../src/tasks/lease-keeper.ts
 import { LoadedModels } from '../../src/tasks/loaded-models.ts';
 import { ModelAffinityClaims } from '../../src/tasks/model-affinity-claims.ts';
 import { OrphanSweepService } from '../../src/tasks/orphan-sweep.service.ts';
+import { StorageRetry } from '../../src/tasks/outage-retry.ts';
 import { OverflowService } from '../../src/tasks/overflow.service.ts';
 import { PostprocessService } from '../../src/tasks/postprocess.service.ts';
 import { QueueEstimates } from '../../src/tasks/queue-estimates.ts';
 import { QueuedRuns } from '../../src/tasks/queued-runs.ts';
 import { requireWorkingPool } from '../../src/tasks/require-working-pool.ts';
 import { RetentionService } from '../../src/tasks/retention.service.ts';
-import { StorageRetry } from '../../src/tasks/storage-retry.ts';
 import { SubmitTaskService } from '../../src/tasks/submit-task.service.ts';
 import { SweepService } from '../../src/tasks/sweep.service.ts';
 import { TaskAffinityStore } from '../../src/tasks/task-affinity.store.ts';

@@ -6,7 +6,7 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) {
     return error;
   }
-  if (isDatabaseOutage(error) || isStorageOutage(error)) {
+  if (isDatabaseOutage(error) || declaresOutage(error)) {
     return new AppError('service_unavailable', 'the service is briefly unavailable, please retry', {
       retryAfterSeconds: 1,
       cause: error,
@@ -31,6 +31,6 @@ function statusOf(error: unknown): unknown {
 }
 
 /** Errors of the media storage say so themselves: this layer does not know it. */
-function isStorageOutage(error: unknown): boolean {
+function declaresOutage(error: unknown): boolean {
   return error instanceof Error && 'isOutage' in error && error.isOutage === true;
 }
