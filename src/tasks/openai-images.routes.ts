@@ -5,7 +5,7 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { usdNumber } from '../lib/money.ts';
 import { type ImageDependencies, OpenAiImagesService } from './openai-images.service.ts';
-import { orderImage } from './order-media.ts';
+import { orderImage, requireOneFromText } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
 import { SUBMIT_ERRORS } from './task-request.ts';
 import type { TaskResult } from './task-results.service.ts';
@@ -103,6 +103,7 @@ supported; they are ignored and named in X-Ignored-Parameters.`,
       idempotency: 'replay',
       async handle({ principal, body, requestId, generationId, signal, note }) {
         const caller = { principal, requestId, generationId, signal, note };
+        requireOneFromText(body);
         const order = () => orderImage(submits, body.model, orderOf(body), caller, PATH);
         const result = await images.draw(order, caller);
         return result && { headers: ignoredHeader(body, SAID), body: presentImage(result) };
@@ -118,7 +119,7 @@ function orderOf({
   seed,
   steps,
   response_format,
-}: z.output<typeof openAiImageRequest>): object {
+}: z.output<typeof openAiImageRequest>): Record<string, unknown> {
   return {
     prompt,
     ...(size && size !== 'auto' && { size: size.replace('x', '*') }),

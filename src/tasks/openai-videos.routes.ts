@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { areListed, type MediaOptions } from '../catalog/media-options.ts';
 import { ignoredHeader } from '../http/input/ignored-members.ts';
 import { defineRoute, type Principal, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
@@ -11,15 +10,12 @@ import {
   openAiVideoDeleted,
   openAiVideoRequest,
 } from './openai-videos.schema.ts';
-import { orderVideo } from './order-media.ts';
+import { openAiVideoOrder, orderVideo } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
 import { SUBMIT_ERRORS, scopeOf, taskIdOf, taskNotFound } from './task-request.ts';
 import type { TaskDetails, TasksService } from './tasks.service.ts';
 
 const PATH = '/api/v1/videos';
-/** For models that need a number of steps and have no default. */
-const STEPS_DEFAULT = 20;
-const SIZE_DEFAULT = { width: 1_280, height: 720 };
 const SAID = ['model', 'prompt', 'size', 'steps', 'seed'];
 
 /** OpenAI's videos: the same tasks, polled until they are done. */
@@ -47,7 +43,7 @@ function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
       const { options } = submits.model(body.model, 'video', principal);
       const said = options.seconds ? [...SAID, 'seconds'] : SAID;
       const caller = { principal, requestId, generationId, signal, note };
-      const id = await orderVideo(submits, orderOf(body, options), caller, PATH);
+      const id = await orderVideo(submits, openAiVideoOrder(body, options), caller, PATH);
       return { headers: ignoredHeader(body, said), body: presentVideo(await videoOf(tasks, id, principal)) };
     },
   });
@@ -117,24 +113,6 @@ function deleteRoute(tasks: TasksService): Route {
       return { body: { id: publicId('generation', id), object: 'video.deleted', deleted: true } };
     },
   });
-}
-
-/** Returns the order as `/v3/async/video-fast` takes it, with defaults for what OpenAI's callers leave to the service. */
-function orderOf(body: z.output<typeof openAiVideoRequest>, options: MediaOptions) {
-  const { model, prompt, size, seed, steps, seconds } = body;
-  const [width, height] = size?.split('x').map(Number) ?? [];
-  const first = areListed(options.sizes) ? options.sizes[0] : undefined;
-  const named = width === undefined ? (options.defaultSize ?? first ?? SIZE_DEFAULT) : { width, height };
-  const least = options.steps && options.steps.default === undefined ? STEPS_DEFAULT : undefined;
-  const told = steps ?? least;
-  return {
-    model_name: model,
-    prompt,
-    ...named,
-    seed: seed ?? -1,
-    ...(told !== undefined && { steps: told }),
-    ...(options.seconds && seconds && { seconds }),
-  };
 }
 
 /** Returns a task that makes a video; other tasks do not exist for these routes. */

@@ -133,11 +133,15 @@ function heightByWidth(sizes: MediaOptions['sizes']): string {
   return `must be ${pairs.map(({ width, height }) => `${height} when width is ${width}`).join(', and ')}`;
 }
 
+/** Returns what a size must be, in words, with `by` between its sides. */
+export function sizeRule(sizes: MediaOptions['sizes'], by: '*' | 'x'): string {
+  return areListed(sizes)
+    ? `must be ${choice(sizes.map((size) => `${size.width}${by}${size.height}`))}`
+    : `must be width${by}height, each ${sizes.min} to ${sizes.max} pixels`;
+}
+
 function sizeMember(options: MediaOptions) {
-  const { sizes } = options;
-  const rule = areListed(sizes)
-    ? `must be ${choice(sizes.map(sizeText))}`
-    : `must be width*height, each ${sizes.min} to ${sizes.max} pixels`;
+  const rule = sizeRule(options.sizes, '*');
   return z.string().transform((text, context) => {
     const [, width = 0, height = 0] = SIZE_PATTERN.exec(text)?.map(Number) ?? [];
     if (!offersSize(options, { width, height })) {

@@ -123,6 +123,30 @@ test.each([
 });
 
 test.each([
+  ['/v3/async/image-turbo', { image: 'https://example.com/cat.png' }, 'image: must be omitted'],
+  ['/v3/async/image-turbo', { mask_image_base64: 'AAAA' }, 'mask_image_base64: must be omitted'],
+  ['/v3/async/image-turbo', { image_num: 4 }, 'image_num: must be 1: an order makes one output'],
+  ['/v3/async/image-turbo', { width: 512, height: 768 }, 'width: is not read here: use size'],
+  ['/api/v1/images/generations', { model: 'photo', image: ['AAAA'] }, 'image: must be omitted'],
+  [FILM, { model_name: 'acme/film', image_url: 'https://example.com/cat.png' }, 'image_url: must be omitted'],
+  [FILM, { model_name: 'acme/film', last_image: 'AAAA' }, 'last_image: must be omitted'],
+  [FILM, { model_name: 'acme/film', duration: 10 }, 'duration: is not read here: use seconds'],
+  [FILM, { model_name: 'acme/film', size: '1920*1080' }, 'size: is not read here: use width and height'],
+  ['/api/v1/videos', { model: 'acme/film', images: ['AAAA'] }, 'images: must be omitted'],
+  ['/api/v1/videos', { model: 'acme/film', size: '1280x721' }, 'size: must be 1280x720 or 1920x1080'],
+])('refuses at %s what it would not make, %j', async (path, body, message) => {
+  const { status, json } = await server.call('POST', path, { body: { prompt: 'run=1', ...body } });
+  expect([status, json.error.message]).toEqual([400, expect.stringContaining(message)]);
+});
+
+test.each([
+  ['/v3/async/image-turbo', { images: [], image: null, image_num: 1, width: 1024, height: 1024 }],
+  [FILM, { model_name: 'acme/film', size: '1280x720', duration: 5, n: 1, video_length: 81 }],
+])('accepts at %s members that agree with the order, %j', async (path, body) => {
+  expect(await order(path, { prompt: 'run=1', ...body })).toMatch(/^gen-/);
+});
+
+test.each([
   [{}, '0.26', { width: 1280, height: 720, seconds: 5 }],
   [
     { width: 1920, height: 1080, seconds: 10, seed: 3 },
