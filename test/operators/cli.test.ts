@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
@@ -205,6 +208,35 @@ describe('every command', () => {
     expect(questions).toEqual(Array(2).fill(`This will ${plan}. Continue?`));
     const nothingOwed = await run('debt', 'forgive', account, '-d', 'x', '--dry-run');
     expect(nothingOwed).toMatchObject({ code: 1, stderr: expect.stringContaining('owes 0.00 USD') });
+  });
+
+  test.each<[string, (response: ServerResponse) => void]>([
+    ['cut', (response) => void response.destroy()],
+    ['cut in the middle', (response) => void response.writeHead(201).end('{"data', () => response.destroy())],
+    ['replaced by a page of a proxy', (response) => void response.writeHead(504).end('<html>504</html>')],
+  ])('when an answer is %s, says how to book or open once and not twice', async (_, lose) => {
+    const { account } = await createCustomer(server);
+    const proxy = createServer(async (request, response) => {
+      const { method = '', headers, url } = request;
+      const { authorization = '', 'idempotency-key': key = '' } = headers as Record<string, string>;
+      const kept = { authorization, 'idempotency-key': key, 'content-type': 'application/json' };
+      await fetch(server.url + url, { method, headers: kept, body: await text(request) });
+      lose(response);
+    });
+    await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
+    const behind = environment({ TOLLGATE_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+    const gift = ['adjust', account, '1.00', '-d', 'Gift', '--yes'];
+    const opening = ['accounts', 'create', `Lost ${account}`, '--credits', '3.00'];
+    for (const command of [gift, opening]) {
+      const lost = await cliRun(behind, command);
+      expect(lost).toMatchObject({ code: 1, stdout: '' });
+      const [, key = ''] = /with --idempotency-key (\S+) .*once\.\n$/.exec(lost.stderr) ?? [];
+      expect((await run(...command, '--idempotency-key', key)).code).toBe(0);
+    }
+    proxy.close();
+    expect((await json('accounts', 'show', account)).remaining_credits).toBe('11.00');
+    const accounts: { name: string }[] = await json('accounts', 'list', '--limit', 'all');
+    expect(accounts.filter(({ name }) => name === `Lost ${account}`)).toHaveLength(1);
   });
 
   test('refunds a charge', async () => {

@@ -1,4 +1,5 @@
-import { CliError } from './cli-error.ts';
+import { randomUUID } from 'node:crypto';
+import { CliError, NoAnswerError } from './cli-error.ts';
 import type { CliSettings } from './cli-settings.ts';
 
 export type Query = Readonly<Record<string, string | undefined>>;
@@ -38,6 +39,22 @@ export class AdminClient {
     return answer.body as Body;
   }
 
+  /**
+   * As {@link send} with POST and an Idempotency-Key, by default a new one. If the answer is lost, the error says how to repeat the command:
+   * it may have been done, and a repetition under another key would do it again.
+   */
+  async sendOnce<Body>(path: string, body: object, key: string = randomUUID()): Promise<Body> {
+    try {
+      return await this.send<Body>('POST', path, body, { 'idempotency-key': key });
+    } catch (error) {
+      if (error instanceof NoAnswerError) {
+        const advice = `it may have been done. Repeat the command with --idempotency-key ${key} to do it only once.`;
+        throw new CliError(`${error.message}; ${advice}`);
+      }
+      throw error;
+    }
+  }
+
   /** Reads up to `limit` rows of a list, over as many pages as needed. Calls `onRows` with the number of rows read so far. */
   async list<Row>(path: string, query: Query, limit: number, onRows: (rows: number) => void): Promise<Row[]> {
     const rows: Row[] = [];
@@ -74,6 +91,9 @@ export class AdminClient {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<{ body: unknown; link: string }> {
     const { url, token } = this.#settings;
+    const unreachable = (error: unknown) => {
+      throw new NoAnswerError(`${url} is unreachable: ${reasonOf(error)}`);
+    };
     const response = await fetch(url + path, {
       method,
       signal: AbortSignal.timeout(timeoutMs),
@@ -84,13 +104,12 @@ export class AdminClient {
         ...headers,
       },
       ...(body && { body: JSON.stringify(body) }),
-    }).catch((error: unknown) => {
-      throw new CliError(`${url} is unreachable: ${reasonOf(error)}`);
-    });
-    const text = await response.text();
+    }).catch(unreachable);
+    const text = await response.text().catch(unreachable);
     const parsed = parseAnswer(text, url);
     if (!response.ok) {
-      throw new CliError(refusal(parsed, response.status));
+      const words = refusal(parsed, response.status);
+      throw response.status < 500 ? new CliError(words) : new NoAnswerError(words);
     }
     return { body: parsed, link: response.headers.get('link') ?? '' };
   }
@@ -105,7 +124,7 @@ function parseAnswer(text: string, url: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new CliError(`${url} does not appear to be a Tollgate server`);
+    throw new NoAnswerError(`${url} does not appear to be a Tollgate server`);
   }
 }
 

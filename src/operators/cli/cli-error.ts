@@ -11,3 +11,6 @@ export class CliError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** The service gave no answer that can be understood: what was asked may be done or not. */
+export class NoAnswerError extends CliError {}

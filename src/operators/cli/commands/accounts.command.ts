@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { AccountJson } from '../../operators.schema.ts';
 import { CliContext, type CliSurroundings } from '../cli-context.ts';
@@ -73,11 +72,10 @@ function addCreateCommand(accounts: Command, surroundings: CliSurroundings): voi
     .action(async (name: string, options: CreateOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const body = { name, credits: options.credits };
-      const created = await context.client.send<{ data: AccountJson; key: string }>(
-        'POST',
+      const created = await context.client.sendOnce<{ data: AccountJson; key: string }>(
         '/admin/v1/accounts',
         body,
-        { 'idempotency-key': options.idempotencyKey ?? randomUUID() },
+        options.idempotencyKey,
       );
       const { data, key } = created;
       context.showRecord({ ...data, key }, [...entriesOf(data), ['Owner key', `${key}  (shown only once)`]]);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import type { adjustmentResponse, refundResponse } from '../../operators.schema.ts';
@@ -123,8 +122,9 @@ async function book<Answer>(
     );
   }
   const context = await CliContext.of(command, surroundings);
-  const headers = keyOf(options);
   if (!options.yes || options.dryRun) {
+    const { idempotencyKey: key } = options;
+    const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
     const answer = await context.client.send<Answer>('POST', `${path}?dry_run=true`, body, headers);
     const plan = `${act(answer)}; the balance is then ${left(answer)} USD`;
     if (options.dryRun) {
@@ -135,10 +135,5 @@ async function book<Answer>(
       throw new CliError('nothing was booked');
     }
   }
-  show(context, await context.client.send<Answer>('POST', path, body, headers));
-}
-
-/** Without a key of the operator's own, a request that is retransmitted is at least booked only once. */
-function keyOf(options: BookingOptions): Record<string, string> {
-  return { 'idempotency-key': options.idempotencyKey ?? randomUUID() };
+  show(context, await context.client.sendOnce<Answer>(path, body, options.idempotencyKey));
 }
