@@ -21,6 +21,15 @@ export function objectsOf(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
+/** Returns the length of a text in code points, the unit of OpenAI's indexes. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) {
+    length += 1;
+  }
+  return length;
+}
+
 /** Parses JSON text. Returns undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {

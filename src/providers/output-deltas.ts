@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
+import { type JsonObject, lengthOf, objectOf, objectsOf, textOf } from './json.ts';
 import {
   callText,
   type ItemReference,
@@ -45,6 +45,13 @@ export class OutputDeltas {
     switch (type) {
       case 'response.output_text.delta':
         return this.#text('content', event, textOf(event.delta));
+      case 'response.output_text.annotation.added': {
+        const item = this.#items.ofPart(referenceIn(event, 'message'), false);
+        const before = [...(item.texts.get('content') ?? [])]
+          .filter(([part]) => Number(part) < Number(event.content_index ?? 0))
+          .map(([, text]) => text);
+        return this.#cited(item, [event.annotation], lengthOf(before.join('')));
+      }
       case 'response.output_item.added':
         return this.#announce(objectOf(event.item), event.output_index);
       case 'response.output_item.done':
@@ -107,13 +114,7 @@ export class OutputDeltas {
   #whole(item: SentItem, whole: JsonObject): JsonObject[] {
     switch (item.type) {
       case 'message':
-        return (['content', 'refusal'] as const).flatMap((kind) => {
-          const text = objectsOf(whole.content)
-            .map((part) => textOf(kind === 'content' ? part.text : part.refusal))
-            .join('');
-          const more = missing(text, textSent(item, kind));
-          return more === '' ? [] : [this.#sent(item, kind, 'whole', more)];
-        });
+        return [...this.#wholeTexts(item, whole), ...this.#wholeCitations(item, whole)];
       case 'reasoning':
         return this.#wholeThought(item, whole);
       case 'function_call':
@@ -122,6 +123,44 @@ export class OutputDeltas {
       default:
         return [];
     }
+  }
+
+  #wholeTexts(item: SentItem, whole: JsonObject): JsonObject[] {
+    return (['content', 'refusal'] as const).flatMap((kind) => {
+      const text = objectsOf(whole.content)
+        .map((part) => textOf(kind === 'content' ? part.text : part.refusal))
+        .join('');
+      const more = missing(text, textSent(item, kind));
+      return more === '' ? [] : [this.#sent(item, kind, 'whole', more)];
+    });
+  }
+
+  #wholeCitations(item: SentItem, { content }: JsonObject): JsonObject[] {
+    let before = 0;
+    return objectsOf(content).flatMap(({ text, annotations }) => {
+      const start = before;
+      before += lengthOf(textOf(text));
+      return this.#cited(item, objectsOf(annotations), start);
+    });
+  }
+
+  /** Returns the citations of pages that have not been passed on, `before` being the item's text before their part, in code points. */
+  #cited(item: SentItem, annotations: readonly unknown[], before: number): JsonObject[] {
+    const pages = objectsOf(annotations).filter((one) => one.type === 'url_citation');
+    if (pages.length === 0) {
+      return [];
+    }
+    const earlier = this.#items.all.filter(({ number, type }) => type === 'message' && number < item.number);
+    const offset = before + lengthOf(earlier.map((one) => textSent(one, 'content')).join(''));
+    const told = pages.flatMap(({ url, title, start_index, end_index }) => {
+      const [start = 0, end = 0] = [start_index, end_index].map((index) => offset + Number(index ?? 0));
+      const key = `${start} ${end} ${textOf(url)}`;
+      const isNew = !item.cited.has(key);
+      item.cited.add(key);
+      const page = { start_index: start, end_index: end, url, title };
+      return isNew ? [{ type: 'url_citation', url_citation: page }] : [];
+    });
+    return told.length === 0 ? [] : [{ annotations: told }];
   }
 
   #wholeThought(item: SentItem, whole: JsonObject): JsonObject[] {

@@ -118,6 +118,7 @@ function messageOf(deltas: readonly JsonObject[]): JsonObject {
     content: text('content'),
     refusal: text('refusal'),
     reasoning_content: text('reasoning_content'),
+    annotations: listed('annotations'),
     reasoning_details: listed('reasoning_details'),
     tool_calls: listed('tool_calls'),
   };

@@ -29,6 +29,8 @@ export interface SentItem {
   /** The reasoning part passed on last. */
   thought: string | undefined;
   isSealed: boolean;
+  /** Keys of the citations passed on. */
+  readonly cited: Set<string>;
 }
 
 /**
@@ -132,6 +134,7 @@ export class SentItems {
       texts: new Map(),
       thought: undefined,
       isSealed: false,
+      cited: new Set(),
     };
     this.#items.push(item);
     return item;

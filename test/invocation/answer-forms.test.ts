@@ -222,6 +222,148 @@ test('log probabilities of streamed pieces become those of the whole answer', as
   });
 });
 
+const PAGE = { start_index: 5, end_index: 9, url: 'https://a.example/', title: 'A' };
+const CITED = {
+  type: 'web_search_result_location',
+  url: PAGE.url,
+  title: 'A',
+  cited_text: 'q',
+  encrypted_index: 'e',
+};
+const OUTPUT_TEXT = {
+  type: 'output_text',
+  text: 'See: Oslo.',
+  annotations: [
+    { type: 'url_citation', ...PAGE },
+    { type: 'file_citation', file_id: 'f' },
+  ],
+};
+const SAID = { role: 'assistant', content: 'See: Oslo.' };
+const URL_CITATION = { annotations: [{ type: 'url_citation', url_citation: PAGE }] };
+const UNPLACED = { ...PAGE, start_index: 0, end_index: 0 };
+
+/** Answers that cite a page, as a whole and in events, and where their protocol says that they do. */
+const CITING: readonly [string, Protocol, object, readonly object[], object][] = [
+  [
+    'OpenAI',
+    'openai',
+    { choices: [{ message: { ...SAID, ...URL_CITATION }, finish_reason: 'stop' }] },
+    [
+      { choices: [{ index: 0, delta: { content: 'See: Oslo.' } }] },
+      { choices: [{ index: 0, delta: URL_CITATION }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    ],
+    PAGE,
+  ],
+  [
+    'Perplexity',
+    'openai',
+    {
+      ...{ citations: [PAGE.url], search_results: [{ url: PAGE.url, title: 'A', date: null }] },
+      choices: [{ message: SAID, finish_reason: 'stop' }],
+    },
+    ['', 'See: ', 'Oslo.'].map((content, index) => ({
+      ...{ citations: [PAGE.url], search_results: [{ url: PAGE.url, title: 'A' }] },
+      choices: [{ index: 0, delta: { content }, finish_reason: index === 2 ? 'stop' : null }],
+    })),
+    UNPLACED,
+  ],
+  [
+    'Anthropic',
+    'anthropic',
+    {
+      ...{ type: 'message', role: 'assistant', stop_reason: 'end_turn' },
+      content: [
+        { type: 'text', text: 'See: ' },
+        { type: 'text', text: 'Oslo', citations: [CITED] },
+        { type: 'text', text: '.' },
+      ],
+    },
+    [
+      { type: 'message_start', message: { content: [], usage: { input_tokens: 20, output_tokens: 1 } } },
+      ...['See: ', 'Oslo', '.'].flatMap((text, index) => [
+        { type: 'content_block_start', index, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index, delta: { type: 'text_delta', text } },
+        ...(index === 1
+          ? [{ type: 'content_block_delta', index, delta: { type: 'citations_delta', citation: CITED } }]
+          : []),
+        { type: 'content_block_stop', index },
+      ]),
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 8 } },
+      { type: 'message_stop' },
+    ],
+    PAGE,
+  ],
+  [
+    'Responses',
+    'responses',
+    { status: 'completed', output: [{ type: 'message', content: [OUTPUT_TEXT] }] },
+    [
+      { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'See: Oslo.' },
+      {
+        type: 'response.output_text.annotation.added',
+        ...{ output_index: 0, content_index: 0, annotation_index: 0, annotation: OUTPUT_TEXT.annotations[0] },
+      },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { type: 'message', content: [OUTPUT_TEXT] },
+      },
+      {
+        type: 'response.completed',
+        response: {
+          status: 'completed',
+          output: [{ type: 'message', content: [OUTPUT_TEXT] }],
+          usage: COUNTS,
+        },
+      },
+    ],
+    PAGE,
+  ],
+];
+
+describe.each(CITING)('pages that an answer of %s cites', (_, protocol, whole, events, page) => {
+  async function answered(path: string, body: object): Promise<string> {
+    const stream = 'stream' in body && body.stream === true;
+    const usage = protocol === 'openai' ? USAGE : COUNTS;
+    const packets = stream
+      ? events.map((event) => `data: ${JSON.stringify(event)}\n\n`)
+      : [JSON.stringify({ ...whole, usage })];
+    upstream.play(protocol, { packets });
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: protocol, ...body }),
+    });
+    return receivedText(response);
+  }
+  const eventsIn = (text: string) =>
+    [...text.matchAll(/^data: (\{.*)$/gm)].map(([, one]) => JSON.parse(one!));
+  const annotation = { type: 'url_citation', ...page };
+
+  test('are annotations of Responses', async () => {
+    const { output } = JSON.parse(await answered('/api/v1/responses', { input: 'x' }));
+    expect(output).toMatchObject([{ content: [{ text: 'See: Oslo.', annotations: [annotation] }] }]);
+    const streamed = eventsIn(await answered('/api/v1/responses', { input: 'x', stream: true }));
+    expect(streamed.filter(({ type }) => type === 'response.output_text.annotation.added')).toMatchObject([
+      { output_index: 0, content_index: 0, annotation_index: 0, annotation },
+    ]);
+    expect(streamed.at(-1).response.output).toMatchObject([{ content: [{ annotations: [annotation] }] }]);
+  });
+
+  test('are citations of messages', async () => {
+    const messages = [{ role: 'user', content: 'x' }];
+    const asked = { max_tokens: 99, messages };
+    const citation = { type: 'web_search_result_location', url: PAGE.url, title: 'A' };
+    const { content } = JSON.parse(await answered('/v1/messages', asked));
+    const cited = content.flatMap((block: { citations?: object[] }) => block.citations ?? []);
+    expect(cited).toMatchObject([citation]);
+    const streamed = eventsIn(await answered('/v1/messages', { ...asked, stream: true }));
+    const deltas = streamed.map(({ delta }) => delta?.citation).filter((one) => one);
+    expect(deltas).toMatchObject([citation]);
+  });
+});
+
 describe.each([true, false])('numbers that only Python knows (stream: %s)', (stream) => {
   test('are null, and letters in a text remain', async () => {
     const said = 'NaN \\"-Infinity\\\\';

@@ -1,6 +1,15 @@
-import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
+import {
+  compact,
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  parseJson,
+  textOf,
+} from '../../providers/json.ts';
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
+import { citationOf, citedPages } from './annotations.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { blocksOfDetails } from './thinking-details.ts';
 import { clientToolId } from './tool-ids.ts';
@@ -26,7 +35,9 @@ export function chatAnswerToMessages(wire: JsonObject, { thinking, toolNames }: 
   return {
     type: 'message',
     role: 'assistant',
-    content: contentOf(message, thinking, (call) => toolUse(call, toolNames, finish === 'length')),
+    content: contentOf(message, citedPages(wire, message).map(citationOf), thinking, (call) =>
+      toolUse(call, toolNames, finish === 'length'),
+    ),
     stop_reason: stopReasonOf(finishReason, stopSequence),
     stop_sequence: finishReason === 'stop' ? stopSequence : null,
   };
@@ -39,6 +50,7 @@ export function matchedStop(choice: JsonObject): string | null {
 
 function contentOf(
   message: JsonObject,
+  citations: readonly JsonObject[],
   thinking: boolean,
   blocksOf: (call: JsonObject) => JsonObject[],
 ): JsonObject[] {
@@ -46,7 +58,9 @@ function contentOf(
   const calls = objectsOf(message.tool_calls).flatMap(blocksOf);
   return [
     ...(thinking ? thoughtsOf(message) : []),
-    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...(text === ''
+      ? []
+      : [compact({ type: 'text', text, citations: citations.length === 0 ? undefined : citations })]),
     ...calls,
   ];
 }

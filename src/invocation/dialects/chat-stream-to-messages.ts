@@ -2,6 +2,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } fro
 import { ObjectScan } from '../../providers/object-scan.ts';
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
+import { type CitedPage, citationOf, citedPages } from './annotations.ts';
 import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { thoughtOfDetail } from './thinking-details.ts';
@@ -24,6 +25,8 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
     calls: new Map(),
     waiting: [],
     signed: false,
+    uncited: [],
+    cited: new Set(),
     toolNames,
     refused: false,
   };
@@ -40,6 +43,8 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
       signature: '',
     });
     state.refused ||= textOf(delta.refusal) !== '';
+    state.uncited.push(...citedPages(chunk, delta));
+    pushCitations(state, events);
     for (const call of objectsOf(delta.tool_calls)) {
       pushCall(state, events, call);
     }
@@ -54,6 +59,7 @@ function closingEvents(state: State, choice: JsonObject, finish: FinishReason): 
   const events: JsonObject[] = [];
   flushCalls(state, events);
   flushTexts(state, events);
+  pushCitations(state, events);
   closeBlock(state, events);
   for (const call of state.calls.values()) {
     const isWhole = finish === 'length' || isObject(parseJson(call.pieces.join('')));
@@ -93,6 +99,9 @@ interface State {
   readonly calls: Map<number, PendingCall>;
   /** What waits for unfinished calls, in order. */
   waiting: Prose[];
+  /** Cited pages that wait for a block of text, and the URLs of those that had one. */
+  uncited: CitedPage[];
+  readonly cited: Set<string>;
   readonly toolNames: MessageForm['toolNames'];
   refused: boolean;
 }
@@ -146,6 +155,22 @@ function sendProse(state: State, events: JsonObject[], { kind, text, signature }
     state.signed = true;
     delta({ type: 'signature_delta', signature });
   }
+}
+
+/** Adds what is cited to the open text: a page once, because some providers repeat all pages in each chunk. */
+function pushCitations(state: State, events: JsonObject[]): void {
+  if (state.open !== 'text' || state.uncited.length === 0) {
+    return;
+  }
+  for (const page of state.uncited) {
+    const key = `${page.start} ${page.end} ${page.url}`;
+    if (!state.cited.has(key)) {
+      state.cited.add(key);
+      const delta = { type: 'citations_delta', citation: citationOf(page) };
+      events.push({ type: 'content_block_delta', index: state.nextIndex - 1, delta });
+    }
+  }
+  state.uncited = [];
 }
 
 function blockOf(kind: Prose['kind'], data: string): JsonObject {

@@ -10,6 +10,7 @@ import {
   textOf,
   without,
 } from '../../providers/json.ts';
+import { isForeignCitation } from './annotations.ts';
 import { type ModelRules, refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { isForeign } from './thinking-details.ts';
@@ -156,7 +157,7 @@ function* tidyTurn(turn: JsonObject): Steps<readonly JsonObject[]> {
 function tidyBlock(block: JsonObject): JsonObject | undefined {
   switch (block.type) {
     case 'text':
-      return /\S/.test(textOf(block.text)) ? block : undefined;
+      return /\S/.test(textOf(block.text)) ? withOwnCitations(block) : undefined;
     case 'thinking':
       return textOf(block.signature) === '' ? undefined : block;
     case 'redacted_thinking':
@@ -168,6 +169,16 @@ function tidyBlock(block: JsonObject): JsonObject | undefined {
     default:
       return block;
   }
+}
+
+/** Removes citations that are not Anthropic's own. */
+function withOwnCitations(block: JsonObject): JsonObject {
+  const citations = objectsOf(block.citations);
+  const own = citations.filter((citation) => !isForeignCitation(citation));
+  if (own.length === citations.length) {
+    return block;
+  }
+  return own.length === 0 ? without(block, 'citations') : merged(block, { citations: own });
 }
 
 /**

@@ -1,6 +1,6 @@
 import { finishWithTools, readFinish } from '../../providers/finish-reasons.ts';
-import { compact, type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
-import { annotationOf, lengthOf } from './annotations.ts';
+import { compact, type JsonObject, lengthOf, objectsOf, textOf } from '../../providers/json.ts';
+import { annotationOf } from './annotations.ts';
 import { detailOfThinking } from './thinking-details.ts';
 
 /** Translates a message into a chat completion. The presenter adds `id`, `model`, `created` and `usage`. */

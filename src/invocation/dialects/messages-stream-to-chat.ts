@@ -1,5 +1,5 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
-import { annotationOf, lengthOf } from './annotations.ts';
+import { type JsonObject, lengthOf, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { annotationOf } from './annotations.ts';
 import type { StreamTranslator } from './chat-stream-to-messages.ts';
 import { detailOfThinking } from './thinking-details.ts';
 

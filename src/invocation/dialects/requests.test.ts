@@ -1,5 +1,6 @@
 import { atOnce } from '../../lib/steps.ts';
 import type { ModelRoute } from '../invocation.types.ts';
+import { citationOf } from './annotations.ts';
 import { chatAnswerToMessages } from './chat-answer-to-messages.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { claudeRequest } from './claude-request.ts';
@@ -226,6 +227,20 @@ describe('messages → chat', () => {
   ])('%s is rejected', (_what, body) => {
     expect(() => toChat(body)).toThrow('is not supported for this model');
   });
+});
+
+test("citations that are not Anthropic's own never reach it", () => {
+  const own = { type: 'web_search_result_location', url: 'u', encrypted_index: 'e' };
+  const foreign = citationOf({ url: 'u', title: 't', start: 0, end: 0, quote: '' });
+  const turn = (citations: readonly object[]) => ({
+    role: 'assistant',
+    content: [{ type: 'text', text: 'a', citations }],
+  });
+  const messages = [turn([own, foreign]), turn([foreign])];
+  expect(atOnce(claudeRequest({ messages }, PLAIN_RULES)).messages).toEqual([
+    turn([own]),
+    { role: 'assistant', content: [{ type: 'text', text: 'a' }] },
+  ]);
 });
 
 describe('reasoning that must go back', () => {

@@ -1,4 +1,5 @@
-import { type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { type JsonObject, lengthOf, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import type { CitedPage } from '../dialects/annotations.ts';
 import { mergedDetails } from '../dialects/thinking-details.ts';
 import { CallItem } from './call-item.ts';
 import {
@@ -20,6 +21,9 @@ export class OutputItems {
   readonly #items: OpenItem[] = [];
   readonly #calls = new Map<unknown, CallItem>();
   #open: MessageItem | ReasoningItem | undefined;
+  /** Cited pages that no text came for yet, and the keys of all. */
+  #uncited: CitedPage[] = [];
+  readonly #cited = new Set<string>();
 
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -30,8 +34,8 @@ export class OutputItems {
     return this.#items.map(({ item }) => item);
   }
 
-  /** Adds a delta, or a whole message as a single delta. */
-  add(delta: JsonObject): ResponseEvent[] {
+  /** Adds a delta, or a whole message as a single delta, and the pages that it cites. */
+  add(delta: JsonObject, pages: readonly CitedPage[]): ResponseEvent[] {
     const events: ResponseEvent[] = [];
     const thought = textOf(delta.reasoning_content) || textOf(delta.reasoning);
     const details = objectsOf(delta.reasoning_details);
@@ -45,6 +49,9 @@ export class OutputItems {
         const item = this.#ensure(MessageItem, events);
         events.push(...item.add(kind === 'content' ? 'output_text' : 'refusal', text));
       }
+    }
+    if (pages.length > 0 || this.#uncited.length > 0) {
+      events.push(...this.#cite(pages));
     }
     for (const [position, call] of objectsOf(delta.tool_calls).entries()) {
       events.push(...this.#addCall(call.index ?? position, call));
@@ -77,6 +84,25 @@ export class OutputItems {
     return events;
   }
 
+  /** Attaches pages to the latest text. */
+  #cite(pages: readonly CitedPage[]): ResponseEvent[] {
+    const waiting = [...this.#uncited, ...pages];
+    const texts = this.#items.filter((item) => item instanceof MessageItem && item.textLength > 0);
+    const last = texts.at(-1) as MessageItem | undefined;
+    this.#uncited = last ? [] : waiting;
+    const before = texts
+      .slice(0, -1)
+      .reduce((sum, item) => sum + (item instanceof MessageItem ? item.textLength : 0), 0);
+    return waiting.flatMap((page) => {
+      const key = `${page.start} ${page.end} ${page.url}`;
+      if (!last || this.#cited.has(key)) {
+        return [];
+      }
+      this.#cited.add(key);
+      return last.cite(page, before);
+    });
+  }
+
   #ensure<T extends MessageItem | ReasoningItem>(
     kind: new (index: number, options: OutputOptions) => T,
     events: ResponseEvent[],
@@ -104,7 +130,7 @@ type PartKind = 'output_text' | 'refusal';
 class MessageItem implements OpenItem {
   readonly index: number;
   readonly #id: string;
-  readonly #parts: { readonly kind: PartKind; text: string }[] = [];
+  readonly #parts: Part[] = [];
   #status: ItemStatus = 'in_progress';
 
   constructor(index: number, { ulid }: OutputOptions) {
@@ -113,7 +139,7 @@ class MessageItem implements OpenItem {
   }
 
   get item(): JsonObject {
-    const content = this.#parts.map(({ kind, text }) => partOf(kind, text));
+    const content = this.#parts.map(partOf);
     return { id: this.#id, type: 'message', status: this.#status, role: 'assistant', content };
   }
 
@@ -122,15 +148,40 @@ class MessageItem implements OpenItem {
     let part = this.#parts.at(-1);
     if (part?.kind !== kind) {
       events.push(...this.#partDone());
-      part = { kind, text: '' };
+      part = { kind, text: '', annotations: [] };
       this.#parts.push(part);
-      events.push({ type: 'response.content_part.added', ...this.#place(), part: partOf(kind, '') });
+      events.push({ type: 'response.content_part.added', ...this.#place(), part: partOf(part) });
     }
     part.text += text;
     const type = kind === 'refusal' ? 'response.refusal.delta' : 'response.output_text.delta';
     const more = kind === 'refusal' ? {} : { logprobs: [] };
     events.push({ type, ...this.#place(), delta: text, ...more });
     return events;
+  }
+
+  /** Length of the text without refusals, in code points. */
+  get textLength(): number {
+    return this.#parts.reduce(
+      (sum, { kind, text }) => sum + (kind === 'output_text' ? lengthOf(text) : 0),
+      0,
+    );
+  }
+
+  /** Attaches a page to the latest text, `before` being the length of the texts before this item, in code points. */
+  cite({ url, title, start, end }: CitedPage, before: number): ResponseEvent[] {
+    const place = this.#parts.findLastIndex(({ kind }) => kind === 'output_text');
+    const part = this.#parts[place];
+    if (!part) {
+      return [];
+    }
+    const offset = before + this.textLength - lengthOf(part.text);
+    const [start_index, end_index] = [start, end].map((index) => Math.max(0, index - offset));
+    const annotation = { type: 'url_citation', start_index, end_index, url, title };
+    part.annotations.push(annotation);
+    const added = { annotation_index: part.annotations.length - 1, annotation };
+    const type = 'response.output_text.annotation.added';
+    // what comes after the item was done is in the whole response
+    return this.#status === 'in_progress' ? [{ type, ...this.#place(), content_index: place, ...added }] : [];
   }
 
   close(status: ItemStatus): ResponseEvent[] {
@@ -153,14 +204,20 @@ class MessageItem implements OpenItem {
       kind === 'refusal'
         ? { type: 'response.refusal.done', ...this.#place(), refusal: text }
         : { type: 'response.output_text.done', ...this.#place(), text, logprobs: [] };
-    return [whole, { type: 'response.content_part.done', ...this.#place(), part: partOf(kind, text) }];
+    return [whole, { type: 'response.content_part.done', ...this.#place(), part: partOf(part) }];
   }
 }
 
-function partOf(kind: PartKind, text: string): JsonObject {
+interface Part {
+  readonly kind: PartKind;
+  text: string;
+  readonly annotations: JsonObject[];
+}
+
+function partOf({ kind, text, annotations }: Part): JsonObject {
   return kind === 'refusal'
     ? { type: 'refusal', refusal: text }
-    : { type: 'output_text', text, annotations: [], logprobs: [] };
+    : { type: 'output_text', text, annotations: [...annotations], logprobs: [] };
 }
 
 class ReasoningItem implements OpenItem {

@@ -2,6 +2,7 @@ import { eventFrame } from '../../http/answers/sse.ts';
 import type { AppError } from '../../lib/errors.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
 import type { Dialect, FinishReason, ProviderAnswer, StreamPart } from '../../providers/provider.types.ts';
+import { citedPages } from '../dialects/annotations.ts';
 import { messagesAnswerToChat } from '../dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from '../dialects/messages-stream-to-chat.ts';
 import type { CallEnd } from '../invocation.types.ts';
@@ -44,7 +45,8 @@ export class ResponsesPresenter implements DialectPresenter {
     const wire = dialect === 'chat' ? answer.wire : messagesAnswerToChat(answer.wire);
     const items = this.#items(identity);
     for (const choice of objectsOf(wire.choices)) {
-      items.add(objectOf(choice.message));
+      const message = objectOf(choice.message);
+      items.add(message, citedPages(wire, message));
     }
     items.end(itemStatus(answer.finishReason));
     return (end) => ended(this.#head(identity), items.items, end);
@@ -128,7 +130,8 @@ class ResponsesStream implements StreamPresenter {
     // the finish reason is sent once the charge is committed
     if (finishReason === undefined) {
       for (const chunk of this.#translate?.(wire) ?? [wire]) {
-        frames += this.#frames(this.#items.add(objectOf(objectsOf(chunk.choices)[0]?.delta)));
+        const delta = objectOf(objectsOf(chunk.choices)[0]?.delta);
+        frames += this.#frames(this.#items.add(delta, citedPages(chunk, delta)));
       }
     }
     return frames;
