@@ -12,3 +12,17 @@ test.each<[string, object, string]>([
   expect(content.reasoning).toBe(reasoning);
   expect(content.members.reasoning_details).toBeDefined();
 });
+
+test('thinking blocks of LiteLLM are reasoning details', () => {
+  const thinking_blocks = [
+    { type: 'thinking', thinking: 'first', signature: 'sig' },
+    { type: 'redacted_thinking', data: 'EmwK' },
+  ];
+  const { members, reasoning } = readChatContent({ content: '', thinking_blocks });
+  const format = 'anthropic-claude-v1';
+  expect(members.reasoning_details).toEqual([
+    { type: 'reasoning.text', text: 'first', signature: 'sig', format },
+    { type: 'reasoning.encrypted', data: 'EmwK', format },
+  ]);
+  expect(reasoning).toBe('first');
+});

@@ -11,7 +11,10 @@ export interface ChatContent {
 }
 
 /** Members passed through unchanged. */
-const HANDED_ON = ['reasoning_details', 'annotations', 'images'] as const;
+const HANDED_ON = ['annotations', 'images'] as const;
+
+/** Marks `reasoning_details` with Anthropic's signatures. OpenRouter uses the same format, and its clients send it back unchanged. */
+export const CLAUDE_REASONING = 'anthropic-claude-v1';
 
 /**
  * Normalizes content. Text becomes one string, whatever parts it came in (Mistral mixes in `thinking` parts). Reasoning is given under
@@ -46,13 +49,34 @@ export function readChatContent(message: JsonObject): ChatContent {
     members.reasoning_content = reasoning;
     members.reasoning = reasoning;
   }
+  const details = detailsOf(message);
+  if (details.length > 0) {
+    members.reasoning_details = details;
+  }
   for (const name of HANDED_ON) {
     if (Array.isArray(message[name]) && message[name].length > 0) {
       members[name] = message[name];
     }
   }
   // delivered, so it counts, even where it comes in the details alone
-  return { members, text, refusal, reasoning: reasoning || textOfDetails(message.reasoning_details) };
+  return { members, text, refusal, reasoning: reasoning || textOfDetails(details) };
+}
+
+/** Returns OpenRouter's `reasoning_details`, or LiteLLM's `thinking_blocks` as such. The pieces of those have no index. */
+function detailsOf({ reasoning_details: given, thinking_blocks: blocks }: JsonObject): readonly unknown[] {
+  if (Array.isArray(given) && given.length > 0) {
+    return given;
+  }
+  return objectsOf(blocks).map(({ thinking, signature, data }) =>
+    typeof data === 'string'
+      ? { type: 'reasoning.encrypted', data, format: CLAUDE_REASONING }
+      : {
+          type: 'reasoning.text',
+          text: textOf(thinking),
+          signature: textOf(signature),
+          format: CLAUDE_REASONING,
+        },
+  );
 }
 
 /** Returns the text in OpenRouter's `reasoning_details`: reasoning, or its summary. */

@@ -7,7 +7,7 @@ import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import { modelRules, PLAIN_RULES } from './model-rules.ts';
 import { mergedDetails } from './thinking-details.ts';
-import { normalizeRequest } from './translate-request.ts';
+import { normalizeRequest, translateRequest } from './translate-request.ts';
 
 const CAP = 4_000;
 const toMessages = (body: object) =>
@@ -306,6 +306,22 @@ describe('reasoning that must go back', () => {
     expect(wanted('google/gemini-3-pro-preview')).toEqual(['google-gemini']);
     expect(wanted('openai/gpt-5')).toEqual(['openai-responses']);
     expect(wanted('gpt-5')).toEqual([]);
+  });
+
+  test('goes back to LiteLLM by its own name', () => {
+    const rules = modelRules({ provider: 'p', model: 'claude-sonnet-4-5' } as ModelRoute, 'chat');
+    const common = { maxOutputTokens: CAP, reasoning: true, rules, betas: [] };
+    const thinking_blocks = [
+      { type: 'thinking', thinking: 'hm', signature: 'sig' },
+      { type: 'redacted_thinking', data: 'EmwK' },
+    ];
+    const asked = next(blocks([text, hidden]));
+    const sent = atOnce(translateRequest(asked, { from: 'messages', to: 'chat', ...common }));
+    expect(sent.messages).toMatchObject([{}, { thinking_blocks }, {}]);
+    const chat = { messages: [{ role: 'assistant', content: 'a', reasoning_details: [text, hidden] }] };
+    expect(atOnce(translateRequest(chat, { from: 'chat', to: 'chat', ...common })).messages).toMatchObject([
+      { thinking_blocks },
+    ]);
   });
 
   test('is merged by block, and what is encrypted stays apart from its summary', () => {

@@ -1,8 +1,6 @@
+import { CLAUDE_REASONING } from '../../providers/chat-message.ts';
 import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
-
-/** Marks details that carry Anthropic signatures. OpenRouter uses the same format, and its clients send it back unchanged. */
-const FORMAT = 'anthropic-claude-v1';
 
 /** Translates a thinking block into an entry of chat's `reasoning_details`, including the signature: tool loops must send it back. */
 export function detailOfThinking(block: JsonObject, index: number): JsonObject | undefined {
@@ -12,11 +10,11 @@ export function detailOfThinking(block: JsonObject, index: number): JsonObject |
         type: 'reasoning.text',
         text: textOf(block.thinking),
         signature: textOf(block.signature),
-        format: FORMAT,
+        format: CLAUDE_REASONING,
         index,
       };
     case 'redacted_thinking':
-      return { type: 'reasoning.encrypted', data: textOf(block.data), format: FORMAT, index };
+      return { type: 'reasoning.encrypted', data: textOf(block.data), format: CLAUDE_REASONING, index };
     default:
       return undefined;
   }
@@ -73,7 +71,7 @@ export function isForeign(block: JsonObject): boolean {
 }
 
 function isClaudes({ format }: JsonObject): boolean {
-  return format === undefined || format === null || format === FORMAT;
+  return format === undefined || format === null || format === CLAUDE_REASONING;
 }
 
 /** Returns the thinking blocks that a chat assistant message sends back. Leaves out unsigned and foreign ones, which would be rejected. */

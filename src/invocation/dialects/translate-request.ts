@@ -1,6 +1,6 @@
 import { merged } from '../../lib/merged.ts';
-import type { Steps } from '../../lib/steps.ts';
-import { type JsonObject, objectOf, without } from '../../providers/json.ts';
+import { mapInSteps, type Steps } from '../../lib/steps.ts';
+import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
@@ -9,6 +9,7 @@ import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
+import { thinkingOfDetails } from './thinking-details.ts';
 import {
   chatToolChoice,
   messagesToolChoice,
@@ -76,10 +77,19 @@ export function detailFormats({ to, rules }: RequestTranslation): readonly strin
 
 /** Removes what the model rejects from a chat request and rewrites tool call ids to a form it accepts. */
 function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
-  const kept = rules.drop.length === 0 ? body : without(body, ...rules.drop);
+  const dropped = rules.drop.length === 0 ? body : without(body, ...rules.drop);
+  const kept = rules.details.includes('anthropic-claude')
+    ? merged(dropped, { messages: yield* mapInSteps(objectsOf(dropped.messages), withThinkingBlocks) })
+    : dropped;
   return rules.toolIds === 'any'
     ? kept
     : merged(kept, { messages: yield* withToolIds(kept.messages, rules.toolIds) });
+}
+
+/** Repeats Claude's signed reasoning under the name by which LiteLLM takes it. OpenRouter takes `reasoning_details`. */
+function withThinkingBlocks(message: JsonObject): JsonObject {
+  const blocks = thinkingOfDetails(message.reasoning_details);
+  return blocks.length === 0 ? message : merged(message, { thinking_blocks: blocks });
 }
 
 /**
