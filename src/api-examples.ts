@@ -183,7 +183,11 @@ export const API_EXAMPLES: ApiExamples = {
     endOperatorSession: ENDED_SESSION,
     endSessions: ENDED_SESSION,
     getReadiness: {
-      'application/json': { status: 'ready', checks: { database: true }, optional: { redis: true } },
+      'application/json': {
+        status: 'ready',
+        checks: { database: true },
+        optional: { redis: true, storage: true },
+      },
     },
     getOpenApi: { 'application/json': { openapi: '3.1.0' } },
     getMetrics: { 'text/plain': 'tollgate_http_requests_in_flight 3\n' },

@@ -16,6 +16,8 @@ import { prepareFolder } from './data-folder.ts';
 /** The media storage and the signers of its URLs. */
 export interface StorageParts {
   readonly storage: Storage;
+  /** Throws StorageError when the storage cannot be used now. Remote storage is checked by the API that it is at. */
+  readonly checkStorage: () => Promise<void>;
   readonly signer: UrlSigner;
   /** Signs and verifies uploads that go through the API itself. */
   readonly uploads: UploadSigner;
@@ -41,13 +43,25 @@ export async function composeStorage(
       const root = join(config.dataFolder, 'media');
       await prepareFolder(root, FOLDER_MODE);
       const storage = await createFileStorage({ root, sign: signer.sign });
-      return { storage, signer, uploads, grantUpload: uploads.grantUpload };
+      return {
+        storage,
+        checkStorage: storage.checkFolder,
+        signer,
+        uploads,
+        grantUpload: uploads.grantUpload,
+      };
     }
     case 's3': {
       const storage = new S3Storage({ location: choice.s3, clock });
       await storage.checkBucket().catch((error: unknown) => judgeBucket(error, choice.s3, log));
       await warnOfVersions(storage, choice.s3.bucket, log);
-      return { storage, signer, uploads, grantUpload: storage.grantUpload };
+      return {
+        storage,
+        checkStorage: () => storage.checkBucket(),
+        signer,
+        uploads,
+        grantUpload: storage.grantUpload,
+      };
     }
     case 'remote': {
       if (process === 'api') {
@@ -56,7 +70,7 @@ export async function composeStorage(
         );
       }
       const storage = new RemoteStorage({ url: choice.url, token: storageToken(config) });
-      return { storage, signer, uploads, grantUpload: undefined };
+      return { storage, checkStorage: async () => undefined, signer, uploads, grantUpload: undefined };
     }
   }
 }

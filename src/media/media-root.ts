@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FILE_MODE, FOLDER_MODE } from './place-files.worker.ts';
@@ -43,6 +44,14 @@ export class MediaRoot {
         throw new StorageError('the media folder is missing or not mounted', { cause });
       });
     }
+  }
+
+  /** Throws StorageError when nothing can be stored: the folder is not the one that was opened, or this process may not write to it. */
+  async requireWritable(): Promise<void> {
+    await this.requireMounted();
+    await access(this.path, constants.W_OK | constants.X_OK).catch((error: unknown) => {
+      throw outageOf('a write to', error);
+    });
   }
 
   /** Writes into the folder. Throws StorageError for what may pass: a disk that is full, broken, read-only or not mounted. */

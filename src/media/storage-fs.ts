@@ -30,12 +30,18 @@ export interface FileStorageOptions {
   readonly sign: (key: string, options: SignOptions) => string;
 }
 
+/** A storage in a local folder. */
+export interface FileStorage extends Storage {
+  /** Throws StorageError when the folder's disk is away or takes no writes. */
+  checkFolder(): Promise<void>;
+}
+
 /**
  * Creates a storage in a local folder, for a single host. Several hosts need the S3 driver or a shared file system with atomic renames.
  * Writes are durable before they are visible. Reads follow no symbolic link out of the folder. While the folder's disk is away, every
  * operation throws StorageError: nothing is written below an empty mount point, and nothing counts as missing.
  */
-export async function createFileStorage(options: FileStorageOptions): Promise<Storage> {
+export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
   const root = await MediaRoot.open(options.root);
   const placer = new FilePlacer(root.path);
   return {
@@ -46,6 +52,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<St
     signedUrl: async (key, sign) => options.sign(key, sign),
     delete: (key) => removeObject(root, key),
     list: (prefix, after) => listObjects(root, prefix, after),
+    checkFolder: () => root.requireWritable(),
     close: () => placer.close(),
   };
 }

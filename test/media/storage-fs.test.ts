@@ -1,16 +1,15 @@
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Storage } from '../../src/media/storage.types.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
-import { createFileStorage } from '../../src/media/storage-fs.ts';
+import { createFileStorage, type FileStorage } from '../../src/media/storage-fs.ts';
 import { testFolder } from './media-tools.ts';
 
 const KEY = 'acct/acc_1/2026-01/task/0-original-0123456789abcdef.png';
 
 describe('the fs storage', () => {
   let folder: Awaited<ReturnType<typeof testFolder>>;
-  let storage: Storage;
+  let storage: FileStorage;
   let root: string;
   let source: string;
 
@@ -179,6 +178,17 @@ describe('the fs storage', () => {
         });
       },
     );
+
+    test('a check says when it is away, and when it is back', async () => {
+      await storage.checkFolder();
+      await rename(root, `${root}.gone`);
+      await expect(storage.checkFolder()).rejects.toThrow('the media folder is missing or not mounted');
+      await mkdir(root);
+      await expect(storage.checkFolder()).rejects.toThrow('the media folder is missing or not mounted');
+      await rm(root, { recursive: true });
+      await rename(`${root}.gone`, root);
+      await storage.checkFolder();
+    });
 
     test('heals when only its inner folder is gone', async () => {
       await rm(join(root, '.incoming'), { recursive: true });

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { parsePublicId } from '../../src/lib/ids.ts';
@@ -168,6 +170,18 @@ describe('metrics', () => {
     } finally {
       await broken.close();
     }
+  });
+
+  test('a media folder that is away is reported, and calls go on', async () => {
+    const ready = async () => (await server.call('GET', '/readyz', { token: null })).json;
+    const media = join(server.environment.DATA_DIR!, 'media');
+    expect(await ready()).toMatchObject({ status: 'ready', optional: { storage: true } });
+    await rename(media, `${media}.gone`);
+    const isUsable = async (wanted: boolean) => (await ready()).optional.storage === wanted;
+    await eventually(() => isUsable(false), 10_000, 'a report of the media folder');
+    expect(await ready()).toMatchObject({ status: 'ready', optional: { redis: true, storage: false } });
+    await rename(`${media}.gone`, media);
+    await eventually(() => isUsable(true), 10_000, 'the media folder');
   });
 
   test('the page of a worker says that it is alive, and nothing else', async () => {
