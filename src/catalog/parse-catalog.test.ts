@@ -151,6 +151,22 @@ describe('a mistake is one line that names file, path and reason', () => {
       /^tollgate\.yaml: /,
     ],
     [
+      'an alias without an anchor',
+      (text) => text.replace('protocol: openai', 'protocol: *openai'),
+      /^tollgate\.yaml: the YAML alias \*openai has no anchor &openai above it; a text that begins with \* must be in quotes$/,
+    ],
+    [
+      'two documents',
+      (text) => `${text}\n---\nmodels: []\n`,
+      /^tollgate\.yaml: line \d+: a second YAML document begins here \(---\): keep the whole catalog in one$/,
+    ],
+    ['a tab', (text) => `${text}\n\tx: 1`, /^tollgate\.yaml: line \d+: (?!.* at line)/],
+    [
+      'a variable without braces',
+      (text) => text.replace(/"\$\{KEY\}"|\$\{KEY\}/, '$KEY'),
+      /^tollgate\.yaml: providers\[0\]\.api_key: to use the environment variable, write "\$\{KEY\}" with braces$/,
+    ],
+    [
       'an alias of a list within it',
       () => 'models: &models [*models]',
       /^tollgate\.yaml: models\[0\]: a YAML alias \(\*name\) must not name what it is part of$/,

@@ -10,6 +10,8 @@ import { CatalogError } from './catalog-error.ts';
 import { type CatalogFile, catalogFile } from './catalog-file.schema.ts';
 import { ROUTE_PATHS } from './route-paths.gen.ts';
 
+/** What a shell would replace. Taken as it is, `$OPENAI_API_KEY` would be sent as the key, and every call would fail at the provider. */
+const SHELL_REFERENCE = /^\$([A-Z][A-Z0-9_]*)$/;
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /** A parsed tollgate.yaml. */
@@ -54,14 +56,23 @@ function parseYaml(text: string): unknown {
   const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
   const [error] = document.errors;
   if (error) {
-    throw new CatalogError(`line ${error.linePos?.[0].line ?? '?'}: ${error.message.split('\n')[0]}`);
+    const problem =
+      error.code === 'MULTIPLE_DOCS'
+        ? 'a second YAML document begins here (---): keep the whole catalog in one'
+        : error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '');
+    throw new CatalogError(`line ${error.linePos?.[0].line ?? '?'}: ${problem}`);
   }
   try {
     // bounds the expansion of anchors: a small file must not become a huge object
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     return value ?? {};
   } catch (cause) {
-    throw new CatalogError('too many YAML aliases (*name): write the values out', { cause });
+    const [, alias] = /^Unresolved alias .*: (.*)/.exec((cause as Error).message) ?? [];
+    const problem =
+      alias === undefined
+        ? 'too many YAML aliases (*name): write the values out'
+        : `the YAML alias *${alias} has no anchor &${alias} above it; a text that begins with * must be in quotes`;
+    throw new CatalogError(problem, { cause });
   }
 }
 
@@ -130,7 +141,7 @@ function requireUnique(section: string, entries: readonly { readonly id: string 
 /**
  * Replaces `${NAME}` and `${NAME:-default}` in every string of a parsed document. Works after parsing so that a value cannot change the
  * document's structure. If `NAME_FILE` is set, the value is the current content of that file. Throws CatalogError (without the file name)
- * for a variable that is not set, and for a value that contains itself. `parents` are what contains the value.
+ * for a variable that is not set or written without braces, and for a value that contains itself. `parents` are what contains the value.
  */
 export function interpolate(
   value: unknown,
@@ -139,6 +150,10 @@ export function interpolate(
   parents: readonly unknown[] = [],
 ): unknown {
   if (typeof value === 'string') {
+    const [, name] = SHELL_REFERENCE.exec(value) ?? [];
+    if (name !== undefined) {
+      throw new CatalogError(`${path}: to use the environment variable, write "\${${name}}" with braces`);
+    }
     return value.replace(REFERENCE, (_, name: string, fallback: string | undefined) => {
       const replacement = secretAt(path, variables, name) ?? fallback;
       if (replacement === undefined) {
