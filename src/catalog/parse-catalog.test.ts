@@ -65,6 +65,23 @@ test('the shipped file is valid with an empty environment', () => {
 });
 
 describe('a mistake is one line that names file, path and reason', () => {
+  test.each([
+    [
+      'pricing: { prompt: 1 }',
+      'models[1].pricing.prompt: must be a quoted decimal of USD, e.g. "0.0000006" (line 4)',
+    ],
+    [
+      'pricing: { prompt: "1" }, routes: [{ provider: b, model: x }], colour: red',
+      'models[1].colour: unknown member (line 4)',
+    ],
+    ['pricing: { prompt: "1" }', 'models[1].routes: is required (line 3)'],
+  ])('and the line, for a person with hundreds of models: %s', (member, problem) => {
+    const model = '{ id: a, endpoints: [chat], context_length: 9, max_output_tokens: 9';
+    const whole = `${model}, pricing: { prompt: "1" }, routes: [{ provider: b, model: x }] }`;
+    const text = `providers: [{ id: b, protocol: builtin }]\nmodels: [${whole},\n ${model.replace('a', 'c')},\n ${member} }]`;
+    expect(() => parse(text)).toThrow(`tollgate.yaml: ${problem}`);
+  });
+
   test('a variable that is not set', () => {
     const message = 'tollgate.yaml: providers[0].api_key: the environment variable KEY is not set';
     expect(() => parse(VALID, {})).toThrow(message);
@@ -164,12 +181,12 @@ describe('a mistake is one line that names file, path and reason', () => {
     [
       'a variable without braces',
       (text) => text.replace(/"\$\{KEY\}"|\$\{KEY\}/, '$KEY'),
-      /^tollgate\.yaml: providers\[0\]\.api_key: to use the environment variable, write "\$\{KEY\}" with braces$/,
+      /^tollgate\.yaml: providers\[0\]\.api_key: to use the environment variable, write "\$\{KEY\}" with braces \(line 2\)$/,
     ],
     [
       'an alias of a list within it',
       () => 'models: &models [*models]',
-      /^tollgate\.yaml: models\[0\]: a YAML alias \(\*name\) must not name what it is part of$/,
+      /^tollgate\.yaml: models\[0\]: a YAML alias \(\*name\) must not name what it is part of \(line 1\)$/,
     ],
     [
       'an alias of an object within it',

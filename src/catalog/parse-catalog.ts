@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { parseDocument } from 'yaml';
+import { type Document, isNode, LineCounter, parseDocument } from 'yaml';
 import { Aliases, aliasMistake, withOverrides } from '../http/aliases.ts';
 import { FieldError, validate } from '../http/input/validate.ts';
 import { AppError } from '../lib/errors.ts';
@@ -39,21 +39,35 @@ export function readCatalog(
   fileName: string,
   variables: Readonly<Record<string, string | undefined>>,
 ): ParsedCatalog {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true, lineCounter: lines });
   try {
-    const content = interpolate(parseYaml(text), variables);
+    const content = interpolate(toValue(document), variables);
     const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex');
     return { catalog: toCatalog(validate(catalogFile, content, 'body')), digest };
   } catch (error) {
     if (error instanceof CatalogError || error instanceof AppError) {
       const message = error instanceof FieldError ? error.message : error.message.replace(/^body: /, '');
-      throw new CatalogError(`${fileName}: ${message}`, { cause: error });
+      throw new CatalogError(`${fileName}: ${message}${lineOf(message, document, lines)}`, { cause: error });
     }
     throw error;
   }
 }
 
-function parseYaml(text: string): unknown {
-  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
+/** Returns the line of the member that a message begins with, in parentheses; empty if it names none. A missing one is in its parent. */
+function lineOf(message: string, document: Document, lines: LineCounter): string {
+  const [member = ''] = /^[a-z_]+(\[\d+\]|\.[\w-]+)*(?=[.:])/.exec(message) ?? [];
+  const path = member.match(/\d+(?=\])|[\w-]+(?![\w-]*\])/g) ?? [];
+  for (; path.length > 0; path.pop()) {
+    const node = document.getIn(path, true);
+    if (isNode(node) && node.range) {
+      return ` (line ${lines.linePos(node.range[0]).line})`;
+    }
+  }
+  return '';
+}
+
+function toValue(document: Document.Parsed): unknown {
   const [error] = document.errors;
   if (error) {
     const problem =
