@@ -1,5 +1,6 @@
 import lazy, { ErrorBoundary } from 'preact-iso/lazy';
 import { Route, Router } from 'preact-iso/router';
+import { SIGN_IN_NAME } from './api/members.ts';
 import { BASE } from './lib/location.ts';
 import { isMissingFile, reload } from './lib/new-files.ts';
 import { MissingPage } from './pages/missing.tsx';
@@ -50,7 +51,7 @@ export function Pages() {
         <Route path={`${BASE}usage`} component={UsagePage} />
         <Route path={`${BASE}tasks`} component={TasksPage} />
         <Route path={`${BASE}playground`} component={PlaygroundPage} />
-        <Route path={`${BASE}members`} component={MembersPage} />
+        <Route path={`${BASE}members`} component={SIGN_IN_NAME === undefined ? MissingPage : MembersPage} />
         <Route path={`${BASE}start`} component={StartPage} />
         <Route path={`${BASE}account`} component={AccountPage} />
         <Route default component={MissingPage} />

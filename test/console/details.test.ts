@@ -43,3 +43,15 @@ test('the account page confirms a save, shows small amounts as typed, and the si
   accountSettings(console));
 
 test('hints come before anything fails, and are true', () => hints(console));
+
+test('an installation where only keys sign in has no page of members, whatever address a bookmark has', async () => {
+  const { page, open, leave } = await console.signIn();
+  await page.route('**/console/members', async (route) => {
+    const response = await route.fetch();
+    const html = (await response.text()).replace(/<meta name="tollgate-sign-in"[^>]*>/, '');
+    await route.fulfill({ response, body: html });
+  });
+  await open('members');
+  expect(await page.locator('#content h1').innerText()).toBe('There is no such page');
+  await leave();
+});
