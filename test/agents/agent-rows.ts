@@ -55,7 +55,7 @@ async function task(agent: Agent, stack: AgentStack, protocol: Protocol): Promis
   assert.equal(requests.length - before, TASK_REQUESTS);
   if (protocol === 'responses') {
     const returned = JSON.stringify(last.body.input).split(SEALED_THOUGHT).length - 1;
-    assert.equal(returned, agent.returnsReasoning ? TASK_REQUESTS - 1 : 0, 'reasoning returned by the agent');
+    assert.equal(returned, TASK_REQUESTS - 1, 'reasoning returned by the agent');
   }
   return await agreedUsage(stack, key, end.usage);
 }

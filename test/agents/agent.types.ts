@@ -23,7 +23,5 @@ export interface AgentEnd {
 /** An agent as npm publishes it. `run` throws when the agent does not end by itself or prints nothing parsable. */
 export interface Agent {
   readonly name: string;
-  /** Whether it returns encrypted reasoning with a tool result. */
-  readonly returnsReasoning: boolean;
   run(run: AgentRun): Promise<AgentEnd>;
 }

@@ -25,7 +25,6 @@ interface ResultLine {
 export function claudeCode(program: string): Agent {
   return {
     name: 'Claude Code',
-    returnsReasoning: false,
     async run({ url, key, model, prompt, folder, input }) {
       const output = ['-p', prompt, '--output-format', 'json'];
       const [line] = await runProgram<ResultLine>({

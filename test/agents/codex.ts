@@ -19,7 +19,6 @@ interface EventLine {
 export function codex(program: string): Agent {
   return {
     name: 'Codex CLI',
-    returnsReasoning: true,
     async run({ url, key, model, prompt, folder, input }) {
       const home = mkdtempSync(join(folder, 'home-'));
       writeFileSync(join(home, 'config.toml'), settingsOf(url, model));
