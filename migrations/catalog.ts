@@ -52,6 +52,7 @@ import { sparseGenerations } from './0114-sparse-generations.ts';
 import { plainHashChecks } from './0115-plain-hash-checks.ts';
 import { unreadStatistics } from './0116-unread-statistics.ts';
 import { hourTotals } from './0117-hour-totals.ts';
+import { erasedAccounts } from './0118-erased-accounts.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -110,4 +111,5 @@ export const MIGRATIONS: readonly Migration[] = [
   plainHashChecks,
   unreadStatistics,
   hourTotals,
+  erasedAccounts,
 ];

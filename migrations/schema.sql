@@ -33,6 +33,7 @@ TABLE accounts
   max_keys integer NOT NULL DEFAULT 200
   billing jsonb
   rate_limits jsonb
+  erased_at timestamp with time zone
   accounts_max_keys_check CHECK (((max_keys >= 1) AND (max_keys <= 100000)))
   accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
   accounts_pkey PRIMARY KEY (id)
@@ -979,7 +980,7 @@ BEGIN
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE a.rate_limits END,
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN models ELSE a.allowed_models END,
       billing = CASE WHEN changes ? 'billing' THEN nullif(changes->'billing', 'null') ELSE a.billing END
-    WHERE a.id = account RETURNING a.*;
+    WHERE a.id = account AND a.erased_at IS NULL RETURNING a.*;
   IF FOUND THEN
     PERFORM record_act(current_act(), '{}');
   END IF;
@@ -1076,8 +1077,8 @@ DECLARE
   models text[] := models_of(key->'allowed_models');
 BEGIN
   -- one creation at a time per account, so that each counts the keys created before it; calls do not wait for this lock
-  SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
-  IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
+  SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account AND a.erased_at IS NULL FOR NO KEY UPDATE;
+  IF NOT FOUND OR (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
   RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano,
@@ -1176,13 +1177,14 @@ CREATE OR REPLACE FUNCTION erase_account(account uuid)
  SET search_path TO 'public', 'pg_temp'
 AS $function$
 DECLARE
-  erased_at timestamptz := ledger_now();
+  now_at timestamptz := ledger_now();
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true WHERE a.id = account;
+  UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true, erased_at = coalesce(a.erased_at, now_at)
+    WHERE a.id = account;
   DELETE FROM console_sessions s WHERE s.account_id = account;
   DELETE FROM members m WHERE m.account_id = account;
   DELETE FROM invitations i WHERE i.account_id = account;
@@ -1190,7 +1192,7 @@ BEGIN
   DELETE FROM account_alerts s WHERE s.account_id = account;
   DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
   UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
-  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, erased_at) WHERE k.account_id = account;
+  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, now_at) WHERE k.account_id = account;
   PERFORM record_act(current_act(), '{}');
   RETURN true;
 END $function$

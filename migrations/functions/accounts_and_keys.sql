@@ -33,7 +33,7 @@ BEGIN
 END $$;
 
 -- changes: any of name, suspended, allowed_models, max_keys, rate_limits, billing. Once this commits,
--- no hold that contradicts it can be made.
+-- no hold that contradicts it can be made. No row for an account that was erased: it stays closed.
 CREATE OR REPLACE FUNCTION change_account(account uuid, changes jsonb) RETURNS SETOF accounts
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -47,7 +47,7 @@ BEGIN
       rate_limits = CASE WHEN changes ? 'rate_limits' THEN nullif(changes->'rate_limits', 'null') ELSE a.rate_limits END,
       allowed_models = CASE WHEN changes ? 'allowed_models' THEN models ELSE a.allowed_models END,
       billing = CASE WHEN changes ? 'billing' THEN nullif(changes->'billing', 'null') ELSE a.billing END
-    WHERE a.id = account RETURNING a.*;
+    WHERE a.id = account AND a.erased_at IS NULL RETURNING a.*;
   IF FOUND THEN
     PERFORM record_act(current_act(), '{}');
   END IF;
@@ -105,7 +105,7 @@ BEGIN
 END $$;
 
 -- key: {id, hash, name, label, role, disabled, limit_nano, limit_reset, expires_at, rate_limits, allowed_models}. No row when the account
--- has reached its maximum number of keys. An act key.create that was given to act_as is written to the audit log with it.
+-- has reached its maximum number of keys or was erased. An act key.create that was given to act_as is written to the audit log with it.
 CREATE OR REPLACE FUNCTION create_api_key(account uuid, key jsonb) RETURNS SETOF api_keys
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -113,8 +113,8 @@ DECLARE
   models text[] := models_of(key->'allowed_models');
 BEGIN
   -- one creation at a time per account, so that each counts the keys created before it; calls do not wait for this lock
-  SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account FOR NO KEY UPDATE;
-  IF (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
+  SELECT a.max_keys INTO most FROM accounts a WHERE a.id = account AND a.erased_at IS NULL FOR NO KEY UPDATE;
+  IF NOT FOUND OR (SELECT count(*) FROM api_keys k WHERE k.account_id = account AND k.deleted_at IS NULL) >= most THEN
     RETURN;
   END IF;
   RETURN QUERY INSERT INTO api_keys (id, account_id, hash, name, label, role, disabled, limit_nano, cap_nano,
@@ -161,19 +161,20 @@ BEGIN
   RETURN ended + judged_keys;
 END $$;
 
--- Closes an account and erases what identifies its owner: its name, the recipient of its documents, its keys' names, its members,
+-- Closes an account for good and erases what identifies its owner: its name, the recipient of its documents, its keys' names, its members,
 -- invitations and sessions, its webhook secrets and alerts, and the parameters of ended tasks. Entries, calls, statements and issued
 -- documents stay. Returns false when there is no such account.
 CREATE OR REPLACE FUNCTION erase_account(account uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-  erased_at timestamptz := ledger_now();
+  now_at timestamptz := ledger_now();
 BEGIN
   PERFORM 1 FROM balances b WHERE b.account_id = account FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true WHERE a.id = account;
+  UPDATE accounts a SET name = 'erased', billing = NULL, suspended = true, erased_at = coalesce(a.erased_at, now_at)
+    WHERE a.id = account;
   DELETE FROM console_sessions s WHERE s.account_id = account;
   DELETE FROM members m WHERE m.account_id = account;
   DELETE FROM invitations i WHERE i.account_id = account;
@@ -181,7 +182,7 @@ BEGIN
   DELETE FROM account_alerts s WHERE s.account_id = account;
   DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
   UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
-  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, erased_at) WHERE k.account_id = account;
+  UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, now_at) WHERE k.account_id = account;
   PERFORM record_act(current_act(), '{}');
   RETURN true;
 END $$;

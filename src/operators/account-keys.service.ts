@@ -10,7 +10,7 @@ import type { AccountsService } from './accounts.service.ts';
 import { audited, type OperatorContext } from './operator-access.ts';
 
 export interface AccountKeysParts {
-  readonly accounts: Pick<AccountsService, 'get'>;
+  readonly accounts: Pick<AccountsService, 'get' | 'getOpen'>;
   readonly keys: Pick<KeysService, 'list' | 'create'>;
   readonly store: Pick<KeysStore, 'idOfHash'>;
   readonly movements: Pick<Movements, 'changeKey'>;
@@ -33,7 +33,7 @@ export class AccountKeysService {
 
   /** Creates a key. Throws AppError account_not_found, invalid_parameter, too_many_keys. */
   async create(account: string, body: CreateKeyBody, act: OperatorContext): Promise<CreatedKey> {
-    const { id } = await this.#parts.accounts.get(account);
+    const { id } = await this.#parts.accounts.getOpen(account);
     return this.#parts.keys.create(id, body, undefined, audited(act, 'key.create', account, {}));
   }
 

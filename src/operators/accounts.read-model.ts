@@ -24,6 +24,8 @@ export interface AccountRow {
   readonly billing: Party | null;
   readonly rate_limits: StoredRateLimits | null;
   readonly created_at: Date;
+  /** When it was erased, which closes it for good. */
+  readonly erased_at: Date | null;
   readonly posted: string;
   readonly used: string;
   readonly held: string;

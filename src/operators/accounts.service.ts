@@ -59,6 +59,15 @@ export class AccountsService {
     return this.#require(accountUuid(id));
   }
 
+  /** Returns an account that can be changed. Throws AppError account_not_found, also for one that was erased. */
+  async getOpen(id: string): Promise<AccountRow> {
+    const row = await this.get(id);
+    if (row.erased_at !== null) {
+      throw new AppError('account_not_found', 'This account was erased and stays closed: open a new one.');
+    }
+    return row;
+  }
+
   /** Lists accounts, newest first or by the requested order. Throws AppError invalid_cursor. */
   async list({ q, suspended, sort, limit, cursor }: ListAccountsQuery): Promise<Page<AccountRow>> {
     const filter = {
@@ -76,7 +85,7 @@ export class AccountsService {
     return cutPage(rows, limit, (row) => [row.rank, row.id]);
   }
 
-  /** Changes an account. The change applies to the very next call, everywhere. */
+  /** Changes an account. The change applies to the very next call, everywhere. Throws AppError account_not_found. */
   async update(id: string, body: UpdateAccountBody, act: OperatorContext): Promise<AccountRow> {
     const uuid = accountUuid(id);
     const changes = {
@@ -94,6 +103,7 @@ export class AccountsService {
       ...(body.billing !== undefined && { billing: 'changed' }),
     };
     if (!(await this.#movements.changeAccount(uuid, changes, audited(act, 'account.update', id, detail)))) {
+      await this.getOpen(id);
       throw accountNotFound();
     }
     return this.#require(uuid);

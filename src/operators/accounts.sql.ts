@@ -15,7 +15,7 @@ const LATELY = `
   ) lately`;
 
 const ACCOUNTS = `
-  SELECT a.id, a.name, a.suspended, a.allowed_models, a.max_keys, a.billing, a.rate_limits, a.created_at,
+  SELECT a.id, a.name, a.suspended, a.allowed_models, a.max_keys, a.billing, a.rate_limits, a.created_at, a.erased_at,
          b.posted, b.used, b.held, b.debt, lately.usage_24h::text, lately.usage_30d::text, lately.last_used_at
     FROM accounts a JOIN balances b ON b.account_id = a.id CROSS JOIN ${LATELY}`;
 

@@ -173,3 +173,25 @@ test('an erased account has no working key', async () => {
   expect(rows[0].deleted_at).not.toBeNull();
   await eventuallyHolds(async () => expect((await read()).status).toBe(401));
 });
+
+test('an erased account stays closed', async () => {
+  const { accountId: other } = await fundedAccount(server.database, '1.00');
+  const id = publicId('account', other);
+  expect((await tollgate('accounts', 'erase', id, '--yes')).code).toBe(0);
+  for (const command of [
+    ['accounts', 'resume', id],
+    ['keys', 'create', id, 'again'],
+  ]) {
+    expect(await tollgate(...command)).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('This account was erased and stays closed'),
+    });
+  }
+  const { rows } = await server.database.money.query(
+    'SELECT a.suspended, count(k) FILTER (WHERE k.deleted_at IS NULL)::integer AS keys FROM accounts a LEFT JOIN api_keys k ON k.account_id = a.id WHERE a.id = $1 GROUP BY a.id',
+    [other],
+  );
+  expect(rows).toEqual([{ suspended: true, keys: 0 }]);
+  // a second erasure is no error, e.g. after an answer that was lost
+  expect((await tollgate('accounts', 'erase', id, '--yes')).code).toBe(0);
+});
