@@ -43,7 +43,8 @@ test('parses a full file', () => {
 });
 
 test('a value from the environment cannot change the structure of the file', () => {
-  const catalog = parse(VALID, { KEY: '"}\nmodels: []' });
+  const text = VALID.replace(`api_key: "\${KEY}"`, `query: { key: "\${KEY}" }`);
+  const catalog = parse(text, { KEY: '"}\nmodels: []' });
   expect(catalog.models.size).toBe(2);
 });
 
@@ -115,6 +116,16 @@ describe('a mistake is one line that names file, path and reason', () => {
       'an unknown engine',
       (text) => text.replace('engine: e', 'engine: q'),
       /models\[1\]\.routes\[0\]\.engine: must name one of engines/,
+    ],
+    [
+      'a key with a line break',
+      (text) => text.replace(/"\$\{KEY\}"/, String.raw`"sk-1\n"`),
+      /^tollgate\.yaml: providers\[0\]\.api_key: must be ASCII without line breaks/,
+    ],
+    [
+      'a header that HTTP does not allow',
+      (text) => text.replace('api_key:', String.raw`headers: { x-team: "a\r\nb" }, api_key:`),
+      /^tollgate\.yaml: providers\[0\]\.headers\.x-team: must be Latin-1 without line breaks/,
     ],
     [
       'a duplicate model',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { headersField, keyField } from '../upstream/header-settings.ts';
 import { type EngineSettings, EngineSettingsError } from './registry.ts';
 import type { UpstreamHttpSettings } from './upstream-http.ts';
 
@@ -33,9 +34,8 @@ export const upstreamFields = {
   base_url: z
     .url({ protocol: /^https?$/, message: 'must be an http(s) URL' })
     .describe('address of the engine; private addresses are allowed'),
-  api_key: z.string().default('').describe('sent as `Authorization: Bearer`'),
-  headers: z
-    .record(z.string().regex(/^[A-Za-z0-9-]+$/, 'must be a header name'), z.string())
+  api_key: keyField.default('').describe('sent as `Authorization: Bearer`'),
+  headers: headersField
     .default({})
     .describe("sent with every call to the base URL's origin; they override the headers we set"),
   query: z

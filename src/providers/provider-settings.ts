@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { headersField, keyField } from '../upstream/header-settings.ts';
 
 /** Default silence after which an answer that has started counts as dead, in ms. */
 const IDLE_MS = 30_000;
@@ -105,11 +106,8 @@ const upstream = {
   base_url: z
     .url({ protocol: /^https?$/ })
     .describe('base URL, without `/chat/completions`, `/messages` or `/responses`'),
-  api_key: z.string().default('').describe('from the environment, in quotes: see the top of this page'),
-  headers: z
-    .record(z.string().regex(/^[A-Za-z0-9-]+$/), z.string())
-    .default({})
-    .describe('sent with every call; they override the ones Tollgate sets'),
+  api_key: keyField.default('').describe('from the environment, in quotes: see the top of this page'),
+  headers: headersField.default({}).describe('sent with every call; they override the ones Tollgate sets'),
   query: z
     .record(z.string(), z.string())
     .default({})

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keyField } from '../../upstream/header-settings.ts';
 import {
   extraField,
   kindsField,
@@ -16,7 +17,7 @@ const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,63}$/, 'must be a member
 export const falSettings = z.strictObject({
   ...upstreamFields,
   base_url: upstreamFields.base_url.default('https://queue.fal.run').describe('address of the queue'),
-  api_key: z.string().min(1, 'must not be empty').describe('sent as `Authorization: Key`'),
+  api_key: keyField.min(1, 'must not be empty').describe('sent as `Authorization: Key`'),
   kinds: kindsField.describe('what it can generate'),
   size_multiple: sizeMultipleField
     .default(SIZE_MULTIPLE)
