@@ -289,6 +289,7 @@ test.each([
   ['usage?granularity=week', /^granularity: /],
   ['usage?start=5', /^start: unknown query parameter/],
   ['usage?start_time=yesterday', /^start_time: /],
+  ['usage?start_time=20261128', /^start_time: must be .* a day such as/],
   ['usage?start_time=9999-01-01', /^start_time: must not be in the future/],
   ['usage?start_time=2026-11-01T00:00:01Z', /2026-11-01T00:00:00Z or 2026-11-01T00:05:00Z/],
   ['costs?end_time=1790000001', /^end_time: must be a multiple of 5 minutes/],

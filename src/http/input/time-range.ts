@@ -27,10 +27,15 @@ export const timeParameter = z
     examples: ['2026-11-01T00:00:00Z'],
   });
 
+/** A day without its hyphens. As seconds it would be in 1970 or 1971, and the range silently a different one. */
+const UNHYPHENATED_DAY = /^(?:19|20)\d{6}$/;
 const rfc3339 = z.iso.datetime({ offset: true });
 const day = z.iso.date();
 
 function parseTime(text: string): Date | undefined {
+  if (UNHYPHENATED_DAY.test(text)) {
+    return undefined;
+  }
   if (/^\d{1,12}$/.test(text)) {
     const seconds = Number(text);
     return seconds <= UNIX_SECONDS_MAX ? new Date(seconds * SECOND_MS) : undefined;
