@@ -86,7 +86,11 @@ export class OutputItems {
 
   /** Attaches pages to the latest text. */
   #cite(pages: readonly CitedPage[]): ResponseEvent[] {
-    const waiting = [...this.#uncited, ...pages];
+    // some providers repeat all pages in each chunk: only new ones are worth measuring the text
+    const waiting = [...this.#uncited, ...pages].filter((page) => !this.#cited.has(keyOf(page)));
+    if (waiting.length === 0) {
+      return [];
+    }
     const texts = this.#items.filter((item) => item instanceof MessageItem && item.textLength > 0);
     const last = texts.at(-1) as MessageItem | undefined;
     this.#uncited = last ? [] : waiting;
@@ -94,11 +98,10 @@ export class OutputItems {
       .slice(0, -1)
       .reduce((sum, item) => sum + (item instanceof MessageItem ? item.textLength : 0), 0);
     return waiting.flatMap((page) => {
-      const key = `${page.start} ${page.end} ${page.url}`;
-      if (!last || this.#cited.has(key)) {
+      if (!last || this.#cited.has(keyOf(page))) {
         return [];
       }
-      this.#cited.add(key);
+      this.#cited.add(keyOf(page));
       return last.cite(page, before);
     });
   }
@@ -123,6 +126,10 @@ export class OutputItems {
     this.#open = undefined;
     return events;
   }
+}
+
+function keyOf({ start, end, url }: CitedPage): string {
+  return `${start} ${end} ${url}`;
 }
 
 type PartKind = 'output_text' | 'refusal';
