@@ -12,11 +12,13 @@ export async function ledToLogin(console: ConsoleServer): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.waitForURL(`${console.server.url}${path}`);
 
+  // a page that is open leads to the login by itself once it asks for something, which would interrupt the visit below
+  await page.goto('about:blank');
   await context.clearCookies();
   const { provider } = console;
   provider.people.deep = { email: 'deep@example.com', email_verified: true, groups: ['tollgate-operators'] };
   provider.person = 'deep';
-  await page.reload();
+  await page.goto(`${console.server.url}${path}`);
   await page.getByRole('link', { name: 'Sign in with Acme SSO' }).click();
   await page.waitForURL(`${console.server.url}${path}`);
   await page.getByRole('link', { name: 'Transactions' }).waitFor();

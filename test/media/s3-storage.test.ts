@@ -401,6 +401,7 @@ describe('the start', () => {
       S3_BUCKET: '',
       S3_ACCESS_KEY_ID: '',
       S3_SECRET_ACCESS_KEY: '',
+      S3_FORCE_PATH_STYLE: '',
     };
     await expect(start({ ...none, STORAGE: 'remote', STORAGE_URL: 'http://127.0.0.1:1' })).rejects.toThrow(
       'STORAGE is remote, but this is the API that remote storage uses',
