@@ -12,6 +12,7 @@ const LITERAL =
 /** Each repetition begins with a character that cannot occur inside it, so there is only one way to split any text. */
 const DELIMITED = [
   'src/catalog/catalog-file.schema.ts',
+  'src/catalog/parse-catalog.ts',
   'src/engines/http/http-settings.ts',
   'src/engines/http/template.ts',
   'src/engines/model-path.ts',
