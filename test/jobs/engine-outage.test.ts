@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import type { Engine } from '../../src/engines/engine.types.ts';
 import { sdCppKind } from '../../src/engines/sdcpp/sdcpp-engine.ts';
@@ -29,8 +30,22 @@ afterEach(async () => {
   await Promise.allSettled([near.close(), far.close()]);
 });
 
-async function open(engine: Engine): Promise<void> {
-  it = await TaskTest.open({ redisDatabase: 11, slots: 2, worker: 'near.1', engine });
+async function open(engine: Engine, slots = 2): Promise<void> {
+  it = await TaskTest.open({ redisDatabase: 11, slots, worker: 'near.1', engine });
+}
+
+/**
+ * Lets the near host take its next job later than the far one. Redis serves who waits longest, and in one process both begin to wait in the
+ * same turn of the event loop, always in the same order.
+ */
+function letFarHostWaitFirst(): void {
+  const { claims } = it.stack;
+  const claim = claims.claim.bind(claims);
+  jest.spyOn(claims, 'claim').mockImplementation(async (...order) => {
+    const task = await claim(...order);
+    await (task ? undefined : pause(100));
+    return task;
+  });
 }
 
 function engineAt(url: string, timeouts = {}): Engine {
@@ -135,6 +150,9 @@ test('leaves a hanging engine after the first missing answer', async () => {
 }, 30_000);
 
 test('tries a task that failed on one host on another', async () => {
+  await it.close();
+  await open(engineAt(near.url), 1);
+  letFarHostWaitFirst();
   near.reset('fails');
   // prepared beforehand: each second without it doubles the pause before the next attempt
   const startFarHost = await farHost();
