@@ -41,6 +41,11 @@ export function citedPages(wire: JsonObject, said: JsonObject): CitedPage[] {
   return lists.find((pages) => pages.length > 0) ?? [];
 }
 
+/** Returns what tells the citations of an answer apart: some providers repeat all pages in each chunk. */
+export function citationKey({ start, end, url }: CitedPage): string {
+  return `${start} ${end} ${url}`;
+}
+
 function pageOf({ url, title, start_index, end_index, content }: JsonObject): CitedPage {
   const [start = 0, end = 0] = [start_index, end_index].map((index) =>
     typeof index === 'number' ? index : 0,

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } fro
 import { ObjectScan } from '../../providers/object-scan.ts';
 import type { FinishReason } from '../../providers/provider.types.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
-import { type CitedPage, citationOf, citedPages } from './annotations.ts';
+import { type CitedPage, citationKey, citationOf, citedPages } from './annotations.ts';
 import { type MessageForm, matchedStop } from './chat-answer-to-messages.ts';
 import { stopReasonOf } from './stop-reason.ts';
 import { thoughtOfDetail } from './thinking-details.ts';
@@ -99,7 +99,7 @@ interface State {
   readonly calls: Map<number, PendingCall>;
   /** What waits for unfinished calls, in order. */
   waiting: Prose[];
-  /** Cited pages that wait for a block of text, and the URLs of those that had one. */
+  /** Cited pages that wait for a block of text, and the keys of those that had one. */
   uncited: CitedPage[];
   readonly cited: Set<string>;
   readonly toolNames: MessageForm['toolNames'];
@@ -157,13 +157,13 @@ function sendProse(state: State, events: JsonObject[], { kind, text, signature }
   }
 }
 
-/** Adds what is cited to the open text: a page once, because some providers repeat all pages in each chunk. */
+/** Adds what is cited to the open text, each page once. */
 function pushCitations(state: State, events: JsonObject[]): void {
   if (state.open !== 'text' || state.uncited.length === 0) {
     return;
   }
   for (const page of state.uncited) {
-    const key = `${page.start} ${page.end} ${page.url}`;
+    const key = citationKey(page);
     if (!state.cited.has(key)) {
       state.cited.add(key);
       const delta = { type: 'citations_delta', citation: citationOf(page) };

@@ -1,5 +1,5 @@
 import { type JsonObject, lengthOf, objectOf, objectsOf, textOf } from '../../providers/json.ts';
-import type { CitedPage } from '../dialects/annotations.ts';
+import { type CitedPage, citationKey } from '../dialects/annotations.ts';
 import { mergedDetails } from '../dialects/thinking-details.ts';
 import { CallItem } from './call-item.ts';
 import {
@@ -86,8 +86,8 @@ export class OutputItems {
 
   /** Attaches pages to the latest text. */
   #cite(pages: readonly CitedPage[]): ResponseEvent[] {
-    // some providers repeat all pages in each chunk: only new ones are worth measuring the text
-    const waiting = [...this.#uncited, ...pages].filter((page) => !this.#cited.has(keyOf(page)));
+    // only new ones are worth measuring the text
+    const waiting = [...this.#uncited, ...pages].filter((page) => !this.#cited.has(citationKey(page)));
     if (waiting.length === 0) {
       return [];
     }
@@ -98,10 +98,10 @@ export class OutputItems {
       .slice(0, -1)
       .reduce((sum, item) => sum + (item instanceof MessageItem ? item.textLength : 0), 0);
     return waiting.flatMap((page) => {
-      if (!last || this.#cited.has(keyOf(page))) {
+      if (!last || this.#cited.has(citationKey(page))) {
         return [];
       }
-      this.#cited.add(keyOf(page));
+      this.#cited.add(citationKey(page));
       return last.cite(page, before);
     });
   }
@@ -126,10 +126,6 @@ export class OutputItems {
     this.#open = undefined;
     return events;
   }
-}
-
-function keyOf({ start, end, url }: CitedPage): string {
-  return `${start} ${end} ${url}`;
 }
 
 type PartKind = 'output_text' | 'refusal';
