@@ -3,7 +3,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { CheckoutService } from './checkout.service.ts';
 import type { CheckoutStore } from './checkout.store.ts';
 import type { PaymentEvent } from './payment/payment.types.ts';
-import type { PaymentInboxStore, WaitingEvent } from './payment-inbox.store.ts';
+import { type PaymentInboxStore, UNKNOWN_OBJECT, type WaitingEvent } from './payment-inbox.store.ts';
 import type { ReversalsService } from './reversals.service.ts';
 
 /** How long an event about an unknown object is kept: it may have arrived before its object. */
@@ -58,8 +58,7 @@ export class PaymentInboxService {
       } else if (this.#clock.now() - event.receivedAt.getTime() > UNKNOWN_KEPT_MS) {
         await inbox.finish(event.id, 'unknown object (expired)');
       } else {
-        // the metrics of waiting events leave these words out
-        await inbox.fail(event.id, 'unknown object, will retry');
+        await inbox.fail(event.id, UNKNOWN_OBJECT);
       }
     } catch (error) {
       this.#log.warn({ error, event: event.id, type: event.type }, 'payment event failed, will retry');

@@ -8,6 +8,9 @@ import {
   storePaymentEvent,
 } from './payment-inbox.sql.ts';
 
+/** The error of a waiting event about an object that is not ours, or not yet. The metrics of waiting events leave these out. */
+export const UNKNOWN_OBJECT = 'unknown object, will retry';
+
 export interface WaitingEvent {
   readonly id: string;
   readonly type: string;

@@ -1,3 +1,4 @@
+import { UNKNOWN_OBJECT } from '../billing/payment-inbox.store.ts';
 import type { SqlStatement } from '../store/statement.ts';
 
 /** $1: task. → the trace of the request that submitted it, while its parameters are kept */
@@ -48,7 +49,7 @@ export const pendingPaymentEvents: SqlStatement = {
   name: 'telemetry_pending_payment_events',
   text: `SELECT count(*)::integer AS events,
                 coalesce(extract(epoch FROM statement_timestamp() - min(received_at)), 0)::double precision AS oldest_seconds
-           FROM webhook_inbox WHERE processed_at IS NULL AND error IS DISTINCT FROM 'unknown object, will retry'`,
+           FROM webhook_inbox WHERE processed_at IS NULL AND error IS DISTINCT FROM '${UNKNOWN_OBJECT}'`,
 };
 
 /** What payment providers took back beyond what was paid. */
