@@ -142,7 +142,10 @@ export class CheckoutService {
   async sweep(limit: number): Promise<number> {
     let seen = await this.#store.expire();
     const { provider } = this.#settings;
-    for (const id of provider ? await this.#store.stale(provider.name, limit) : []) {
+    if (!provider) {
+      return seen;
+    }
+    for (const id of await this.#store.stale(provider.name, limit)) {
       const row = await this.#store.find(id, null);
       if (row) {
         await this.#catchUp(row, provider);
@@ -153,8 +156,8 @@ export class CheckoutService {
   }
 
   /** A session that the provider does not know must not hold up the others; in the end it expires here, as nobody else will say so. */
-  async #catchUp(row: CheckoutSessionRow, provider: PaymentProvider | undefined): Promise<void> {
-    const theirs = await provider?.fetchSession(row.provider_session_id ?? '');
+  async #catchUp(row: CheckoutSessionRow, provider: PaymentProvider): Promise<void> {
+    const theirs = await provider.fetchSession(row.provider_session_id ?? '');
     if (theirs) {
       await this.#apply(row, theirs);
     } else if (this.#clock.now() > row.expires_at.getTime() + UNKNOWN_KEPT_MS) {

@@ -41,8 +41,9 @@ export class KeysService {
   }
 
   /**
-   * Creates a key of an account, for a caller or for an operator, whose `act` is then in the audit log. Throws AppError invalid_parameter for an expiry that has passed and for
-   * a model that does not exist, too_many_keys, insufficient_scope for an owner key that a developer asks for.
+   * Creates a key of an account, for a caller or for an operator, whose `act` is then in the audit log. Throws AppError invalid_parameter for
+   * an expiry that has passed and for a model that does not exist, too_many_keys, insufficient_scope for an owner key that a developer asks
+   * for.
    */
   async create(
     accountId: string,
