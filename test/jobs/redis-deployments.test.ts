@@ -178,7 +178,9 @@ test('rejects an untrusted certificate in one line that says what to set', async
 });
 
 test('rejects a cluster in one line and waits for a replica', async () => {
-  const cluster = await startRedis('--cluster-enabled', 'yes');
+  // its second port would be 10,000 above the first, where systems take ports for outgoing connections
+  const busPort = String(await choosePort());
+  const cluster = await startRedis('--cluster-enabled', 'yes', '--cluster-port', busPort);
   await expect(inspectRedis(url(cluster), PREFIX)).rejects.toMatchObject({
     name: 'RedisSettingsError',
     message: expect.stringContaining('Redis Cluster, which is not supported'),
