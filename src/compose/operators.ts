@@ -173,8 +173,8 @@ export function composeOperatorServices(
     ledgerEntries: new LedgerEntriesReadModel(sole.sequelize),
     bookReports: new BookReportsReadModel(sole.sequelize),
     queues: new QueuesService(inspector, new QueuesReadModel(sole.sequelize), audit),
-    workers: new WorkersService(new HostsStore(home.money), audit),
-    workerTokens: { tokens: new WorkerTokensService(new WorkerTokensStore(home.money), pools), audit },
+    workers: new WorkersService(new HostsStore(home.money)),
+    workerTokens: new WorkerTokensService(new WorkerTokensStore(home.money), pools),
     audit: new AuditReadModel(home.sequelize),
     lookup: composeLookup(cells, needs.keysStore, clock),
     fleet: new FleetService({
@@ -187,7 +187,6 @@ export function composeOperatorServices(
     }),
     sessions: needs.operatorSessions,
     grafanaUrl,
-    acts: audit,
   };
 }
 
@@ -230,11 +229,7 @@ function composeTaskServices(
     retries: new TaskRetryService(new TaskRetryStore(cells), ledger, audit, {
       deadlineMs: (task) => catalog.runPolicyOf(task).deadlineMs,
     }),
-    deliveries: new DeliveriesService(
-      new DeliveriesReadModel(cells),
-      new WebhookDeliveriesStore(cells),
-      audit,
-    ),
+    deliveries: new DeliveriesService(new DeliveriesReadModel(cells), new WebhookDeliveriesStore(cells)),
   };
 }
 

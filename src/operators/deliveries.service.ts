@@ -4,10 +4,9 @@ import { AppError } from '../lib/errors.ts';
 import { parsePublicId } from '../lib/ids.ts';
 import type { WebhookDeliveriesStore } from '../webhooks/webhook-deliveries.store.ts';
 import { accountUuid } from './accounts.service.ts';
-import type { AuditStore } from './audit.store.ts';
 import type { DeliveriesReadModel, DeliveryRow } from './deliveries.read-model.ts';
 import type { ListDeliveriesQuery } from './deliveries.schema.ts';
-import type { OperatorContext } from './operator-access.ts';
+import { audited, type OperatorContext } from './operator-access.ts';
 import { taskUuid } from './operator-tasks.service.ts';
 
 const TIME_PART = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -16,16 +15,10 @@ const TIME_PART = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export class DeliveriesService {
   readonly #readModel: DeliveriesReadModel;
   readonly #deliveries: Pick<WebhookDeliveriesStore, 'redeliver'>;
-  readonly #audit: AuditStore;
 
-  constructor(
-    readModel: DeliveriesReadModel,
-    deliveries: Pick<WebhookDeliveriesStore, 'redeliver'>,
-    audit: AuditStore,
-  ) {
+  constructor(readModel: DeliveriesReadModel, deliveries: Pick<WebhookDeliveriesStore, 'redeliver'>) {
     this.#readModel = readModel;
     this.#deliveries = deliveries;
-    this.#audit = audit;
   }
 
   /** Lists deliveries, newest first. Throws AppError account_not_found, task_not_found, invalid_cursor. */
@@ -55,8 +48,7 @@ export class DeliveriesService {
   /** Retries a delivery now, even one that was delivered or has failed. Throws AppError delivery_not_found. */
   async redeliver(id: string, act: OperatorContext): Promise<DeliveryRow> {
     const { id: uuid, account_id: accountId } = await this.get(id);
-    await this.#deliveries.redeliver(uuid, accountId);
-    await this.#audit.append({ ...act, action: 'webhook.redeliver', object: id, detail: {} });
+    await this.#deliveries.redeliver(uuid, accountId, audited(act, 'webhook.redeliver', id, {}));
     return this.get(id);
   }
 }

@@ -1,12 +1,12 @@
 import type { Route } from '../http/route.ts';
 import type { LedgerVerifier } from '../ledger/ledger-verifier.ts';
+import type { WorkerTokensService } from '../remote-workers/worker-tokens.service.ts';
 import { accountKeyRoutes } from './account-keys.routes.ts';
 import type { AccountKeysService } from './account-keys.service.ts';
 import { accountRoutes } from './accounts.routes.ts';
 import type { AccountsService } from './accounts.service.ts';
 import type { AuditReadModel } from './audit.read-model.ts';
 import { auditRoutes } from './audit.routes.ts';
-import type { AuditStore } from './audit.store.ts';
 import { claimedSessionRoutes } from './board/claimed-sessions.routes.ts';
 import { operatorSessionRoute } from './board/operator-session.routes.ts';
 import type { OperatorSessions } from './board/operator-session.ts';
@@ -30,7 +30,7 @@ import { statementRoutes } from './statements.routes.ts';
 import type { StatementsService } from './statements.service.ts';
 import type { TaskRetryService } from './task-retry.service.ts';
 import { verifyRoute } from './verify.routes.ts';
-import { type WorkerTokenParts, workerTokenRoutes } from './worker-tokens.routes.ts';
+import { workerTokenRoutes } from './worker-tokens.routes.ts';
 import { workerRoutes } from './workers.routes.ts';
 import type { WorkersService } from './workers.service.ts';
 
@@ -46,7 +46,7 @@ export interface OperatorServices {
   readonly retries: TaskRetryService;
   readonly queues: QueuesService;
   readonly workers: WorkersService;
-  readonly workerTokens: WorkerTokenParts;
+  readonly workerTokens: WorkerTokensService;
   readonly deliveries: DeliveriesService;
   readonly audit: AuditReadModel;
   readonly lookup: LookupParts;
@@ -54,7 +54,6 @@ export interface OperatorServices {
   readonly sessions: OperatorSessions;
   /** URL of the dashboards. */
   readonly grafanaUrl: string | null;
-  readonly acts: Pick<AuditStore, 'append'>;
 }
 
 /** `/admin/v1/…`. */
@@ -77,6 +76,6 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...lookupRoutes(services.lookup, services.accounts),
     ...fleetRoutes(services.fleet),
     operatorSessionRoute(services.sessions, services.grafanaUrl),
-    ...claimedSessionRoutes(services.sessions, services.acts),
+    ...claimedSessionRoutes(services.sessions),
   ];
 }

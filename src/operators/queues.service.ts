@@ -50,10 +50,14 @@ export class QueuesService {
     act: OperatorContext,
     change: () => Promise<boolean>,
   ): Promise<StandingQueue> {
+    if (!(await available(() => this.#inspector.find(name)))) {
+      throw queueNotFound();
+    }
+    // Redis knows no transaction with the log: an entry without its act is better than an act without its entry
+    await this.#audit.append({ ...act, action, object: name, detail: {} });
     if (!(await available(change))) {
       throw queueNotFound();
     }
-    await this.#audit.append({ ...act, action, object: name, detail: {} });
     const state = await available(() => this.#inspector.find(name));
     if (!state) {
       throw queueNotFound();

@@ -69,22 +69,26 @@ export class TaskRetryService {
     const [successor, earlier] = successorIds(source, completedAt);
     const id = (await this.#store.find(earlier)) === undefined ? successor : earlier;
     const created = (await this.#store.find(id)) === undefined;
-    if (created) {
-      await this.#order(source, id, act.requestId);
-    }
     const [retryOf, retriedAs] = [publicId('generation', source.id), publicId('generation', id)];
-    await this.#store.note(source.id, RETRIED_AS + retriedAs);
-    await this.#store.note(id, RETRY_OF + retryOf);
+    const request = created ? this.#requestOf(source, id, act.requestId) : undefined;
+    // first, because the hold is made elsewhere: money never moves for an act that is not in the log
     await this.#audit.append({
       action: 'task.retry',
       object: retryOf,
       ...act,
       detail: { retried_as: retriedAs, created },
     });
+    if (request) {
+      await this.#ledger.reserve(request).catch((error: unknown) => {
+        throw customerRefusal(error);
+      });
+    }
+    await this.#store.note(source.id, RETRIED_AS + retriedAs);
+    await this.#store.note(id, RETRY_OF + retryOf);
     return { id, created };
   }
 
-  async #order(source: RetrySource, id: string, requestId: string): Promise<void> {
+  #requestOf(source: RetrySource, id: string, requestId: string): Parameters<Ledger['reserve']>[0] {
     const { parameters, priceVersion, kind } = source;
     if (parameters === null || priceVersion === null) {
       throw new AppError(
@@ -92,7 +96,7 @@ export class TaskRetryService {
         'The content of the order was deleted when the task ended (KEEP_PROMPTS=no); the customer must order it again.',
       );
     }
-    const request = {
+    return {
       id,
       accountId: source.accountId,
       apiKeyId: source.apiKeyId,
@@ -111,9 +115,6 @@ export class TaskRetryService {
         deadlineMs: this.#settings.deadlineMs(source),
       },
     };
-    await this.#ledger.reserve(request).catch((error: unknown) => {
-      throw customerRefusal(error);
-    });
   }
 }
 

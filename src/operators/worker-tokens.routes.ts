@@ -1,8 +1,7 @@
 import { defineRoute, type Route } from '../http/route.ts';
 import type { WorkerTokensService } from '../remote-workers/worker-tokens.service.ts';
 import type { WorkerTokenRow } from '../remote-workers/worker-tokens.store.ts';
-import type { AuditStore } from './audit.store.ts';
-import { OPERATOR_ROUTE } from './operator-access.ts';
+import { audited, OPERATOR_ROUTE } from './operator-access.ts';
 import {
   createdWorkerTokenResponse,
   createWorkerTokenBody,
@@ -12,13 +11,8 @@ import {
   workerTokenResponse,
 } from './worker-tokens.schema.ts';
 
-export interface WorkerTokenParts {
-  readonly tokens: WorkerTokensService;
-  readonly audit: Pick<AuditStore, 'append'>;
-}
-
 /** `/admin/v1/worker-tokens`. */
-export function workerTokenRoutes(parts: WorkerTokenParts): Route[] {
+export function workerTokenRoutes(tokens: WorkerTokensService): Route[] {
   return [
     defineRoute({
       ...OPERATOR_ROUTE,
@@ -29,7 +23,7 @@ export function workerTokenRoutes(parts: WorkerTokenParts): Route[] {
       response: { status: 200, schema: workerTokenListResponse },
       errors: [],
       async handle() {
-        return { body: { data: (await parts.tokens.list()).map(presentToken) } };
+        return { body: { data: (await tokens.list()).map(presentToken) } };
       },
     }),
     defineRoute({
@@ -43,9 +37,8 @@ export function workerTokenRoutes(parts: WorkerTokenParts): Route[] {
       errors: ['key_in_use'],
       idempotency: 'replay',
       async handle({ body: { name, pools }, operator, requestId }) {
-        const { row, secret } = await parts.tokens.create(name, pools, operator);
-        const entry = { action: 'worker_token.create', object: name, detail: { pools: row.pools } };
-        await parts.audit.append({ operator, requestId, ...entry });
+        const act = audited({ operator, requestId }, 'worker_token.create', name, { pools });
+        const { row, secret } = await tokens.create(name, pools, act);
         return { body: { data: presentToken(row), token: secret } };
       },
     }),
@@ -59,10 +52,8 @@ export function workerTokenRoutes(parts: WorkerTokenParts): Route[] {
       response: { status: 200, schema: workerTokenResponse },
       errors: ['key_not_found'],
       async handle({ params: { token_name: name }, operator, requestId }) {
-        const row = await parts.tokens.revoke(name);
-        const entry = { action: 'worker_token.revoke', object: name, detail: {} };
-        await parts.audit.append({ operator, requestId, ...entry });
-        return { body: { data: presentToken(row) } };
+        const act = audited({ operator, requestId }, 'worker_token.revoke', name, {});
+        return { body: { data: presentToken(await tokens.revoke(name, act)) } };
       },
     }),
   ];

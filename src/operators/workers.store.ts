@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { AuditedAct } from '../ledger/ledger.types.ts';
 import { run } from '../store/statement.ts';
 import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import { drainHost, listWorkers, resumeHost } from './workers.sql.ts';
@@ -33,12 +34,12 @@ export class HostsStore {
   }
 
   /** Drains a host. Resolves with false if it was already drained. */
-  async drain(host: string, actor: string): Promise<boolean> {
-    return (await run(this.#pool, drainHost, [host, actor])).length === 1;
+  async drain(host: string, act: AuditedAct): Promise<boolean> {
+    return (await run(this.#pool, drainHost, [host, act.actor, JSON.stringify(act)])).length === 1;
   }
 
   /** Resumes a host. Resolves with false if it was not drained. */
-  async resume(host: string): Promise<boolean> {
-    return (await run(this.#pool, resumeHost, [host])).length === 1;
+  async resume(host: string, act: AuditedAct): Promise<boolean> {
+    return (await run(this.#pool, resumeHost, [host, JSON.stringify(act)])).length === 1;
   }
 }

@@ -1,3 +1,4 @@
+import type { AuditedAct } from '../ledger/ledger.types.ts';
 import { AppError } from '../lib/errors.ts';
 import { newUuid } from '../lib/ids.ts';
 import { newWorkerSecret, workerSecretHash } from './worker-authenticator.ts';
@@ -25,20 +26,14 @@ export class WorkerTokensService {
   }
 
   /** Creates a token. Throws AppError invalid_parameter for an unknown pool, key_in_use for a name that is taken. */
-  async create(name: string, pools: readonly string[], operator: string): Promise<CreatedWorkerToken> {
+  async create(name: string, pools: readonly string[], act: AuditedAct): Promise<CreatedWorkerToken> {
     const unknown = pools.find((pool) => !this.#pools().includes(pool));
     if (unknown !== undefined) {
       throw new AppError('invalid_parameter', `pools: tollgate.yaml has no engine ${unknown}`);
     }
     const secret = newWorkerSecret();
-    const token = {
-      id: newUuid(),
-      name,
-      hash: workerSecretHash(secret),
-      pools: [...new Set(pools)],
-      operator,
-    };
-    const row = await this.#store.insert(token);
+    const token = { id: newUuid(), name, hash: workerSecretHash(secret), pools: [...new Set(pools)] };
+    const row = await this.#store.insert(token, act);
     if (!row) {
       throw new AppError('key_in_use', `a token named ${name} is in use: revoke it or choose another name`);
     }
@@ -46,8 +41,8 @@ export class WorkerTokensService {
   }
 
   /** Revokes a token. Calls with it are rejected from now on. Throws AppError key_not_found. */
-  async revoke(name: string): Promise<WorkerTokenRow> {
-    const row = await this.#store.revoke(name);
+  async revoke(name: string, act: AuditedAct): Promise<WorkerTokenRow> {
+    const row = await this.#store.revoke(name, act);
     if (!row) {
       throw new AppError('key_not_found', 'No active token has that name.');
     }

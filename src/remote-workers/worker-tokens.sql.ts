@@ -2,11 +2,13 @@ import type { SqlStatement } from '../store/statement.ts';
 
 const SHOWN = 'id, name, pools, created_by, created_at, last_used_at, revoked_at';
 
-/** $1 id, $2 name, $3 hash, $4 pools, $5 operator. Returns no row when an active token has that name. */
+/** $1 id, $2 name, $3 hash, $4 pools, $5 operator, $6 act for the audit log. Returns no row when an active token has that name. */
 export const insertWorkerToken: SqlStatement = {
   name: 'worker_token_insert',
-  text: `INSERT INTO worker_tokens (id, name, hash, pools, created_by) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ${SHOWN}`,
+  text: `WITH created AS (
+      INSERT INTO worker_tokens (id, name, hash, pools, created_by) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING RETURNING ${SHOWN})
+    SELECT ${SHOWN}, record_act($6::jsonb, '{}') FROM created`,
 };
 
 /** $1 maximum number of rows. Newest first. */
@@ -15,11 +17,13 @@ export const listWorkerTokens: SqlStatement = {
   text: `SELECT ${SHOWN} FROM worker_tokens ORDER BY id DESC LIMIT $1`,
 };
 
-/** $1 name. Returns no row when no active token has that name. */
+/** $1 name, $2 act for the audit log. Returns no row when no active token has that name. */
 export const revokeWorkerToken: SqlStatement = {
   name: 'worker_token_revoke',
-  text: `UPDATE worker_tokens SET revoked_at = statement_timestamp()
-     WHERE name = $1 AND revoked_at IS NULL RETURNING ${SHOWN}`,
+  text: `WITH revoked AS (
+      UPDATE worker_tokens SET revoked_at = statement_timestamp()
+       WHERE name = $1 AND revoked_at IS NULL RETURNING ${SHOWN})
+    SELECT ${SHOWN}, record_act($2::jsonb, '{}') FROM revoked`,
 };
 
 /** $1 hashes. Records the use at most once a minute. */

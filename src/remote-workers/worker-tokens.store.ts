@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { AuditedAct } from '../ledger/ledger.types.ts';
 import { run } from '../store/statement.ts';
 import {
   insertWorkerToken,
@@ -36,15 +37,12 @@ export class WorkerTokensStore {
   }
 
   /** Inserts a token. Returns undefined when an active token has that name. */
-  async insert(token: {
-    id: string;
-    name: string;
-    hash: string;
-    pools: readonly string[];
-    operator: string;
-  }): Promise<WorkerTokenRow | undefined> {
-    const { id, name, hash, pools, operator } = token;
-    const [row] = await run<WorkerTokenRow>(this.#pool, insertWorkerToken, [id, name, hash, pools, operator]);
+  async insert(
+    token: { id: string; name: string; hash: string; pools: readonly string[] },
+    act: AuditedAct,
+  ): Promise<WorkerTokenRow | undefined> {
+    const values = [token.id, token.name, token.hash, token.pools, act.actor, JSON.stringify(act)];
+    const [row] = await run<WorkerTokenRow>(this.#pool, insertWorkerToken, values);
     return row;
   }
 
@@ -54,8 +52,8 @@ export class WorkerTokensStore {
   }
 
   /** Revokes a token. Returns undefined when no active token has that name. */
-  async revoke(name: string): Promise<WorkerTokenRow | undefined> {
-    const [row] = await run<WorkerTokenRow>(this.#pool, revokeWorkerToken, [name]);
+  async revoke(name: string, act: AuditedAct): Promise<WorkerTokenRow | undefined> {
+    const [row] = await run<WorkerTokenRow>(this.#pool, revokeWorkerToken, [name, JSON.stringify(act)]);
     return row;
   }
 

@@ -64,11 +64,13 @@ export const recordTry: SqlStatement = {
       SELECT id, account_id, $2, $4, $5, $7 FROM recorded`,
 };
 
-/** $1 id, $2 account. Schedules one more try, now. */
+/** $1 id, $2 account, $3 act for the audit log or {}. Schedules one more try, now. */
 export const redeliver: SqlStatement = {
   name: 'webhook_redeliver',
-  text: `UPDATE webhook_deliveries SET state = 'pending', next_try_at = statement_timestamp(), dispatched_at = NULL
-     WHERE id = $1 AND account_id = $2 RETURNING id`,
+  text: `WITH scheduled AS (
+      UPDATE webhook_deliveries SET state = 'pending', next_try_at = statement_timestamp(), dispatched_at = NULL
+       WHERE id = $1 AND account_id = $2 RETURNING id)
+    SELECT id, record_act($3::jsonb, '{}') FROM scheduled`,
 };
 
 const DELIVERY = `SELECT id, task_id, event, url, state, tries, next_try_at, last_status, last_error, created_at, delivered_at

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { RelaySource } from '../../queues/relay-feed.ts';
+import type { AuditedAct } from '../ledger/ledger.types.ts';
 import { requestIdOfCall } from '../ledger/stored-call.ts';
 import type { Cells } from '../store/cells.ts';
 import { run } from '../store/statement.ts';
@@ -117,9 +118,10 @@ export class WebhookDeliveriesStore {
     await run(this.#cells.of(delivery.accountId).money, recordTry, values);
   }
 
-  /** Schedules one more try, now. Returns false when the account has no such delivery. */
-  async redeliver(deliveryId: string, accountId: string): Promise<boolean> {
-    return (await run(this.#cells.of(accountId).money, redeliver, [deliveryId, accountId])).length === 1;
+  /** Schedules one more try, now. Returns false when the account has no such delivery. `act` is the operator's, if one does it. */
+  async redeliver(deliveryId: string, accountId: string, act?: AuditedAct): Promise<boolean> {
+    const values = [deliveryId, accountId, JSON.stringify(act ?? {})];
+    return (await run(this.#cells.of(accountId).money, redeliver, values)).length === 1;
   }
 
   /** Returns the deliveries of a task with their logs. */

@@ -98,7 +98,7 @@ beforeAll(async () => {
   server = await startTestServer({ routes });
   const { id } = await createAccount(server.database);
   const tokens = new WorkerTokensService(new WorkerTokensStore(server.database.money), () => ['gpu']);
-  const token = await tokens.create('rented', ['gpu'], 'operator');
+  const token = await tokens.create('rented', ['gpu'], { actor: 'operator', request_id: null });
   keys = {
     nobody: undefined,
     inference: (await createKey(server.database, id, { role: 'inference' })).secret,

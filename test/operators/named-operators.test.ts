@@ -1,3 +1,5 @@
+import pg from 'pg';
+import { newUuid, publicId } from '../../src/lib/ids.ts';
 import { Browser } from './support/browser.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
 
@@ -82,4 +84,50 @@ test('a session ends when its own token changes, but other sessions do not', asy
   } finally {
     await later.close();
   }
+});
+
+describe('an act that cannot be recorded', () => {
+  const act = (method: string, path: string, body?: object) =>
+    server.call(method, `/admin/v1/${path}`, { token: ALICE, ...(body && { body }) });
+  const ended = newUuid();
+
+  beforeAll(async () => {
+    const insert = server.foundation.cells.home.money;
+    await insert.query(`INSERT INTO workers (worker, host, version, queues, resting, running)
+      VALUES ('w-1', 'gpu-1', '1', '{}', '{}', 0)`);
+    await insert.query(
+      `INSERT INTO operator_sessions (id, token_hash, operator, rule, ends_at, user_agent, address)
+       VALUES ($1, repeat('a', 64), 'carol', 'groups=tollgate-operators', now() + interval '1 hour', '', '')`,
+      [ended],
+    );
+    await act('POST', 'worker-tokens', { name: 'old', pools: ['local'] });
+    const owner = new pg.Client({ connectionString: server.db.ownerUrl });
+    await owner.connect();
+    await owner.query(`ALTER TABLE audit_log ADD CONSTRAINT broken CHECK (actor <> 'alice') NOT VALID`);
+    await owner.end();
+  });
+
+  test('creates no token of workers and revokes none', async () => {
+    expect((await act('POST', 'worker-tokens', { name: 'new', pools: ['local'] })).status).toBe(500);
+    expect((await act('DELETE', 'worker-tokens/old')).status).toBe(500);
+    const { json } = await act('GET', 'worker-tokens');
+    expect(json.data).toMatchObject([{ name: 'old', created_by: 'alice', revoked_at: null }]);
+  });
+
+  test('drains no host', async () => {
+    expect((await act('POST', 'workers/gpu-1/drain')).status).toBe(500);
+    expect((await act('GET', 'workers')).json.data).toMatchObject([{ host: 'gpu-1', drained_by: null }]);
+  });
+
+  test('pauses no queue', async () => {
+    expect((await act('POST', 'queues/webhooks/pause')).status).toBe(500);
+    const { json } = await act('GET', 'queues');
+    expect(json.data.find(({ name }: { name: string }) => name === 'webhooks').paused).toBe(false);
+  });
+
+  test('ends no session of an operator', async () => {
+    const id = publicId('browserSession', ended);
+    expect((await act('DELETE', `sessions/${id}`)).status).toBe(500);
+    expect((await act('GET', 'sessions')).json.data).toMatchObject([{ id, operator: 'carol' }]);
+  });
 });

@@ -6,8 +6,7 @@ import { answerOf, listOf } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { AppError } from '../../lib/errors.ts';
 import { parsePublicId, publicId } from '../../lib/ids.ts';
-import type { AuditStore } from '../audit.store.ts';
-import { OPERATOR_ROUTE } from '../operator-access.ts';
+import { audited, OPERATOR_ROUTE } from '../operator-access.ts';
 import type { ClaimedSession, ClaimedSessions } from './claimed-sessions.store.ts';
 import { COOKIES } from './operator-cookies.ts';
 
@@ -33,10 +32,9 @@ const endedResponse = answerOf(
 );
 
 /** `/admin/v1/sessions`: browser sessions of operators who signed in with the OpenID provider. */
-export function claimedSessionRoutes(
-  sessions: { readonly claimed: Pick<ClaimedSessions, 'list' | 'end' | 'isOurs' | 'find'> },
-  audit: Pick<AuditStore, 'append'>,
-): Route[] {
+export function claimedSessionRoutes(sessions: {
+  readonly claimed: Pick<ClaimedSessions, 'list' | 'end' | 'isOurs' | 'find'>;
+}): Route[] {
   return [
     defineRoute({
       ...OPERATOR_ROUTE,
@@ -67,12 +65,10 @@ export function claimedSessionRoutes(
       errors: ['session_not_found'],
       async handle({ params, operator, requestId }) {
         const id = parsePublicId('browserSession', params.id);
-        const whose = id && (await sessions.claimed.end(id));
-        if (!whose) {
+        const act = audited({ operator, requestId }, 'operator.endSession', params.id, {});
+        if (id === undefined || !(await sessions.claimed.end(id, act))) {
           throw new AppError('session_not_found', 'There is no such session.');
         }
-        const act = { operator, action: 'operator.endSession', object: params.id, requestId };
-        await audit.append({ ...act, detail: { operator: whose } });
         return { body: { data: { ended: 1 } } };
       },
     }),

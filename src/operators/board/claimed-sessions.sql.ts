@@ -25,8 +25,9 @@ export const listOperatorSessions: SqlStatement = {
           WHERE rule = $1 AND ends_at > statement_timestamp() AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
 };
 
-/** $1 id or NULL, $2 token hash or NULL. */
+/** $1 id or NULL, $2 token hash or NULL, $3 act for the audit log or {}. */
 export const deleteOperatorSession: SqlStatement = {
   name: 'operator_session_delete',
-  text: 'DELETE FROM operator_sessions WHERE id = $1 OR token_hash = $2 RETURNING token_hash, operator',
+  text: `WITH ended AS (DELETE FROM operator_sessions WHERE id = $1 OR token_hash = $2 RETURNING token_hash, operator)
+    SELECT token_hash, operator, record_act($3::jsonb, jsonb_build_object('operator', operator)) FROM ended`,
 };

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { decodeCursor, UUID_PART } from '../../http/answers/cursor.ts';
 import { cutPage, type Page, type PageQuery } from '../../http/answers/page.ts';
+import type { AuditedAct } from '../../ledger/ledger.types.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newUuid } from '../../lib/ids.ts';
 import { LruMap } from '../../lib/lru-map.ts';
@@ -94,26 +95,22 @@ export class ClaimedSessions {
     return cutPage(rows, limit, (row) => [row.id]);
   }
 
-  /** Ends a session by its id (UUID). Returns the name of its operator. */
-  end(id: string): Promise<string | undefined> {
-    return this.#delete([id, null]);
+  /** Ends a session by its id (UUID). Returns false when there is none. */
+  end(id: string, act: AuditedAct): Promise<boolean> {
+    return this.#delete([id, null, JSON.stringify(act)]);
   }
 
   /** Ends the session of a cookie. */
   async signOut(cookie: string): Promise<void> {
-    await this.#delete([null, sha256(cookie)]);
+    await this.#delete([null, sha256(cookie), '{}']);
   }
 
-  async #delete(which: readonly (string | null)[]): Promise<string | undefined> {
-    const [row] = await run<{ token_hash: string; operator: string }>(
-      this.#parts.pool,
-      deleteOperatorSession,
-      which,
-    );
+  async #delete(which: readonly (string | null)[]): Promise<boolean> {
+    const [row] = await run<{ token_hash: string }>(this.#parts.pool, deleteOperatorSession, which);
     if (row) {
       this.#entries.delete(row.token_hash);
     }
-    return row?.operator;
+    return row !== undefined;
   }
 }
 
