@@ -138,17 +138,20 @@ export class CheckoutService {
     }
   }
 
-  /** Makes up for events that never came: expires old sessions and refreshes up to `limit` waiting ones. Returns how many it looked at. */
+  /**
+   * Makes up for events that never came: expires old sessions and refreshes up to `limit` waiting ones. Closes those of erased accounts at
+   * the provider. Returns how many it looked at.
+   */
   async sweep(limit: number): Promise<number> {
     let seen = await this.#store.expire();
     const { provider } = this.#settings;
     if (!provider) {
       return seen;
     }
-    for (const id of await this.#store.stale(provider.name, limit)) {
+    for (const { id, isErased } of await this.#store.stale(provider.name, limit)) {
       const row = await this.#store.find(id, null);
       if (row) {
-        await this.#catchUp(row, provider);
+        await this.#catchUp(row, provider, isErased);
         seen += 1;
       }
     }
@@ -156,10 +159,12 @@ export class CheckoutService {
   }
 
   /** A session that the provider does not know must not hold up the others; in the end it expires here, as nobody else will say so. */
-  async #catchUp(row: CheckoutSessionRow, provider: PaymentProvider): Promise<void> {
-    const theirs = await provider.fetchSession(row.provider_session_id ?? '');
+  async #catchUp(row: CheckoutSessionRow, provider: PaymentProvider, isErased: boolean): Promise<void> {
+    const id = row.provider_session_id ?? '';
+    const theirs = await provider.fetchSession(id);
     if (theirs) {
-      await this.#apply(row, theirs);
+      const closed = isErased && theirs.status === 'open' ? await provider.expireSession(id) : undefined;
+      await this.#apply(row, closed ?? theirs);
     } else if (this.#clock.now() > row.expires_at.getTime() + UNKNOWN_KEPT_MS) {
       await this.#store.move(row, 'expired', row.payment_status);
       this.#log.warn(

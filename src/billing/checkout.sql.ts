@@ -34,15 +34,16 @@ export const expireCheckoutSessions: SqlStatement = {
 };
 
 /**
- * $1 provider, $2 limit. Sessions to ask the provider about because no event came, in random order: if there are more than one run asks
- * about, none waits behind those that stay as they are.
+ * $1 provider, $2 limit. Sessions to ask the provider about because no event came or because their account was erased, in random order: if
+ * there are more than one run asks about, none waits behind those that stay as they are.
  */
 export const staleCheckoutSessions: SqlStatement = {
   name: 'stale_checkout_sessions',
   text: `
-    SELECT id FROM checkout_sessions
-     WHERE provider = $1 AND provider_session_id IS NOT NULL
-       AND (status = 'open' OR (status = 'complete' AND payment_status = 'unpaid'))
-       AND created_at < statement_timestamp() - interval '10 minutes'
+    SELECT s.id, a.erased_at IS NOT NULL AS is_erased
+      FROM checkout_sessions s JOIN accounts a ON a.id = s.account_id
+     WHERE s.provider = $1 AND s.provider_session_id IS NOT NULL
+       AND (s.status = 'open' OR (s.status = 'complete' AND s.payment_status = 'unpaid'))
+       AND (s.created_at < statement_timestamp() - interval '10 minutes' OR a.erased_at IS NOT NULL)
      ORDER BY random() LIMIT $2`,
 };

@@ -23,6 +23,13 @@ export interface NewCheckoutSession {
   readonly expiresAt: Date;
 }
 
+/** A session that waits for news from the provider. */
+export interface StaleSession {
+  readonly id: string;
+  /** Whether its account was erased since: nobody can spend what would still be paid. */
+  readonly isErased: boolean;
+}
+
 /** Checkout sessions. The ledger marks them as paid when it credits them (`Movements.creditCheckout`). */
 export class CheckoutStore {
   readonly #cells: Cells;
@@ -87,11 +94,11 @@ export class CheckoutStore {
     return (await inAll(this.#cells, ({ money }) => run(money, expireCheckoutSessions, []))).length;
   }
 
-  async stale(provider: string, limit: number): Promise<string[]> {
+  async stale(provider: string, limit: number): Promise<StaleSession[]> {
     const rows = await inAll(this.#cells, ({ money }) =>
-      run<{ id: string }>(money, staleCheckoutSessions, [provider, limit]),
+      run<{ id: string; is_erased: boolean }>(money, staleCheckoutSessions, [provider, limit]),
     );
-    return rows.map((row) => row.id);
+    return rows.map((row) => ({ id: row.id, isErased: row.is_erased }));
   }
 
   /** Searches all cells, because provider ids name no cell. Each is unique in its cell, and a provider gives it to one session. */

@@ -268,6 +268,43 @@ test('a session that Stripe does not know holds up no other, and is shown as exp
   expect(rows).toEqual([{ status: 'expired', payment_status: 'unpaid' }]);
 });
 
+describe('an open session of an account that is erased', () => {
+  const erase = async ({ secret }: Buyer): Promise<void> => {
+    const { json } = await server.call('GET', '/api/v1/key', { key: secret });
+    const answer = await server.call('DELETE', `/admin/v1/accounts/${json.data.account_id}`, {
+      key: ADMIN_TOKEN,
+    });
+    expect(answer.status).toBe(200);
+  };
+  const stored = async ({ id }: Buyer) =>
+    (
+      await server.database.money.query(
+        'SELECT status, payment_status FROM checkout_sessions WHERE provider_session_id = $1',
+        [id],
+      )
+    ).rows[0];
+
+  test('is closed at Stripe by the next sweep, so that nobody can pay it', async () => {
+    const [erased, other] = [await buy(), await buy()];
+    await erase(erased);
+    await server.sweep(50);
+    expect(stripe.sessions.get(erased.id)?.status).toBe('expired');
+    expect(await stored(erased)).toEqual({ status: 'expired', payment_status: 'unpaid' });
+    expect([stripe.sessions.get(other.id)?.status, await stored(other)]).toMatchObject([
+      'open',
+      { status: 'open' },
+    ]);
+  });
+
+  test('is credited when it was paid first', async () => {
+    const buyer = await buy();
+    await erase(buyer);
+    stripe.pay(buyer.id);
+    await server.sweep(50);
+    expect(await stored(buyer)).toEqual({ status: 'complete', payment_status: 'paid' });
+  });
+});
+
 test('an event of a session that Stripe does not know is kept, and credits once Stripe knows it', async () => {
   const buyer = await buy();
   const session = stripe.pay(buyer.id);

@@ -73,6 +73,8 @@ export interface PaymentProvider {
   ): Promise<{ readonly providerSessionId: string; readonly url: string }>;
   /** Returns undefined for a session that the provider does not know, such as one opened with the key of its test mode. */
   fetchSession(providerSessionId: string): Promise<HostedSession | undefined>;
+  /** Closes an open session, so that nobody can pay it. Returns undefined when it is not open anymore or unknown: fetch it again. */
+  expireSession(providerSessionId: string): Promise<HostedSession | undefined>;
   /** Returns where the payer finds the provider's own invoice or receipt of a paid session; null when there is none or no such session. */
   receiptUrlOf(providerSessionId: string): Promise<string | null>;
   /** Returns every refund and dispute of a payment, including unsuccessful ones. */

@@ -78,18 +78,14 @@ export class StripePayment implements PaymentProvider, MovesSource {
     const session = await this.#call(() =>
       this.#stripe.checkout.sessions.retrieve(providerSessionId).catch(undefinedIfUnknown),
     );
-    return (
-      session && {
-        providerSessionId: session.id,
-        sessionId: session.client_reference_id,
-        url: session.url,
-        status: STATUSES.find((status) => status === session.status) ?? 'open',
-        paymentStatus: PAYMENT_STATUSES.find((status) => status === session.payment_status) ?? 'unpaid',
-        amount: fromCents(session.amount_total ?? 0),
-        currency: (session.currency ?? '').toUpperCase(),
-        paymentId: idOf(session.payment_intent),
-      }
+    return session && hostedSession(session);
+  }
+
+  async expireSession(providerSessionId: string): Promise<HostedSession | undefined> {
+    const session = await this.#call(() =>
+      this.#stripe.checkout.sessions.expire(providerSessionId).catch(undefinedIfUnknown),
     );
+    return session && hostedSession(session);
   }
 
   async receiptUrlOf(providerSessionId: string): Promise<string | null> {
@@ -179,6 +175,19 @@ export class StripePayment implements PaymentProvider, MovesSource {
       throw new AppError('provider_error', 'The payment provider could not be reached.', { cause });
     }
   }
+}
+
+function hostedSession(session: Stripe.Checkout.Session): HostedSession {
+  return {
+    providerSessionId: session.id,
+    sessionId: session.client_reference_id,
+    url: session.url,
+    status: STATUSES.find((status) => status === session.status) ?? 'open',
+    paymentStatus: PAYMENT_STATUSES.find((status) => status === session.payment_status) ?? 'unpaid',
+    amount: fromCents(session.amount_total ?? 0),
+    currency: (session.currency ?? '').toUpperCase(),
+    paymentId: idOf(session.payment_intent),
+  };
 }
 
 /** The session belongs to another Stripe account, or to the other of its two modes: Stripe never finds it with this key. */

@@ -37,6 +37,10 @@ export class TestPayment implements PaymentProvider {
     };
   }
 
+  async expireSession(providerSessionId: string): Promise<HostedSession> {
+    return { ...(await this.fetchSession(providerSessionId)), status: 'expired' };
+  }
+
   async receiptUrlOf(): Promise<null> {
     return null;
   }

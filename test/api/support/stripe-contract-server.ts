@@ -131,9 +131,12 @@ export class StripeContractServer {
   }
 
   #reply(request: IncomingMessage, url: URL, form: URLSearchParams): object | undefined {
-    const [, , , kind, id] = url.pathname.split('/');
+    const [, , , kind, id, act] = url.pathname.split('/');
     if (url.pathname === '/v1/checkout/sessions' && request.method === 'POST') {
       return this.#create(String(request.headers['idempotency-key']), form);
+    }
+    if (kind === 'sessions' && id !== undefined && act === 'expire') {
+      return this.#expire(id);
     }
     if (kind === 'sessions' && id !== undefined) {
       return this.#session(id, url.searchParams.getAll('expand[1]').length > 0);
@@ -148,6 +151,15 @@ export class StripeContractServer {
     }
     const list = { '/v1/refunds': this.refunds, '/v1/disputes': this.disputes }[url.pathname];
     return list && page(list, url.searchParams);
+  }
+
+  #expire(id: string): object | undefined {
+    const session = this.sessions.get(id);
+    const error = {
+      type: 'invalid_request_error',
+      message: 'Only sessions with a status of open can be expired.',
+    };
+    return session && (session.status === 'open' ? Object.assign(session, { status: 'expired' }) : { error });
   }
 
   #session(id: string, isExpanded: boolean): object | undefined {
