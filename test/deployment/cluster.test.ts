@@ -1,7 +1,7 @@
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { parsePublicId } from '../../src/lib/ids.ts';
 import { describeMainJob } from '../e2e/main-job.ts';
-import { callService } from '../e2e/running-service.ts';
+import { callService, type RunningService } from '../e2e/running-service.ts';
 import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import { type BuiltApplication, buildApplication } from './built-application.ts';
 import { type Installation, install, post } from './installation.ts';
@@ -52,8 +52,7 @@ describe('three API processes and four workers behind nginx', () => {
     expect(nginx.check).toContain('test is successful');
   });
 
-  // One of the four workers is killed meanwhile; the one that shares its queue continues.
-  describeMainJob(async () => ({
+  const service = async (): Promise<RunningService> => ({
     url,
     key,
     // read only when needed: if the installation failed, its own error must not be hidden by another one
@@ -72,46 +71,49 @@ describe('three API processes and four workers behind nginx', () => {
       await installation.processes[killed]!.exited;
     },
     stop: async () => undefined,
-  }));
+  });
 
-  test('delivers the beginning of a stream before the rest is written', async () => {
-    const response = await fetch(`${url}/api/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: authorization(), 'content-type': 'application/json' },
-      body: JSON.stringify({ ...chat, model: 'slow', stream: true }),
-    });
-    let text = '';
-    const decoder = new TextDecoder();
-    for await (const piece of response.body!) {
-      text += decoder.decode(piece as Uint8Array, { stream: true });
-      if (text.includes('"first "')) {
-        upstream.finish();
+  // One of the four workers is killed meanwhile; the one that shares its queue continues.
+  describeMainJob(service, () => {
+    test('delivers the beginning of a stream before the rest is written', async () => {
+      const response = await fetch(`${url}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: authorization(), 'content-type': 'application/json' },
+        body: JSON.stringify({ ...chat, model: 'slow', stream: true }),
+      });
+      let text = '';
+      const decoder = new TextDecoder();
+      for await (const piece of response.body!) {
+        text += decoder.decode(piece as Uint8Array, { stream: true });
+        if (text.includes('"first "')) {
+          upstream.finish();
+        }
       }
-    }
-    expect(text).toContain('"second"');
-    expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
-  });
-
-  test('metrics and oversized bodies stay outside', async () => {
-    expect((await fetch(`${url}/metrics`)).status).toBe(404);
-    const huge = await fetch(`${url}/api/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: authorization(), 'content-type': 'application/json' },
-      body: JSON.stringify({ ...chat, user: 'x'.repeat(32.5 * 2 ** 20) }),
+      expect(text).toContain('"second"');
+      expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
     });
-    expect(huge.status).toBe(413);
-    expect(await huge.json()).toMatchObject({ error: { code: 'payload_too_large' } });
-  });
 
-  test('answers all further calls after an API process died', async () => {
-    installation.processes[0]!.kill();
-    await installation.processes[0]!.exited;
-    const answers = await Promise.all(
-      Array.from({ length: 12 }, () =>
-        post<{ id: string }>(`${url}/api/v1/chat/completions`, authorization(), chat),
-      ),
-    );
-    expect(new Set(answers.map(({ id }) => id)).size).toBe(12);
+    test('metrics and oversized bodies stay outside', async () => {
+      expect((await fetch(`${url}/metrics`)).status).toBe(404);
+      const huge = await fetch(`${url}/api/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: authorization(), 'content-type': 'application/json' },
+        body: JSON.stringify({ ...chat, user: 'x'.repeat(32.5 * 2 ** 20) }),
+      });
+      expect(huge.status).toBe(413);
+      expect(await huge.json()).toMatchObject({ error: { code: 'payload_too_large' } });
+    });
+
+    test('answers all further calls after an API process died', async () => {
+      installation.processes[0]!.kill();
+      await installation.processes[0]!.exited;
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () =>
+          post<{ id: string }>(`${url}/api/v1/chat/completions`, authorization(), chat),
+        ),
+      );
+      expect(new Set(answers.map(({ id }) => id)).size).toBe(12);
+    });
   });
 
   test('all other processes end cleanly on SIGTERM', async () => {
