@@ -53,6 +53,7 @@ import { plainHashChecks } from './0115-plain-hash-checks.ts';
 import { unreadStatistics } from './0116-unread-statistics.ts';
 import { hourTotals } from './0117-hour-totals.ts';
 import { erasedAccounts } from './0118-erased-accounts.ts';
+import { endedRuns } from './0119-ended-runs.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -112,4 +113,5 @@ export const MIGRATIONS: readonly Migration[] = [
   unreadStatistics,
   hourTotals,
   erasedAccounts,
+  endedRuns,
 ];

@@ -28,6 +28,7 @@ const ATTEMPT_COLUMNS = [
   'base64_output',
   'generation_runs',
   'interruptions',
+  'ended_runs',
   'last_failure',
   'avoid_host',
   'avoid_until',

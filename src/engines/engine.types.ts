@@ -21,6 +21,8 @@ export interface EngineRequest {
   readonly seconds: number | undefined;
   /** Members that the route adds to the request body; for ComfyUI, values by place. */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
+  /** Runs of this task that the engine accepted and that are known to be over; 0 by default. */
+  readonly endedRuns?: number;
   /** Whether the files of the last run were broken: a run of this task that has succeeded must not be found again. */
   readonly again?: boolean;
 }

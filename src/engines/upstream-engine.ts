@@ -53,6 +53,14 @@ export abstract class UpstreamEngine<Settings extends UpstreamFields> implements
     return 'unknown';
   }
 
+  /**
+   * Returns the key under which the upstream takes a repeated submit for the same run. It changes only when a run is known to be over:
+   * otherwise the next attempt would be answered with the run that has failed.
+   */
+  protected idempotencyKey({ taskId, endedRuns = 0 }: EngineRequest): string {
+    return endedRuns === 0 ? taskId : `${taskId}-${endedRuns}`;
+  }
+
   async isReady(signal: AbortSignal): Promise<boolean> {
     return await this.http.isAnswering(this.#readyPath, signal);
   }

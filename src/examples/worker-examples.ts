@@ -10,6 +10,7 @@ const CLAIMED = {
   customer: '5f1d3c7a9b2e4d60',
   failures: 0,
   interruptions: 0,
+  ended_runs: 0,
   last_failure: null,
   order: { prompt: 'a toll gate at dawn', width: 1024, height: 1024, upstream_model: 'z-image-turbo' },
   seed: '7',

@@ -13,6 +13,7 @@ export function presentHandedOut({ task, policy, extra, customer }: HandedOut): 
     customer,
     failures: task.failures,
     interruptions: task.interruptions,
+    ended_runs: task.endedRuns,
     last_failure: task.lastFailure,
     order: storeOrder(readOrder(task.parameters)),
     ...(extra && { extra: { ...extra } }),

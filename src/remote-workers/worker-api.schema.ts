@@ -75,6 +75,7 @@ export const claimedTaskJson = z
     customer: z.string().meta({ description: 'Pseudonym of the customer; the same for all their tasks' }),
     failures: z.int().meta({ description: 'Number of runs that failed' }),
     interruptions: z.int().meta({ description: 'Number of runs interrupted because the engine went away' }),
+    ended_runs: z.int().meta({ description: 'Number of runs that the engine accepted and that are over' }),
     last_failure: z.string().nullable().meta({ description: 'Why the task was last returned' }),
     order: order.meta({ description: 'What to generate' }),
     extra: z

@@ -62,6 +62,7 @@ export function requestOf(task: ClaimedRun, extra: EngineRequest['extra']): Engi
     steps,
     seconds,
     extra,
+    endedRuns: task.endedRuns,
     again: task.lastFailure === MEDIA_CORRUPT,
   };
 }

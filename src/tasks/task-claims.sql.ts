@@ -1,7 +1,7 @@
 import type { SqlStatement } from '../store/statement.ts';
 
 /** Writes take the time from a row of `free` or `mine`: a router of several databases rejects functions of time beside columns. */
-const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, interruptions, last_failure,
+const CLAIMED = `t.id, account_id, api_key_id, endpoint, model, kind, pool, attempt, failures, interruptions, ended_runs, last_failure,
   parameters, seed, charge, engine_submitted_at, engine_reference, raw_outputs, created_at, started_at,
   extract(epoch FROM deadline_at - f.at)::double precision * 1000 AS deadline_ms`;
 
@@ -127,6 +127,7 @@ export const returnTask: SqlStatement = {
          SET state = CASE WHEN t.state = 'generating' OR $12 THEN 'queued' ELSE 'generated' END,
              raw_outputs = CASE WHEN $12 THEN NULL ELSE raw_outputs END,
              failures = failures + $3, interruptions = interruptions + $7, last_failure = $6,
+             ended_runs = ended_runs + CASE WHEN $5 AND engine_reference IS NOT NULL THEN 1 ELSE 0 END,
              generation_runs = generation_runs - CASE WHEN $8 THEN 1 ELSE 0 END,
              avoid_host = CASE WHEN $9::integer IS NULL THEN avoid_host ELSE ${hostOf('worker')} END,
              avoid_until = coalesce(n.avoid_until, t.avoid_until),

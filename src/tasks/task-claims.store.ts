@@ -30,6 +30,8 @@ export interface ClaimedRun {
   readonly failures: number;
   /** Runs that were cut short because an engine or host went away. */
   readonly interruptions: number;
+  /** Runs that an engine accepted and that are known to be over. */
+  readonly endedRuns: number;
   /** Why the task was last given back. */
   readonly lastFailure: string | null;
   readonly parameters: unknown;
@@ -257,6 +259,7 @@ interface ClaimRow {
   attempt: number;
   failures: number;
   interruptions: number;
+  ended_runs: number;
   last_failure: string | null;
   parameters: unknown;
   seed: string;
@@ -281,6 +284,7 @@ function toClaimed(row: ClaimRow): ClaimedTask {
     attempt: row.attempt,
     failures: row.failures,
     interruptions: row.interruptions,
+    endedRuns: row.ended_runs,
     lastFailure: row.last_failure,
     parameters: row.parameters,
     seed: BigInt(row.seed),

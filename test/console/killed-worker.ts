@@ -20,7 +20,7 @@ export async function killLastWorker(console: ConsoleServer): Promise<number> {
     const { money } = console.server.db.database;
     await eventually(async () => (await money.query(slots)).rowCount === 1, 30_000, 'a worker that serves');
     await open('operator');
-    await page.getByText('None.').waitFor();
+    await page.getByText('None.').waitFor({ timeout: 30_000 });
     worker.kill('SIGKILL');
     const diedAt = performance.now();
     await orderImage(console.server, customer);

@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
 import type { Engine, EngineRequest } from '../../src/engines/engine.types.ts';
 import { falKind } from '../../src/engines/fal/fal-engine.ts';
+import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { novitaKind } from '../../src/engines/novita/novita-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import type { EngineKind } from '../../src/engines/registry.ts';
@@ -13,6 +14,7 @@ import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { FalServer } from '../factories/engine-fal.ts';
 import { NovitaServer } from '../factories/engine-novita.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
+import { REPLICATE, ReplicateServer } from '../factories/engine-replicate.ts';
 import { SdServer } from '../factories/engine-sdcpp.ts';
 import type { EngineServer } from '../factories/engine-server.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -166,6 +168,53 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
       expect(task.errorCode).toBe('submit_unconfirmed');
     }
     expect(await it.openHolds()).toBe(0);
+  });
+});
+
+describe('a task on a service that answers a repeated key with the first run', () => {
+  const server = new ReplicateServer();
+  let it: TaskTest;
+
+  beforeAll(async () => {
+    await server.start();
+    const background = { r: 40, g: 90, b: 140 };
+    server.media = await sharp({ create: { width: 512, height: 512, channels: 3, background } })
+      .png()
+      .toBuffer();
+    const engine = httpKind.create({
+      ...{ ...REPLICATE, id: 'gpu', kind: 'http', poll_interval_ms: 10, base_url: server.url },
+      submit: { ...REPLICATE.submit, path: '/v1/models/acme/tiny/predictions' },
+      idempotency_header: 'Idempotency-Key',
+    });
+    const ffmpeg = createFfmpeg({ ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' });
+    it = await TaskTest.open({ engine, postprocess: (job) => postprocess(job, ffmpeg) });
+  });
+
+  afterAll(async () => {
+    await it?.close();
+    await server.close();
+  });
+
+  const keysSent = () =>
+    server.requests.flatMap(({ method, headers }) => (method === 'POST' ? [headers['idempotency-key']] : []));
+
+  test.each([
+    ['gets a new run, under another key, when the first has failed', 'fails', ['', '-1'], 2],
+    [
+      'keeps its run, and its key, when the answer to the order was lost',
+      'reset_after_accepting',
+      ['', ''],
+      1,
+    ],
+  ] as const)('%s', async (_, fault, endings, accepted) => {
+    const worker = it.stack.start();
+    server.reset(fault, 1);
+    const id = await submitImage(it.stack, it.who, 'a lighthouse', { seed: 7 });
+    expect((await it.ended(id)).task.state).toBe('succeeded');
+    expect(keysSent()).toEqual(endings.map((ending) => id + ending));
+    expect(server.accepted).toBe(accepted);
+    expect(await it.charges(id)).toEqual([CHARGE]);
+    await worker.close();
   });
 });
 

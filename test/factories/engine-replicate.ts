@@ -30,13 +30,18 @@ export const REPLICATE = {
   cancel: { path: '/v1/predictions/{reference}/cancel' },
 };
 
-/** The part of Replicate's predictions API that the example of docs/adding-an-engine.md uses. */
+/**
+ * The part of Replicate's predictions API that the example of docs/adding-an-engine.md uses. It answers a repeated `Idempotency-Key` with the
+ * run of the first request, as other services do.
+ */
 export class ReplicateServer extends EngineServer {
+  readonly #byKey = new Map<string, ServerRun>();
+
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path } = seen;
     const [, id, cancel] = /^\/v1\/predictions\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
     if (method === 'POST' && /^\/v1\/models\/[^/]+\/[^/]+\/predictions$/.test(path)) {
-      return this.accept(seen, (run) => ({ status: 201, json: { ...this.#about(run), status: 'starting' } }));
+      return this.#submit(seen);
     }
     if (path === '/files/output') {
       return this.output();
@@ -63,6 +68,20 @@ export class ReplicateServer extends EngineServer {
     return { title: 'Input validation failed', detail: `NSFW content detected: ${UPSTREAM_SECRET}` };
   }
 
+  #submit(seen: SeenRequest): EngineReply {
+    const reply = (run: ServerRun) => ({ status: 201, json: { ...this.#about(run), status: 'starting' } });
+    const key = seen.headers['idempotency-key']?.toString();
+    const known = key === undefined ? undefined : this.#byKey.get(key);
+    return known
+      ? reply(known)
+      : this.accept(seen, (run) => {
+          if (key !== undefined) {
+            this.#byKey.set(key, run);
+          }
+          return reply(run);
+        });
+  }
+
   #about({ id, body }: ServerRun): object {
     const base = `${this.url}/v1/predictions/${id}`;
     return {
@@ -84,7 +103,8 @@ export class ReplicateServer extends EngineServer {
       return { json: { ...about, status: 'canceled' } };
     }
     const { done, fraction } = this.step(run);
-    if (this.meets('fails')) {
+    run.failed ||= this.meets('fails');
+    if (run.failed) {
       return { json: { ...about, status: 'failed', error: UPSTREAM_SECRET } };
     }
     if (!done) {

@@ -186,7 +186,7 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
     }
     const filled = fillTemplate(submit.body, values);
     const body = withExtra(typeof filled === 'object' && filled !== null ? filled : {}, request.extra);
-    const headers = header === undefined ? {} : { [header]: request.taskId };
+    const headers = header === undefined ? {} : { [header]: this.idempotencyKey(request) };
     const encoded = submit.encoding === 'json' ? { json: body } : { form: toForm(body) };
     return { method: 'POST', path: fillPath(submit.path, values), ...encoded, headers, signal };
   }

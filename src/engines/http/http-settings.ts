@@ -112,7 +112,7 @@ export const httpSettings = z
       .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
       .optional()
       .describe(
-        "header that carries the task's id, if the service responds to a repeated request with the run of the first",
+        "header with a key of the run, if the service responds to a repeated request with the run of the first; it is the task's id, and `-1`, `-2` … are added once runs have failed",
       ),
     sizes: z
       .record(z.string().regex(/^\d{2,5}\*\d{2,5}$/, 'must be like 1280*720'), z.record(z.string(), z.json()))

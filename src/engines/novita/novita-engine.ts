@@ -88,7 +88,9 @@ export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
   async submit(request: EngineRequest, context: EngineContext): Promise<string> {
     const path = `/v3/async/${this.#idempotent && request.kind === 'video' ? TOLLGATE_VIDEOS : modelPath(request.model)}`;
     const json = bodyOf(request, this.settings);
-    const headers: Record<string, string> = this.#idempotent ? { 'idempotency-key': request.taskId } : {};
+    const headers: Record<string, string> = this.#idempotent
+      ? { 'idempotency-key': this.idempotencyKey(request) }
+      : {};
     // With an idempotency key a repeated submit returns the task accepted first, so a lost response is retryable.
     const lost = { ...SUBMIT_UNCONFIRMED, retryable: this.#idempotent };
     const call = { method: 'POST' as const, path, json, headers, signal: context.signal };
@@ -210,7 +212,7 @@ function failed(reason: string, dialect: NovitaSettings['dialect']): EngineStatu
   if (/nsfw|sensitive|ILLEGAL_PROMPT|content_(refused|policy)/i.test(reason)) {
     return { state: 'failed', failure: withUpstreamMessage(CONTENT_REFUSED, reason) };
   }
-  // A Tollgate has already retried, and would return the same failed task for the same Idempotency-Key.
+  // A Tollgate has already retried.
   return {
     state: 'failed',
     failure: withUpstreamMessage({ ...UPSTREAM_ERROR, retryable: dialect === 'novita' }, reason),

@@ -130,6 +130,7 @@ function toRun(task: ClaimedTaskJson): RemoteRun {
     attempt: task.attempt,
     failures: task.failures,
     interruptions: task.interruptions,
+    endedRuns: task.ended_runs,
     lastFailure: task.last_failure,
     parameters: task.order,
     extra: task.extra,
