@@ -8,15 +8,39 @@ export type Validator = (schema: Schema, value: unknown) => readonly string[];
 export function documentValidator(components: Readonly<Record<string, Schema>>): Validator {
   const definitions = localised(components) as Record<string, Schema>;
   const known = new Map<Schema, z.ZodType>();
+  const knownByText = new Map<string, z.ZodType>();
+  const typeOf = (schema: Schema): z.ZodType => {
+    const own = localised(schema) as Schema;
+    const text = JSON.stringify(own);
+    const type = knownByText.get(text) ?? z.fromJSONSchema({ ...own, $defs: reachable(own, definitions) });
+    knownByText.set(text, type);
+    return type;
+  };
   return (schema, value) => {
-    let type = known.get(schema);
-    if (!type) {
-      type = z.fromJSONSchema({ ...(localised(schema) as Schema), $defs: definitions });
-      known.set(schema, type);
-    }
+    const type = known.get(schema) ?? typeOf(schema);
+    known.set(schema, type);
     const { error } = type.safeParse(value);
     return error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? [];
   };
+}
+
+/** Returns the definitions that a schema refers to, directly or by others: Zod copies all that it is given, for each schema. */
+function reachable(
+  schema: Schema,
+  definitions: Readonly<Record<string, Schema>>,
+): Readonly<Record<string, Schema>> {
+  const found: Record<string, Schema> = {};
+  const texts = [JSON.stringify(schema)];
+  for (const text of texts) {
+    for (const [, name = ''] of text.matchAll(/"#\/\$defs\/([^"]+)"/g)) {
+      const definition = definitions[name];
+      if (definition && !(name in found)) {
+        found[name] = definition;
+        texts.push(JSON.stringify(definition));
+      }
+    }
+  }
+  return found;
 }
 
 /** Points references to the document's components at definitions next to the schema instead. */
