@@ -1,5 +1,20 @@
 import { CREATED, DELIVERY, HASH, TASK } from './example-ids.ts';
 
+const VIDEO = {
+  id: TASK,
+  object: 'video',
+  model: 'video-fast',
+  status: 'completed',
+  progress: 100,
+  created_at: 1_795_253_400,
+  completed_at: 1_795_253_460,
+  expires_at: 1_795_339_860,
+  size: '1280x720',
+  seconds: '4',
+  error: null,
+  usage: { cost: 0.04 },
+};
+
 /** Examples for tasks and their webhooks, by schema. */
 export const TASK_EXAMPLES = {
   ImageRequest: {
@@ -27,20 +42,8 @@ export const TASK_EXAMPLES = {
     },
   },
   VideoRequest: { model: 'video-fast', prompt: 'a toll gate at dawn, slow pan', size: '1280x720' },
-  Video: {
-    id: TASK,
-    object: 'video',
-    model: 'video-fast',
-    status: 'completed',
-    progress: 100,
-    created_at: 1_795_253_400,
-    completed_at: 1_795_253_460,
-    expires_at: 1_795_339_860,
-    size: '1280x720',
-    seconds: '4',
-    error: null,
-    usage: { cost: 0.04 },
-  },
+  Video: VIDEO,
+  VideoList: { object: 'list', data: [VIDEO], first_id: TASK, last_id: TASK, has_more: false },
   VideoDeleted: { id: TASK, object: 'video.deleted', deleted: true },
   TaskResult: {
     extra: {

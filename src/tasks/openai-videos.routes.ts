@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { encodeCursor } from '../http/answers/cursor.ts';
 import { ignoredHeader } from '../http/input/ignored-members.ts';
 import { defineRoute, type Principal, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
@@ -8,6 +9,8 @@ import {
   openAiVideo,
   openAiVideoContentQuery,
   openAiVideoDeleted,
+  openAiVideoList,
+  openAiVideoListQuery,
   openAiVideoRequest,
 } from './openai-videos.schema.ts';
 import { openAiVideoOrder, orderVideo } from './order-media.ts';
@@ -16,24 +19,29 @@ import { SUBMIT_ERRORS, scopeOf, taskIdOf, taskNotFound } from './task-request.t
 import type { TaskDetails, TasksService } from './tasks.service.ts';
 
 const PATH = '/api/v1/videos';
+const SHARED = { tag: 'Async', access: 'inference', envelope: 'bare' } as const;
 const SAID = ['model', 'prompt', 'size', 'steps', 'seed'];
 
 /** OpenAI's videos: the same tasks, polled until they are done. */
 export function openAiVideoRoutes(submits: SubmitTaskService, tasks: TasksService): Route[] {
-  return [createRoute(submits, tasks), getRoute(tasks), contentRoute(tasks), deleteRoute(tasks)];
+  return [
+    createRoute(submits, tasks),
+    listRoute(tasks),
+    getRoute(tasks),
+    contentRoute(tasks),
+    deleteRoute(tasks),
+  ];
 }
 
 function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
   return defineRoute({
+    ...SHARED,
     method: 'post',
     path: PATH,
     operationId: 'createVideo',
     summary: 'Generate a video from text (OpenAI videos); poll until it is done',
     description: `The video is a task like those of \`/v3/async/video-fast\`, priced and charged the same way. \`seconds\`
  applies to models that offer lengths; for others it is ignored and named in X-Ignored-Parameters.`,
-    tag: 'Async',
-    access: 'inference',
-    envelope: 'bare',
     body: openAiVideoRequest,
     bodyFormat: 'json or form',
     response: { status: 200, schema: openAiVideo },
@@ -49,15 +57,34 @@ function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
   });
 }
 
+function listRoute(tasks: TasksService): Route {
+  return defineRoute({
+    ...SHARED,
+    method: 'get',
+    path: PATH,
+    operationId: 'listVideos',
+    summary: 'List videos, newest first (OpenAI videos)',
+    query: openAiVideoListQuery,
+    response: { status: 200, schema: openAiVideoList },
+    errors: ['task_not_found'],
+    async handle({ principal, query: { limit, after } }) {
+      const last = after === undefined ? undefined : await videoOf(tasks, taskIdOf(after), principal);
+      const cursor = last && encodeCursor([last.task.id]);
+      const page = await tasks.list(scopeOf(principal), { kind: 'video', limit, cursor });
+      const data = page.rows.map(presentVideo);
+      const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+      return { body: { object: 'list', data, ...ends, has_more: page.next !== undefined } };
+    },
+  });
+}
+
 function getRoute(tasks: TasksService): Route {
   return defineRoute({
+    ...SHARED,
     method: 'get',
     path: `${PATH}/{id}`,
     operationId: 'getVideo',
     summary: 'Get a video: its progress, or why it failed',
-    tag: 'Async',
-    access: 'inference',
-    envelope: 'bare',
     params: TASK_PARAMS,
     response: { status: 200, schema: openAiVideo },
     errors: ['task_not_found'],
@@ -69,13 +96,11 @@ function getRoute(tasks: TasksService): Route {
 
 function contentRoute(tasks: TasksService): Route {
   return defineRoute({
+    ...SHARED,
     method: 'get',
     path: `${PATH}/{id}/content`,
     operationId: 'getVideoContent',
     summary: 'Download a video: redirects to a fresh media link, which supports ranges',
-    tag: 'Async',
-    access: 'inference',
-    envelope: 'bare',
     params: TASK_PARAMS,
     query: openAiVideoContentQuery,
     response: {
@@ -96,13 +121,11 @@ function contentRoute(tasks: TasksService): Route {
 
 function deleteRoute(tasks: TasksService): Route {
   return defineRoute({
+    ...SHARED,
     method: 'delete',
     path: `${PATH}/{id}`,
     operationId: 'deleteVideo',
     summary: 'Delete an ended video and its files now; its charge stays in the ledger',
-    tag: 'Async',
-    access: 'inference',
-    envelope: 'bare',
     params: TASK_PARAMS,
     response: { status: 200, schema: openAiVideoDeleted },
     errors: ['task_not_found', 'task_not_cancelable'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { limitParameter } from '../http/answers/page.ts';
 import { modelId } from '../http/input/wire-shapes.ts';
 
 /** A whole number, either of a JSON body or as text of a form. */
@@ -73,6 +74,36 @@ export const openAiVideo = z
   })
   .meta({ id: 'Video' });
 export type OpenAiVideoJson = z.output<typeof openAiVideo>;
+
+/** Query of GET /api/v1/videos. */
+export const openAiVideoListQuery = z.strictObject({
+  limit: limitParameter
+    .default(20)
+    .meta({ type: 'integer', minimum: 1, maximum: 1_000, description: 'Videos per page' }),
+  after: z.string().min(1).max(200).optional().meta({
+    description: 'Only videos that were ordered before this one: the `last_id` of the previous page',
+  }),
+  order: z
+    .literal('desc', { error: 'must be desc: videos are listed newest first' })
+    .optional()
+    .meta({ description: 'Newest first; there is no other order' }),
+});
+
+export const openAiVideoList = z
+  .looseObject({
+    object: z.literal('list').meta({ description: 'Always list' }),
+    data: z.array(openAiVideo).meta({ description: 'Videos, newest first' }),
+    first_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Id of the first video of the page; null if there is none' }),
+    last_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Id of the last video of the page; null if there is none' }),
+    has_more: z.boolean().meta({ description: 'Whether a page follows' }),
+  })
+  .meta({ id: 'VideoList' });
 
 export const openAiVideoDeleted = z
   .object({

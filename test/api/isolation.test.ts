@@ -24,6 +24,7 @@ const PLAIN = [
   // from the catalog, limited to the models that the caller may use
   'model',
   'limit',
+  'order',
   'cursor',
   // positions in the caller's own list of models
   'after_id',
@@ -202,8 +203,9 @@ test.each(forTenants.map((use) => [use.name, use] as const))(
     const foreign = await ask(use, ours.owner, theirs.ids[use.kind], ours);
     const unknown = await ask(use, ours.owner, UNKNOWN[use.kind], ours);
     expect(foreign).toEqual(unknown);
-    // a filter finds nothing, an unsigned URL is invalid, everything else does not exist
-    const isFilter = use.parameter.in === 'query' && !use.parameter.required;
+    // a filter finds nothing, an unsigned URL is invalid, everything else does not exist, also the place where a page begins
+    const { in: place, name, required } = use.parameter;
+    const isFilter = place === 'query' && !required && name !== 'after';
     const isLog = use.name === 'listWebhookDeliveries.task_id';
     const expected = isFilter || isLog ? 200 : use.kind === 'file' ? 403 : 404;
     expect([foreign.status, foreign.text]).toEqual([expected, expect.not.stringContaining(theirs.accountId)]);

@@ -141,6 +141,37 @@ test("creates a video from a form like the SDK's, follows, downloads and deletes
   await expect(openai.videos.retrieve(id)).rejects.toMatchObject({ status: 404, code: 'task_not_found' });
 });
 
+test('lists videos, newest first, page by page', async () => {
+  const videos: string[] = [];
+  for (const prompt of ['run=1 first', 'run=1 second', 'run=1 third']) {
+    videos.unshift(
+      (await openai.videos.create({ model: 'video-fast', prompt } as OpenAI.VideoCreateParams)).id,
+    );
+    await server.call('POST', '/v3/async/image-turbo', { body: { prompt: 'run=1 an image between' } });
+  }
+  const listed: string[] = [];
+  for await (const { id } of openai.videos.list({ limit: 2 })) {
+    listed.push(id);
+  }
+  expect(listed.slice(0, 3)).toEqual(videos);
+  expect(new Set(listed).size).toBe(listed.length);
+
+  const page = (query: string) => server.call('GET', `/api/v1/videos?${query}`);
+  expect((await page(`limit=1&after=${videos[0]}`)).json).toMatchObject({
+    object: 'list',
+    data: [{ id: videos[1], object: 'video', model: 'video-fast' }],
+    ...{ first_id: videos[1], last_id: videos[1], has_more: true },
+  });
+  expect((await page(`after=${listed.at(-1)}`)).json).toMatchObject({
+    data: [],
+    last_id: null,
+    has_more: false,
+  });
+  const image = (await server.call('GET', '/api/v1/tasks?kind=image&limit=1')).json.data[0].id;
+  expect((await page(`after=${image}`)).status).toBe(404);
+  expect([(await page('after=nonsense')).status, (await page('order=asc')).status]).toEqual([404, 400]);
+});
+
 test('rejects videos with an explanation, and does not serve images as videos', async () => {
   const video = { model: 'video-fast', prompt: 'calm sea' };
   const refused = async (body: object) => (await server.call('POST', '/api/v1/videos', { body })).json.error;

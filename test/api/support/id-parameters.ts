@@ -10,6 +10,7 @@ export const TAKES: Readonly<Record<string, Readonly<Record<string, ObjectKind>>
   deleteTask: { id: 'task' },
   cancelTask: { id: 'task' },
   getTaskContent: { id: 'task' },
+  listVideos: { after: 'video' },
   getVideo: { id: 'video' },
   getVideoContent: { id: 'video' },
   deleteVideo: { id: 'video' },
