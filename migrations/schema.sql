@@ -646,7 +646,6 @@ TABLE tasks WITH (fillfactor=70, autovacuum_vacuum_scale_factor=0.05)
   passed_over_at timestamp with time zone
   ended_runs integer NOT NULL DEFAULT 0
   tasks_ended CHECK (((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'canceled'::text])) = (completed_at IS NOT NULL)))
-  tasks_ended_runs_check CHECK ((ended_runs >= 0))
   tasks_kind_check CHECK ((kind = ANY (ARRAY['image'::text, 'video'::text])))
   tasks_pkey PRIMARY KEY (id)
   tasks_progress_check CHECK (((progress >= (0)::double precision) AND (progress <= (1)::double precision)))
