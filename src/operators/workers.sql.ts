@@ -15,14 +15,14 @@ export const listWorkers: SqlStatement = {
      ORDER BY 1, 2`,
 };
 
-/** $1 host, $2 actor, $3 act for the audit log. Returns no row if it was already drained. */
+/** $1 host, $2 actor, $3 act for the audit log. Does nothing if it was already drained. */
 export const drainHost: SqlStatement = {
   name: 'operator_drain_host',
   text: `WITH drained AS (INSERT INTO worker_drains (host, actor) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING host)
     SELECT host, record_act($3::jsonb, '{}') FROM drained`,
 };
 
-/** $1 host, $2 act for the audit log. Returns no row if it was not drained. */
+/** $1 host, $2 act for the audit log. Does nothing if it was not drained. */
 export const resumeHost: SqlStatement = {
   name: 'operator_resume_host',
   text: `WITH resumed AS (DELETE FROM worker_drains WHERE host = $1 RETURNING host)

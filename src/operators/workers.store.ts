@@ -33,13 +33,13 @@ export class HostsStore {
     return await run<WorkerRow>(this.#pool, listWorkers, [WORKER_SILENT_MS, host]);
   }
 
-  /** Drains a host. Resolves with false if it was already drained. */
-  async drain(host: string, act: AuditedAct): Promise<boolean> {
-    return (await run(this.#pool, drainHost, [host, act.actor, JSON.stringify(act)])).length === 1;
+  /** Drains a host. Does and records nothing if it was already drained. */
+  async drain(host: string, act: AuditedAct): Promise<void> {
+    await run(this.#pool, drainHost, [host, act.actor, JSON.stringify(act)]);
   }
 
-  /** Resumes a host. Resolves with false if it was not drained. */
-  async resume(host: string, act: AuditedAct): Promise<boolean> {
-    return (await run(this.#pool, resumeHost, [host, JSON.stringify(act)])).length === 1;
+  /** Resumes a host. Does and records nothing if it was not drained. */
+  async resume(host: string, act: AuditedAct): Promise<void> {
+    await run(this.#pool, resumeHost, [host, JSON.stringify(act)]);
   }
 }
