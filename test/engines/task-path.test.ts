@@ -94,14 +94,10 @@ describe.each(SUBJECTS)('a task on $name', ({ name, kind, server, settings, cras
 
   beforeAll(async () => {
     await server.start();
-    const background = { r: 40, g: 90, b: 140 };
-    server.media = await sharp({ create: { width: 528, height: 512, channels: 3, background } })
-      .png()
-      .toBuffer();
+    server.media = await plainPng(528);
     const base_url = name === 'openai' ? `${server.url}/v1` : server.url;
     engine = kind.create({ id: 'gpu', kind: name, poll_interval_ms: 10, base_url, ...settings });
-    const ffmpeg = createFfmpeg({ ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' });
-    it = await TaskTest.open({ engine, postprocess: (job) => postprocess(job, ffmpeg) });
+    it = await openTaskTest(engine);
   });
 
   afterAll(async () => {
@@ -177,17 +173,13 @@ describe('a task on a service that answers a repeated key with the first run', (
 
   beforeAll(async () => {
     await server.start();
-    const background = { r: 40, g: 90, b: 140 };
-    server.media = await sharp({ create: { width: 512, height: 512, channels: 3, background } })
-      .png()
-      .toBuffer();
+    server.media = await plainPng(512);
     const engine = httpKind.create({
       ...{ ...REPLICATE, id: 'gpu', kind: 'http', poll_interval_ms: 10, base_url: server.url },
       submit: { ...REPLICATE.submit, path: '/v1/models/acme/tiny/predictions' },
       idempotency_header: 'Idempotency-Key',
     });
-    const ffmpeg = createFfmpeg({ ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' });
-    it = await TaskTest.open({ engine, postprocess: (job) => postprocess(job, ffmpeg) });
+    it = await openTaskTest(engine);
   });
 
   afterAll(async () => {
@@ -217,6 +209,19 @@ describe('a task on a service that answers a repeated key with the first run', (
     await worker.close();
   });
 });
+
+function plainPng(width: number): Promise<EngineServer['media']> {
+  const background = { r: 40, g: 90, b: 140 };
+  return sharp({ create: { width, height: 512, channels: 3, background } })
+    .png()
+    .toBuffer();
+}
+
+/** Opens a test whose worker runs the engine and really post-processes images. */
+function openTaskTest(engine: Engine): Promise<TaskTest> {
+  const ffmpeg = createFfmpeg({ ffmpegPath: 'ffmpeg', ffprobePath: 'ffprobe' });
+  return TaskTest.open({ engine, postprocess: (job) => postprocess(job, ffmpeg) });
+}
 
 function orderOf(taskId: string): EngineRequest {
   return {

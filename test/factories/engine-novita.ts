@@ -1,15 +1,8 @@
-import {
-  type EngineReply,
-  EngineServer,
-  type SeenRequest,
-  type ServerRun,
-  UPSTREAM_SECRET,
-} from './engine-server.ts';
+import { type EngineReply, EngineServer, type SeenRequest, UPSTREAM_SECRET } from './engine-server.ts';
 
 /** Novita's asynchronous API. With `tollgate` it also honors Idempotency-Key, cancels runs and reports charges, like another Tollgate. */
 export class NovitaServer extends EngineServer {
   tollgate = false;
-  readonly #byKey = new Map<string, ServerRun>();
 
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path, query } = seen;
@@ -36,16 +29,10 @@ export class NovitaServer extends EngineServer {
 
   #submit(seen: SeenRequest): EngineReply {
     const key = this.tollgate ? seen.headers['idempotency-key']?.toString() : undefined;
-    const known = key === undefined ? undefined : this.#byKey.get(key);
-    if (known && this.runs.has(known.id)) {
-      return { json: { task_id: known.id }, headers: { 'idempotent-replayed': 'true' } };
-    }
-    const reply = this.accept(seen, (run) => ({ json: { task_id: run.id } }));
-    const run = [...this.runs.values()].at(-1);
-    if (key !== undefined && run) {
-      this.#byKey.set(key, run);
-    }
-    return reply;
+    return this.acceptOnce(key, seen, (run, isRepeated) => ({
+      json: { task_id: run.id },
+      ...(isRepeated && { headers: { 'idempotent-replayed': 'true' } }),
+    }));
   }
 
   #result(id: string): EngineReply {

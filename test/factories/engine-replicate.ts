@@ -35,8 +35,6 @@ export const REPLICATE = {
  * run of the first request, as other services do.
  */
 export class ReplicateServer extends EngineServer {
-  readonly #byKey = new Map<string, ServerRun>();
-
   protected override route(seen: SeenRequest): EngineReply | undefined {
     const { method, path } = seen;
     const [, id, cancel] = /^\/v1\/predictions\/([^/]+)(\/cancel)?$/.exec(path) ?? [];
@@ -70,16 +68,7 @@ export class ReplicateServer extends EngineServer {
 
   #submit(seen: SeenRequest): EngineReply {
     const reply = (run: ServerRun) => ({ status: 201, json: { ...this.#about(run), status: 'starting' } });
-    const key = seen.headers['idempotency-key']?.toString();
-    const known = key === undefined ? undefined : this.#byKey.get(key);
-    return known
-      ? reply(known)
-      : this.accept(seen, (run) => {
-          if (key !== undefined) {
-            this.#byKey.set(key, run);
-          }
-          return reply(run);
-        });
+    return this.acceptOnce(seen.headers['idempotency-key']?.toString(), seen, reply);
   }
 
   #about({ id, body }: ServerRun): object {

@@ -79,6 +79,7 @@ export abstract class EngineServer {
   media = Buffer.alloc(0);
   /** Accepts connections and answers nothing, like a stopped process. */
   isFrozen = false;
+  readonly #byKey = new Map<string, ServerRun>();
   readonly #server: Server;
   #port = 0;
 
@@ -148,6 +149,7 @@ export abstract class EngineServer {
   reset(fault?: EngineFault, faultCalls = Number.POSITIVE_INFINITY): void {
     this.requests.length = 0;
     this.runs.clear();
+    this.#byKey.clear();
     this.fault = fault;
     this.faultCalls = faultCalls;
     this.isLimited = () => true;
@@ -197,6 +199,25 @@ export abstract class EngineServer {
       return { silent: true };
     }
     return this.meets('reset_after_accepting') ? { ...reply(run), cut: true } : reply(run);
+  }
+
+  /** {@link accept}, but answers a key that came before with the run that it began, whatever the answer was then. */
+  protected acceptOnce(
+    key: string | undefined,
+    seen: SeenRequest,
+    reply: (run: ServerRun, isRepeated: boolean) => EngineReply,
+  ): EngineReply {
+    const known = key === undefined ? undefined : this.#byKey.get(key);
+    if (known && this.runs.has(known.id)) {
+      return reply(known, true);
+    }
+    const before = this.runs.size;
+    const answer = this.accept(seen, (run) => reply(run, false));
+    const begun = [...this.runs.values()][before];
+    if (key !== undefined && begun) {
+      this.#byKey.set(key, begun);
+    }
+    return answer;
   }
 
   /** Returns the progress of a run, which advances by one step per poll. */
