@@ -6,7 +6,6 @@ import type { InputEstimate } from './input-estimate.ts';
 import { contextExceeded } from './input-estimate.ts';
 import type { InvocableModel } from './invocation.types.ts';
 import type { LiveCallParts } from './live-call.types.ts';
-import { scrubbed } from './scrub-text.ts';
 
 /** Suggested wait when the provider suggests none, in seconds. */
 const RETRY_AFTER_SECONDS = 2;
@@ -14,6 +13,17 @@ const RETRY_AFTER_SECONDS = 2;
 const EXPLAINING_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 413, 422]);
 /** The wording from which agents read the figures, to shorten by the right amount. */
 const OVERFLOW = /prompt is too long[^0-9]*\d+ tokens > \d+/i;
+
+/** Most characters of a provider's message shown to a caller, in UTF-16 units. */
+const MESSAGE_MAX = 400;
+/** Patterns that may identify an account or a machine: addresses of any kind, names of organizations, long random ids. */
+const PRIVATE = [
+  [/\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi, '[address]'],
+  [/\b[\w.+-]+@[\w-]+\.[\w.-]+/g, '[address]'],
+  [/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '[address]'],
+  [/\b(?:org|proj|acct|account|project|user|team|req|request)[-_][\w-]{6,}/gi, '[id]'],
+  [/\b(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{24,}\b/gi, '[id]'],
+] as const;
 
 const OPERATORS_FAULT = 'the model is misconfigured on this installation; its operator has to fix that';
 
@@ -98,4 +108,28 @@ function overflow(failure: ProviderFailure, call: RefusedCall): AppError {
 
 function toldWords(failure: ProviderFailure, { model }: RefusedCall): string {
   return EXPLAINING_STATUSES.has(failure.status) ? scrubbed(failure.said, model) : '';
+}
+
+/**
+ * Removes from a provider's message, already free of keys, everything else that only the operator may see: addresses, ids, and the
+ * provider's names for its models.
+ */
+export function scrubbed(text: string, { id, routes }: Pick<InvocableModel, 'id' | 'routes'>): string {
+  let told = text
+    .slice(0, MESSAGE_MAX * 2)
+    .replace(/\s+/g, ' ')
+    .trim();
+  for (const [pattern, word] of PRIVATE) {
+    told = told.replace(pattern, word);
+  }
+  for (const { model, provider } of routes) {
+    told = replaceWord(replaceWord(told, model, id), provider, 'the provider');
+  }
+  return told.length > MESSAGE_MAX ? `${told.slice(0, MESSAGE_MAX - 1)}…` : told;
+}
+
+/** Replaces whole words only: a provider called `open` must not match inside other words. */
+function replaceWord(text: string, word: string, by: string): string {
+  const escaped = word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return text.replace(new RegExp(`(?<![\\w/.-])${escaped}(?![\\w/-])`, 'g'), () => by);
 }

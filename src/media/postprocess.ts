@@ -7,7 +7,7 @@ import { digestFile, type FileDigest } from './file-digest.ts';
 import { copyImage, isThumbnail, type MadeThumbnail, makeImage, makeThumbnail } from './image.ts';
 import { openImage } from './image-file.ts';
 import type { DigitalSource } from './provenance.ts';
-import { runAllToEnd } from './run-to-end.ts';
+import { runAllToEnd } from './temporary-folder.ts';
 import { finishVideo } from './video.ts';
 
 export interface PostprocessJob {

@@ -15,7 +15,7 @@ import {
   VIDEO_FRAMES_MAX,
 } from './media-limits.ts';
 import { type DigitalSource, digitalSourceUri } from './provenance.ts';
-import { runAllToEnd } from './run-to-end.ts';
+import { runAllToEnd } from './temporary-folder.ts';
 
 interface VerifiedVideo {
   readonly container: VideoContainer;

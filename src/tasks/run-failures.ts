@@ -7,6 +7,7 @@ import {
   RUN_LOST,
 } from '../engines/engine-failures.ts';
 import type { Logger } from '../lib/logger.ts';
+import { LruMap } from '../lib/lru-map.ts';
 import type { NanoUsd } from '../lib/money.ts';
 import type { EngineRests } from './engine-rests.ts';
 import type {
@@ -17,7 +18,6 @@ import type {
   RunEndings,
 } from './generate.types.ts';
 import { MisconfiguredModels } from './misconfigured-models.ts';
-import { PutOffTracker } from './put-off-tracker.ts';
 import { redactForOperators } from './redact-for-operators.ts';
 import { backoffMs, INTERRUPTIONS_MAX } from './retry-policy.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
@@ -59,6 +59,11 @@ const FREE_MEMORY_MS = 5_000;
 
 /** Backoff steps that a task skips if its engine is misconfigured: people are slower than machines. */
 const MISCONFIGURED_STEPS = 3;
+
+/** Accounts whose tasks must be put off at the same time before their pool rests: fewer may be causing the refusals themselves. */
+const ACCOUNTS_MIN = 3;
+/** Maximum accounts remembered for a pool. */
+const ACCOUNTS_MAX = 500;
 
 type Return = Omit<ReturnedTask, 'id' | 'attempt' | 'reason'>;
 
@@ -237,4 +242,25 @@ export function engineRunOf(
     latencyMs: Math.round(performance.now() - beganAt),
     cost,
   };
+}
+
+/** Distinguishes a busy pool from an account that causes its refusals, by the number of accounts whose tasks were put off. */
+export class PutOffTracker {
+  readonly #now: () => number;
+  /** By pool and account: until when a task was put off, in Unix ms. */
+  readonly #pools = new Map<string, LruMap<string, number>>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Records that a task was put off for `waitMs`. Returns the ms for which the whole pool should rest; undefined when it should not. */
+  putOff(pool: string, accountId: string, waitMs: number): number | undefined {
+    const accounts = this.#pools.get(pool) ?? new LruMap<string, number>(ACCOUNTS_MAX);
+    this.#pools.set(pool, accounts);
+    const now = this.#now();
+    accounts.set(accountId, Math.max(accounts.get(accountId) ?? 0, now + waitMs));
+    const waiting = accounts.values().filter((until) => until > now).length;
+    return waiting < ACCOUNTS_MIN ? undefined : waitMs;
+  }
 }

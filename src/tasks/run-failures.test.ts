@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { PutOffTracker } from './put-off-tracker.ts';
+import { PutOffTracker } from './run-failures.ts';
 
 test('a pool rests when tasks of three accounts are put off at the same time, however often one of them is', () => {
   let now = 0;

@@ -1,4 +1,4 @@
-import { redactAnswer } from './redact-answer.ts';
+import { redactAnswer } from './answer-recorder.ts';
 
 test('replaces content but keeps structure, lengths and piece boundaries', () => {
   const text =

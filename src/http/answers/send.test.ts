@@ -1,5 +1,5 @@
 import { AppError } from '../../lib/errors.ts';
-import { toAppError } from './to-app-error.ts';
+import { toAppError } from './send.ts';
 
 const withCode = (code: string, message = 'x'): Error => Object.assign(new Error(message), { code });
 

@@ -1,4 +1,4 @@
-import { scrubbed } from './scrub-text.ts';
+import { scrubbed } from './provider-error.ts';
 
 const MODEL = { id: 'acme/small', routes: [{ provider: 'openai', model: 'gpt-4o-mini' }] };
 
