@@ -1,6 +1,6 @@
 import { decodeCursor, INTEGER_PART } from '../http/answers/cursor.ts';
 import { cutPage, type Page } from '../http/answers/page.ts';
-import { FieldError } from '../http/input/validate.ts';
+import { checkOrder } from '../http/input/time-range.ts';
 import type { Principal } from '../http/route.ts';
 import type { KeysStore } from '../keys/keys.store.ts';
 import { AppError } from '../lib/errors.ts';
@@ -26,9 +26,7 @@ export class TransactionsService {
     query: ListTransactionsQuery,
   ): Promise<Page<EntryRow>> {
     const { start_time: from = null, end_time: before = null, api_key_hash: hash } = query;
-    if (from && before && from > before) {
-      throw new FieldError('start_time', 'must not be after end_time');
-    }
+    checkOrder(query);
     const after =
       query.cursor === undefined ? undefined : decodeCursor(query.cursor, [TIME_PART, INTEGER_PART]);
     const apiKeyId = hash === undefined ? null : await this.#keys.idOfHash(accountId, hash);

@@ -1,6 +1,6 @@
 import { decodeCursor, UUID_PART } from '../http/answers/cursor.ts';
 import { cutPage, type Page } from '../http/answers/page.ts';
-import { FieldError } from '../http/input/validate.ts';
+import { checkOrder } from '../http/input/time-range.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import { idAt, uuidTimeMs } from '../lib/ids.ts';
@@ -40,9 +40,7 @@ export class GenerationsService {
    */
   async list(reader: Reader, query: ListGenerationsQuery): Promise<GenerationPage> {
     const { start_time: from = null, end_time: until = null, limit } = query;
-    if (from && until && from > until) {
-      throw new FieldError('start_time', 'must not be after end_time');
-    }
+    checkOrder(query);
     const [beforeId = null] = query.cursor === undefined ? [] : decodeCursor(query.cursor, [UUID_PART]);
     const apiKeyId = await this.#keyFilter(reader, query.api_key_hash);
     if (apiKeyId === undefined) {

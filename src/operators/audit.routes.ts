@@ -1,6 +1,7 @@
 import { exportable } from '../http/answers/csv-export.ts';
 import { decodeCursor, INTEGER_PART } from '../http/answers/cursor.ts';
 import { cutPage, linkHeader } from '../http/answers/page.ts';
+import { checkOrder } from '../http/input/time-range.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import type { AuditLogRow } from '../store/models/audit-log.model.ts';
 import type { AuditReadModel } from './audit.read-model.ts';
@@ -24,6 +25,7 @@ export function auditRoutes(audit: AuditReadModel): Route[] {
           const { action = null, object = null, actor = null, limit, cursor } = query;
           const { start_time: start = null, end_time: end = null } = query;
           const [beforeId = null] = cursor === undefined ? [] : decodeCursor(cursor, [INTEGER_PART]);
+          checkOrder(query);
           const rows = await audit.list({ action, object, actor, start, end, beforeId, limit: limit + 1 });
           const page = cutPage(rows, limit, (row) => [row.id]);
           return { headers: linkHeader(url, page.next), body: { data: page.rows.map(presentAuditEntry) } };

@@ -1,7 +1,7 @@
 import { presentTransaction } from '../billing/transactions.presenter.ts';
 import { decodeCursor, INTEGER_PART, UUID_PART } from '../http/answers/cursor.ts';
 import { cutPage, linkHeader } from '../http/answers/page.ts';
-import { FieldError } from '../http/input/validate.ts';
+import { checkOrder } from '../http/input/time-range.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { requestIdOfCall } from '../ledger/stored-call.ts';
 import { publicId } from '../lib/ids.ts';
@@ -25,9 +25,7 @@ export function ledgerEntryRoutes(entries: LedgerEntriesReadModel): Route[] {
       errors: ['invalid_cursor'],
       async handle({ query, url }) {
         const { start_time: from = null, end_time: before = null, limit, cursor } = query;
-        if (from && before && from > before) {
-          throw new FieldError('start_time', 'must not be after end_time');
-        }
+        checkOrder(query);
         const after =
           cursor === undefined ? undefined : decodeCursor(cursor, [UUID_PART, TIME_PART, INTEGER_PART]);
         const rows = await entries.list(from, before, after, limit + 1, query.booked_by === 'operators');

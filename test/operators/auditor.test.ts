@@ -127,6 +127,13 @@ test('exports the audit log of a period for a spreadsheet, the same as the API',
   expect(none.json.data).toEqual([]);
 });
 
+test('names a wrong option as it was typed', async () => {
+  const wrong = await tollgate('audit', '--from', 'nonsense');
+  expect(wrong).toMatchObject({ code: 1, text: expect.stringMatching(/ --from: must be an RFC 3339 time/) });
+  const turned = await tollgate('audit', '--from', day(1), '--to', day(3));
+  expect(turned).toMatchObject({ code: 1, text: expect.stringContaining('--from: must not be after --to') });
+});
+
 test('the guide answers these questions with one command each', () => {
   const [, table = ''] =
     /\| Question \| Command[^\n]*\n([\s\S]*?)\n\n/.exec(readFileSync(GUIDE, 'utf8')) ?? [];

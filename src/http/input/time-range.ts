@@ -68,6 +68,13 @@ export interface RangeQuery {
   readonly end_time?: Date | undefined;
 }
 
+/** Rejects a range that ends before it starts. Throws FieldError. */
+export function checkOrder({ start_time: start, end_time: end }: RangeQuery): void {
+  if (start && end && start > end) {
+    throw new FieldError('start_time', 'must not be after end_time');
+  }
+}
+
 /** Reports are sums of roll-ups of this length, so a bound inside one cannot be applied exactly. */
 const STEP_MS = BUCKETS['5m'].lengthMs;
 

@@ -1,6 +1,7 @@
 import { exportable } from '../../http/answers/csv-export.ts';
 import { decodeCursor, UUID_PART } from '../../http/answers/cursor.ts';
 import { cutPage, linkHeader } from '../../http/answers/page.ts';
+import { checkOrder } from '../../http/input/time-range.ts';
 import { FieldError } from '../../http/input/validate.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { idAt, publicId } from '../../lib/ids.ts';
@@ -128,9 +129,7 @@ function pagedPeriodRoutes(books: BookReportsReadModel): Route[] {
 /** Validates the period. Throws FieldError when it ends before it starts, or is too long for one response. */
 function periodOf(query: { readonly start_time: Date; readonly end_time: Date }) {
   const { start_time: start, end_time: end } = query;
-  if (start > end) {
-    throw new FieldError('start_time', 'must not be after end_time');
-  }
+  checkOrder(query);
   if (end.getTime() - start.getTime() > RANGE_DAYS_MAX * DAY_MS) {
     throw new FieldError('end_time', `must be at most ${RANGE_DAYS_MAX} days after start_time`);
   }

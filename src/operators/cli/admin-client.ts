@@ -13,6 +13,17 @@ export interface AdminPage<Row> {
 const TIMEOUT_MS = 30_000;
 const NEXT_LINK = /^<([^>]+)>; rel="next"$/;
 const PAGE_ROWS = 500;
+/** Options by the parameter of the API that they fill, where the two differ: errors name what was typed. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  start_time: '--from',
+  end_time: '--to',
+  account_id: '--account',
+  task_id: '--task',
+  api_key_hash: '--key',
+  generation_id: '--generation',
+  transaction_id: '--transaction',
+};
+const PARAMETER = new RegExp(`\\b(?:${Object.keys(OPTIONS).join('|')})\\b`, 'g');
 
 /** Client of the operator API. Every failure becomes a CliError. */
 export class AdminClient {
@@ -132,7 +143,7 @@ function refusal(body: unknown, status: number): string {
   const error = (body as { error?: { code?: string; message?: string } }).error;
   return error?.message === undefined
     ? `the service responded with status ${status}`
-    : `${error.message} (${error.code})`;
+    : `${error.message.replace(PARAMETER, (name) => OPTIONS[name] ?? name)} (${error.code})`;
 }
 
 function reasonOf(error: unknown): string {
