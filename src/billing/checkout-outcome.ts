@@ -8,6 +8,11 @@ export type CheckoutOutcome =
   | { readonly kind: 'mismatch'; readonly reason: string }
   | { readonly kind: 'nothing' };
 
+/** Money was paid that is not what we asked for: an operator has to look at it. */
+export class PaymentMismatch extends Error {
+  override readonly name = 'PaymentMismatch';
+}
+
 /**
  * Decides what the provider's view of a session means for ours. Paid money is credited whatever our status is, but only when
  * session, amount and currency are those we asked for.

@@ -7,7 +7,7 @@ import { nanoUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
 import type { CreateCheckoutBody } from './checkout.schema.ts';
 import type { CheckoutStore } from './checkout.store.ts';
-import { checkoutOutcome } from './checkout-outcome.ts';
+import { checkoutOutcome, PaymentMismatch } from './checkout-outcome.ts';
 import type { HostedSession, PaymentProvider } from './payment/payment.types.ts';
 
 export interface CheckoutSettings {
@@ -107,7 +107,7 @@ export class CheckoutService {
 
   /**
    * Fetches the state of a session from the provider and applies it. Throws AppError provider_error, also when the provider does not know
-   * the session.
+   * the session, and PaymentMismatch.
    */
   async refresh(row: CheckoutSessionRow): Promise<void> {
     const { provider } = this.#settings;
@@ -121,10 +121,14 @@ export class CheckoutService {
         'The payment provider does not know this session: it was opened with the key of another account or mode.',
       );
     }
-    await this.#apply(row, theirs);
+    const reason = await this.#apply(row, theirs);
+    if (reason !== undefined) {
+      throw new PaymentMismatch(reason);
+    }
   }
 
-  async #apply(row: CheckoutSessionRow, theirs: HostedSession): Promise<void> {
+  /** Returns why a paid session is not credited, if it is not. */
+  async #apply(row: CheckoutSessionRow, theirs: HostedSession): Promise<string | undefined> {
     const outcome = checkoutOutcome(row, theirs);
     if (outcome.kind === 'credit') {
       await this.#movements.creditCheckout(row.account_id, row.id, outcome.paymentId, PURCHASE);
@@ -135,7 +139,9 @@ export class CheckoutService {
         { session: publicId('checkoutSession', row.id), reason: outcome.reason },
         'payment not credited: it does not match the session',
       );
+      return outcome.reason;
     }
+    return undefined;
   }
 
   /**

@@ -2,12 +2,16 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { CheckoutService } from './checkout.service.ts';
 import type { CheckoutStore } from './checkout.store.ts';
+import { PaymentMismatch } from './checkout-outcome.ts';
 import type { PaymentEvent } from './payment/payment.types.ts';
 import { type PaymentInboxStore, UNKNOWN_OBJECT, type WaitingEvent } from './payment-inbox.store.ts';
 import type { ReversalsService } from './reversals.service.ts';
 
-/** How long an event about an unknown object is kept: it may have arrived before its object. */
-const UNKNOWN_KEPT_MS = 3 * 24 * 3_600_000;
+/**
+ * How long an event is kept that may never be applied: one about an unknown object may have arrived before its object, and one about a
+ * payment of another amount raises an alarm until then.
+ */
+const KEPT_MS = 3 * 24 * 3_600_000;
 
 export interface PaymentInboxParts {
   readonly inbox: PaymentInboxStore;
@@ -55,15 +59,23 @@ export class PaymentInboxService {
       const isKnown = await this.#apply(event);
       if (isKnown) {
         await inbox.finish(event.id, null);
-      } else if (this.#clock.now() - event.receivedAt.getTime() > UNKNOWN_KEPT_MS) {
+      } else if (this.#isOld(event)) {
         await inbox.finish(event.id, 'unknown object (expired)');
       } else {
         await inbox.fail(event.id, UNKNOWN_OBJECT);
       }
     } catch (error) {
+      if (error instanceof PaymentMismatch && this.#isOld(event)) {
+        await inbox.finish(event.id, `not credited: ${error.message}`);
+        return;
+      }
       this.#log.warn({ error, event: event.id, type: event.type }, 'payment event failed, will retry');
       await inbox.fail(event.id, error instanceof Error ? error.message.slice(0, 500) : 'unknown');
     }
+  }
+
+  #isOld({ receivedAt }: WaitingEvent): boolean {
+    return this.#clock.now() - receivedAt.getTime() > KEPT_MS;
   }
 
   /** Returns false when the event is about an object that we don't know (yet). */

@@ -136,9 +136,21 @@ test.each<[string, object]>([
   ['another amount', { amount_total: 2001 }],
   ['another currency', { currency: 'eur' }],
   ['another session of ours', { client_reference_id: 'cs_00000000000000000000000000' }],
-])('a payment with %s is not credited', async (_, changes) => {
+])('a payment with %s is not credited, and raises an alarm for three days', async (_, changes) => {
   const buyer = await buy();
-  await post(stripe.event('checkout.session.completed', stripe.pay(buyer.id, changes)));
+  const event = stripe.event('checkout.session.completed', stripe.pay(buyer.id, changes));
+  await post(event);
+  const { money } = server.database;
+  await eventuallyHolds(async () => {
+    expect(
+      (await money.query('SELECT tries, error FROM webhook_inbox WHERE processed_at IS NULL')).rows,
+    ).toEqual([{ tries: 1, error: expect.stringMatching(/^(it belongs|paid )/) }]);
+  });
+  expect((await money.query(pendingPaymentEvents.text)).rows).toMatchObject([{ events: 1 }]);
+  expect(await credits(buyer)).toBe('0.00');
+  await money.query(
+    "UPDATE webhook_inbox SET received_at = now() - interval '73 hours' WHERE processed_at IS NULL",
+  );
   await retry();
   expect(await credits(buyer)).toBe('0.00');
 });
