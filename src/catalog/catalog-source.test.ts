@@ -46,6 +46,19 @@ test('a changed file takes effect and listeners are called', async () => {
   expect(await source.reload()).toBe(false);
 });
 
+test.each([
+  ['UTF-16', (content: string) => Buffer.from(`\uFEFF${content}`, 'utf16le')],
+  ['Latin-1', (content: string) => Buffer.from(`# cr\u00e9dits\n${content}`, 'latin1')],
+])('a file in %s is rejected with what to do', async (_, encoded) => {
+  await writeFile(file, encoded(text('1')));
+  await expect(open()).rejects.toThrow(`${file}: is not UTF-8 text: save it with the encoding UTF-8`);
+});
+
+test('a byte order mark before UTF-8 is not part of the text', async () => {
+  await writeFile(file, `\uFEFF${text('1')}`);
+  expect(price(await open())).toBe(1_000_000_000_000n);
+});
+
 test('a mistake keeps the old catalog in force', async () => {
   const source = await open();
   await writeFile(file, text('cheap'));

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -52,7 +53,7 @@ export class CatalogSource {
 
   /** Reads the file for the first time. Throws CatalogError, or whatever `prepare` throws. */
   static async open(options: CatalogSourceOptions): Promise<CatalogSource> {
-    const text = await read(options.file);
+    const text = await readCatalogText(options.file);
     const { catalog, digest } = await readWithFiles(text, options);
     const source = new CatalogSource(options, { catalog, digest });
     source.addCheck(options.check);
@@ -100,7 +101,7 @@ export class CatalogSource {
   async #load(): Promise<boolean> {
     const { file, prepare, log } = this.#options;
     try {
-      const text = await read(file);
+      const text = await readCatalogText(file);
       const { catalog, digest } = await readWithFiles(text, this.#options);
       // even if the catalog has a mistake: the fix may be in one of these files
       this.#engineFiles = Object.keys(catalog.engineFiles);
@@ -183,11 +184,13 @@ function isSame(one: PerFile, other: PerFile): boolean {
   return paths.length === Object.keys(other).length && paths.every((path) => one[path] === other[path]);
 }
 
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown';
-    throw new CatalogError(`${file}: cannot be read (${reason})`, { cause: error });
+/** Reads the text of a catalog. Throws CatalogError if the file cannot be read or is not UTF-8, as some editors of Windows save it. */
+export async function readCatalogText(file: string): Promise<string> {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    throw new CatalogError(`${file}: cannot be read (${error.code ?? 'unknown'})`, { cause: error });
+  });
+  if (bytes.includes(0) || !isUtf8(bytes)) {
+    throw new CatalogError(`${file}: is not UTF-8 text: save it with the encoding UTF-8`);
   }
+  return bytes.toString('utf8');
 }

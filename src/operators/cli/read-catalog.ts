@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import type { Catalog } from '../../catalog/catalog.types.ts';
 import { CatalogError } from '../../catalog/catalog-error.ts';
+import { readCatalogText } from '../../catalog/catalog-source.ts';
 import { type EngineSurroundings, engineMistake } from '../../catalog/engine-kinds.ts';
 import { parseCatalog } from '../../catalog/parse-catalog.ts';
 import type { CliSurroundings } from './cli-context.ts';
@@ -20,7 +20,7 @@ export async function readCatalog(
   environment: CliSurroundings['environment'],
 ): Promise<Catalog> {
   try {
-    const catalog = parseCatalog(await read(file), file, environment);
+    const catalog = parseCatalog(await readCatalogText(file), file, environment);
     const mistake = engineMistake(engineSurroundings(file, environment), catalog);
     if (mistake !== undefined) {
       throw new CatalogError(`${file}: ${mistake}`);
@@ -28,14 +28,5 @@ export async function readCatalog(
     return catalog;
   } catch (error) {
     throw error instanceof CatalogError ? new CliError(error.message, EXIT.usage) : error;
-  }
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw new CatalogError(`${file}: cannot be read (${code})`, { cause: error });
   }
 }
