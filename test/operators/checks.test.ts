@@ -260,6 +260,7 @@ describe('tollgate providers check', () => {
       json: 'ok',
       tools: 'ok',
       abort: 'ok',
+      overflow: 'skipped',
     });
   });
 });

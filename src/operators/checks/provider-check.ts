@@ -10,8 +10,9 @@ export interface ProviderCheckPlan {
   /** The provider's name for the model. */
   readonly model: string;
   readonly does: 'text' | 'embeddings';
+  /** Tokens, as configured in the catalog; undefined if the provider has no limit of its own and relies on Tollgate's. */
+  readonly contextLength: number | undefined;
   /** Tokens, as configured in the catalog. */
-  readonly contextLength: number;
   readonly maxOutputTokens: number;
 }
 
@@ -139,6 +140,9 @@ async function askAbort(plan: ProviderCheckPlan): Promise<CheckFinding> {
 /** Agents shorten their history only when they get this error. */
 async function askOverflow(plan: ProviderCheckPlan): Promise<CheckFinding> {
   const { provider, contextLength } = plan;
+  if (contextLength === undefined) {
+    throw new StepSkipped('it has no limit of its own: Tollgate rejects longer inputs');
+  }
   const tokens = Math.ceil(contextLength * 1.25) + ANSWER_TOKENS;
   if (tokens > OVERFLOW_TOKENS_MAX) {
     throw new StepSkipped(`its context of ${contextLength} tokens is too large to test`);

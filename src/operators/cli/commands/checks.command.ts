@@ -131,7 +131,7 @@ async function runProviderCheck(
       provider,
       model: route?.model ?? model.id,
       does: model.endpoints.includes('embeddings') ? 'embeddings' : 'text',
-      contextLength: model.contextLength,
+      contextLength: settings.protocol === 'builtin' ? undefined : model.contextLength,
       maxOutputTokens: model.maxOutputTokens,
     });
     return reportOf(id, model, steps);
