@@ -25,6 +25,7 @@ import {
   registerPoolGauges,
   registerRedisGauge,
   registerStorageGauge,
+  registerStorageUsable,
 } from '../../src/telemetry/process-gauges.ts';
 import { createSettlementMetrics } from '../../src/telemetry/settlement-metrics.ts';
 import { registerStateGauges } from '../../src/telemetry/state-gauges.ts';
@@ -87,6 +88,7 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
       registerPoolGauges(registry, nothing);
       registerDatabaseGauges(registry, nothing);
       registerRedisGauge(registry, nothing);
+      registerStorageUsable(registry, nothing);
     },
   ],
   [

@@ -28,7 +28,7 @@ import { nanoUsd } from '../lib/money.ts';
 import { operatorBrowsers } from '../operators/board/operator-gate.ts';
 import type { OperatorSessions } from '../operators/board/operator-session.ts';
 import type { MetricsSource } from '../processes/api-slot.ts';
-import { createRateMetrics, registerRedisGauge } from '../telemetry/process-gauges.ts';
+import { createRateMetrics, registerRedisGauge, registerStorageUsable } from '../telemetry/process-gauges.ts';
 import { StateReadModel } from '../telemetry/state.read-model.ts';
 import { registerStateGauges } from '../telemetry/state-gauges.ts';
 import { type AdmissionParts, composeAdmission, withAdmission } from './admission.ts';
@@ -104,6 +104,7 @@ export async function composeApi(
   });
   const people = composeMembers(foundation, sessions, identity, operators.admitClaimed);
   const console = composeConsole(foundation, sessions, identity.keys, people);
+  registerStorageUsable(foundation.registry, readiness.isStorageUsable);
   registerStateGauges(foundation.registry, new StateReadModel(foundation.cells));
   const paidRoutes = [
     ...invocation.routes,

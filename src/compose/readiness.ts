@@ -18,6 +18,7 @@ const SETTLE_DEPTH_MAX = 2_000;
 
 export interface Readiness {
   check(): Promise<ReadinessReport>;
+  isStorageUsable(): Promise<boolean>;
   shutDown(): void;
 }
 
@@ -37,15 +38,17 @@ export function composeReadiness(
   const schema = async () =>
     (await run(cells.home.money, missingMigrations, [migrationNames()])).length === 0 &&
     (await run(cells.home.money, missingFunctions, functions)).length === 0;
-  const storage = cachedReading(oneAtATime(checkStorage), {
+  const readStorage = cachedReading(oneAtATime(checkStorage), {
     freshMs: STORAGE_FRESH_MS,
     timeoutMs: ANSWER_WITHIN_MS,
   });
+  const isStorageUsable = async () => (await readStorage()) ?? false;
   return {
+    isStorageUsable,
     check: async () => {
-      const [current, isStorageUsable = false] = await Promise.all([
+      const [current, storage] = await Promise.all([
         inTimeOrUndefined(schema(), ANSWER_WITHIN_MS),
-        storage(),
+        isStorageUsable(),
       ]);
       const { writable, pools, skewMs = 0 } = databaseWatch.state;
       return {
@@ -58,7 +61,7 @@ export function composeReadiness(
           lanes: ledger.depth.settle < SETTLE_DEPTH_MAX,
           accepting: !leaving,
         },
-        optional: { redis: redis.isUsable, storage: isStorageUsable },
+        optional: { redis: redis.isUsable, storage },
       };
     },
     shutDown: () => {

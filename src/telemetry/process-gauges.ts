@@ -70,6 +70,18 @@ export function registerRedisGauge(registry: Registry, watch: { readonly isUsabl
   });
 }
 
+/** Registers the gauge of whether this process can use the media storage, asked for at scrape time. */
+export function registerStorageUsable(registry: Registry, isUsable: () => Promise<boolean>): void {
+  new Gauge({
+    name: 'tollgate_storage_usable',
+    help: 'Whether this process can read and write the media storage',
+    registers: [registry],
+    async collect() {
+      this.set((await isUsable()) ? 1 : 0);
+    },
+  });
+}
+
 /** Registers the gauge of attempts whose files wait for the storage, read at scrape time. */
 export function registerStorageGauge(registry: Registry, patience: { readonly waiting: number }): void {
   new Gauge({

@@ -180,8 +180,10 @@ describe('metrics', () => {
     const isUsable = async (wanted: boolean) => (await ready()).optional.storage === wanted;
     await eventually(() => isUsable(false), 10_000, 'a report of the media folder');
     expect(await ready()).toMatchObject({ status: 'ready', optional: { redis: true, storage: false } });
+    expect(samplesOf((await server.call('GET', '/metrics')).text).get('tollgate_storage_usable')).toBe(0);
     await rename(`${media}.gone`, media);
     await eventually(() => isUsable(true), 10_000, 'the media folder');
+    expect(samplesOf((await server.call('GET', '/metrics')).text).get('tollgate_storage_usable')).toBe(1);
   });
 
   test('the page of a worker says that it is alive, and nothing else', async () => {
