@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parsePublicId } from '../../src/lib/ids.ts';
 import { TaskRetryStore } from '../../src/operators/task-retry.store.ts';
 import { oneCell } from '../../src/store/cells.ts';
+import { whileUnrecordable } from '../factories/unrecordable.ts';
 import { type Customer, createCustomer, failTask, orderImage } from './support/customer.ts';
 import {
   type Answer,
@@ -127,6 +128,21 @@ describe('retry', () => {
       source.history.filter((event: { detail: string }) => event.detail?.startsWith('retried_as')),
     ).toHaveLength(1);
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(Array(4).fill('task.retry'));
+  });
+
+  test('does not happen, and holds nothing, if the audit log cannot record it', async () => {
+    const customer = await createCustomer(server);
+    const id = await orderImage(server, customer);
+    await failTask(server, customer, id, true);
+    const unrecorded = await whileUnrecordable(server.db.ownerUrl, 'task.retry', () =>
+      admin('POST', `/tasks/${id}/retry`),
+    );
+    expect(unrecorded.status).toBe(500);
+    expect((await accountNow(customer)).held).toBe('0.00');
+    expect((await admin('GET', `/tasks/${id}`)).json.data).toMatchObject({
+      retryable: true,
+      retried_as: null,
+    });
   });
 
   test('links a task to its successor once, however many requests write the link at the same time', async () => {
@@ -273,7 +289,12 @@ describe('webhooks', () => {
     for (const path of [`/tasks/${id}`, `/search?q=${delivery.id}`, '/audit']) {
       expect((await admin('GET', path)).text).not.toContain('canary');
     }
-    const answer = await admin('POST', `/webhooks/deliveries/${delivery.id}/redeliver`);
+    const redeliver = () => admin('POST', `/webhooks/deliveries/${delivery.id}/redeliver`);
+    expect((await whileUnrecordable(server.db.ownerUrl, 'webhook.redeliver', redeliver)).status).toBe(500);
+    expect((await admin('GET', `/webhooks/deliveries?task_id=${id}`)).json.data).toMatchObject([
+      { state: 'failed' },
+    ]);
+    const answer = await redeliver();
     expect(answer.json.data).toMatchObject({ id: delivery.id, state: 'pending' });
     expect(Date.parse(answer.json.data.next_try_at)).toBeLessThanOrEqual(Date.now() + 1_000);
     expect((await auditOf(delivery.id)).map(({ action }) => action)).toEqual(['webhook.redeliver']);
