@@ -4,9 +4,11 @@ import { nanoUsd } from '../../src/lib/money.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Parts } from './parts.types.ts';
 
-/** A bug that a ledger like this one has had somewhere. The gauntlet must catch each. */
+/** A bug that a ledger like this one has had somewhere. */
 export interface Mutant {
   readonly name: string;
+  /** The scenario of the gauntlet that must fail with it. */
+  readonly caughtBy: string;
   /** Edits of database functions: the required text and its replacement. */
   readonly edits?: readonly { readonly of: string; readonly replace: string; readonly by: string }[];
   /** Statements run as the owner of the schema. */
@@ -44,6 +46,7 @@ const DROP_KEY_CHECK = 'ALTER TABLE api_keys DROP CONSTRAINT api_keys_never_abov
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'missing status guard: settling does not remove the hold',
+    caughtBy: 'stories agree with the model',
     edits: [
       {
         of: 'ledger_settle',
@@ -54,15 +57,18 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'no unique key: a purchase sent again is credited again',
+    caughtBy: 'stories agree with the model',
     sql: ['ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_reference_unique'],
     edits: [{ of: 'ledger_purchase', replace: 'IF existing IS NOT NULL THEN', by: 'IF false THEN' }],
   },
   {
     name: 'settle before commit',
+    caughtBy: 'a settled charge is there when the promise resolves',
     parts: { createStore: (database: Database) => new HastyStore(database.money) },
   },
   {
     name: 'no dedupe: an id that is in a batch twice is held twice',
+    caughtBy: 'one id in a batch twice holds once',
     edits: [
       { of: 'ledger_reserve', replace: 'SELECT DISTINCT ON (r.id) r.*', by: 'SELECT r.*' },
       {
@@ -74,6 +80,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unsorted locks',
+    caughtBy: 'accounts are locked in the order of their ids',
     edits: [
       { of: 'ledger_reserve', replace: 'ORDER BY b.account_id FOR', by: 'ORDER BY random() FOR' },
       { of: 'ledger_settle', replace: 'ORDER BY b.account_id FOR', by: 'ORDER BY random() FOR' },
@@ -81,6 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'cached balance: the decision is made on a balance read without the lock',
+    caughtBy: 'accounts are locked in the order of their ids',
     sql: [DROP_BALANCE_CHECK],
     edits: [
       {
@@ -92,6 +100,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'missing fence: any claim may end the task',
+    caughtBy: 'a zombie cannot end a task',
     edits: [
       {
         of: 'ledger_end_tasks',
@@ -100,9 +109,10 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
   },
-  { name: 'float rounding', parts: { chargeFor: floatCharge } },
+  { name: 'float rounding', caughtBy: 'charges are exact', parts: { chargeFor: floatCharge } },
   {
     name: 'now() in the close: an entry gets the start time of its transaction',
+    caughtBy: 'a month once closed stays closed',
     sql: [
       `CREATE OR REPLACE FUNCTION ledger_now() RETURNS timestamptz LANGUAGE sql VOLATILE
        RETURN now() + coalesce(nullif(current_setting('tollgate.clock_offset', true), ''), '0 s')::interval`,
@@ -112,14 +122,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a close does not fence the time of its account',
+    caughtBy: 'a clock set back dates nothing into a closed month',
     edits: [{ of: 'state_month', replace: 'b.last_at < month_end', by: 'false' }],
   },
   {
     name: 'a repeated key replays for another amount',
+    caughtBy: 'a key identifies one booking, a debt is cleared once',
     edits: [{ of: 'ledger_reverse_payment', replace: 'existing.amount = taken', by: 'true' }],
   },
   {
     name: 'a repeated key replays for another description',
+    caughtBy: 'a key identifies one booking, a debt is cleared once',
     edits: [
       {
         of: 'ledger_replayed',
@@ -130,10 +143,12 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'more is forgiven than is owed',
+    caughtBy: 'a key identifies one booking, a debt is cleared once',
     edits: [{ of: 'ledger_clear_debt', replace: 'NOT BETWEEN 1 AND owed', by: '< 1' }],
   },
   {
     name: 'a reversal is booked against the operator instead of cash',
+    caughtBy: 'a key identifies one booking, a debt is cleared once',
     edits: [
       {
         of: 'ledger_reverse_payment',
@@ -144,6 +159,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refund counted twice: earlier refunds of the charge are forgotten',
+    caughtBy: 'a charge is refunded once',
     edits: [
       {
         of: 'ledger_refund_charge',
@@ -154,16 +170,19 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key limit not enforced',
+    caughtBy: 'never more than the key limit',
     sql: [DROP_KEY_CHECK],
     edits: [{ of: 'ledger_reserve', replace: 'WHEN key_free < candidate.minimum', by: 'WHEN false' }],
   },
   {
     name: 'key limit checked once per batch',
+    caughtBy: 'never more than the key limit',
     sql: [DROP_KEY_CHECK],
     edits: [{ of: 'ledger_reserve', replace: 'key_free := key_free - granted;', by: '' }],
   },
   {
     name: 'roll-up overwritten instead of added to',
+    caughtBy: 'a settled charge is there when the promise resolves',
     edits: [
       {
         of: 'ledger_write_settled',
@@ -174,6 +193,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'settle ignores the free balance: usage above a hold is given away',
+    caughtBy: 'stories agree with the model',
     edits: [
       {
         of: 'ledger_cover',
@@ -184,6 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'settle takes money held for others',
+    caughtBy: 'stories agree with the model',
     sql: [DROP_BALANCE_CHECK],
     edits: [
       { of: 'ledger_cover', replace: 'b.posted - b.held AS account_free', by: 'b.posted AS account_free' },
@@ -191,6 +212,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'settle above the hold ignores the limit of the key',
+    caughtBy: 'stories agree with the model',
     sql: [DROP_KEY_CHECK],
     edits: [
       {
@@ -202,6 +224,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'running balance ignores the order within a batch',
+    caughtBy: 'never more than the balance',
     edits: [
       {
         of: 'ledger_write_settled',
@@ -212,14 +235,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the reaper closes a renewed hold',
+    caughtBy: 'the reaper spares a renewed hold',
     edits: [{ of: 'ledger_settle', replace: 'NOT s.only_expired OR h.expires_at < settled_at', by: 'true' }],
   },
   {
     name: 'debt does not block',
+    caughtBy: 'a debt blocks until it is repaid',
     edits: [{ of: 'ledger_reserve', replace: 'candidate.debt > 0 OR ', by: '' }],
   },
   {
     name: 'a closed id can be held again',
+    caughtBy: 'stories agree with the model',
     edits: [
       {
         of: 'ledger_reserve',
@@ -230,6 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a dispute takes more than the balance',
+    caughtBy: 'a key identifies one booking, a debt is cleared once',
     sql: [DROP_BALANCE_CHECK],
     edits: [
       {
@@ -241,6 +268,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a reinstatement forgets the debt',
+    caughtBy: 'a won dispute repays the debt first',
     edits: [
       {
         of: 'ledger_reinstate_payment',
@@ -251,6 +279,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a reinstatement gives back more than was taken',
+    caughtBy: 'stories agree with the model',
     edits: [
       {
         of: 'ledger_reinstate_payment',
@@ -261,14 +290,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an outdated list of refunds is booked',
+    caughtBy: 'refunds and disputes end with credits that equal the money',
     edits: [{ of: 'ledger_follow_payment', replace: 'AND s.reversals_seen = seen', by: '' }],
   },
   {
     name: 'a failed refund is not given back',
+    caughtBy: 'refunds and disputes end with credits that equal the money',
     edits: [{ of: 'ledger_follow_payment', replace: 'p.booked > p.amount', by: 'false' }],
   },
   {
     name: 'a refund beyond the payment is not booked at all',
+    caughtBy: 'refunds and disputes end with credits that equal the money',
     edits: [
       {
         of: 'ledger_follow_payment',
@@ -279,6 +311,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an hour is finished before it is over',
+    caughtBy: 'stories agree with the model',
     edits: [
       {
         of: 'finish_usage_days',
