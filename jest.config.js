@@ -40,15 +40,21 @@ function filesByProject() {
   return files;
 }
 
+/** Entry files of packages that are slow to load and behave the same for every test file. */
+const SHARED_PACKAGES =
+  'sequelize/lib/index|pg/lib/index|umzug/lib/index|ioredis/built/index|bullmq/dist/cjs/index|playwright-core/index';
+
 const shared = {
   testEnvironment: '<rootDir>/test/setup/environment.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
+    [`/node_modules/(${SHARED_PACKAGES})\\.js$`]: '<rootDir>/test/setup/shared-package.js',
     '^.+\\.ts$': [
       '@swc/jest',
       { jsc: { target: 'es2023', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
     ],
   },
+  transformIgnorePatterns: [`/node_modules/(?!(${SHARED_PACKAGES})\\.js$)`],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/'],
 };

@@ -9,22 +9,25 @@ import { PROVIDER_MUTANTS, type ProviderMutant } from './provider-mutants.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Bundles the program that plays rows, with the mutant in it. */
-async function bundled(mutant: ProviderMutant | undefined): Promise<string> {
-  const mutate: Plugin = {
+const ROWS = readRows();
+
+/** Edits the source of a mutant while it is bundled. */
+function mutate({ of: file, replace, by }: ProviderMutant): Plugin {
+  return {
     name: 'mutate',
     setup({ onLoad }) {
-      onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      onLoad({ filter: new RegExp(`/${file.replaceAll('.', '\\.')}$`) }, async ({ path }) => {
         const source = await readFile(path, 'utf8');
-        if (!mutant || path !== join(ROOT, mutant.of)) {
-          return { contents: source, loader: 'ts' };
-        }
         // a mutant that changes nothing would never be caught
-        expect(source).toContain(mutant.replace);
-        return { contents: source.replace(mutant.replace, mutant.by), loader: 'ts' };
+        expect(source).toContain(replace);
+        return { contents: source.replace(replace, by), loader: 'ts' };
       });
     },
   };
+}
+
+/** Bundles the program that plays rows, with the mutant in it. */
+async function bundled(mutant: ProviderMutant | undefined): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(ROOT, 'test/mutants/play-rows.ts')],
     bundle: true,
@@ -32,14 +35,14 @@ async function bundled(mutant: ProviderMutant | undefined): Promise<string> {
     format: 'esm',
     platform: 'node',
     packages: 'external',
-    plugins: [mutate],
+    plugins: mutant ? [mutate(mutant)] : [],
   });
   return outputFiles[0]!.text;
 }
 
 /** Returns the names of the rows that fail, out of `names`. */
 async function failing(program: string, names: readonly string[]): Promise<string[]> {
-  const rows = readRows().filter(({ name }) => names.includes(name));
+  const rows = ROWS.filter(({ name }) => names.includes(name));
   expect(new Set(rows.map(({ name }) => name)).size).toBe(names.length);
   // a program read from stdin resolves packages from its working directory
   const child = spawn(process.execPath, ['--input-type=module', '-', JSON.stringify(rows)], {
