@@ -115,3 +115,8 @@ export const MIGRATIONS: readonly Migration[] = [
   erasedAccounts,
   endedRuns,
 ];
+
+/** Returns the names of this build's migrations, oldest first. */
+export function migrationNames(): string[] {
+  return MIGRATIONS.map(({ name }) => name);
+}

@@ -72,11 +72,6 @@ export function migrateDown(options: MigrateOptions, to?: string): Promise<strin
   });
 }
 
-/** Returns the names of this build's migrations, oldest first. */
-export function migrationNames(): string[] {
-  return namesOf(MIGRATIONS);
-}
-
 function namesOf(migrations: readonly Migration[]): string[] {
   return migrations.map((migration) => migration.name);
 }

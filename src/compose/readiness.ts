@@ -1,5 +1,5 @@
+import { migrationNames } from '../../migrations/catalog.ts';
 import { functionFiles } from '../../migrations/functions.ts';
-import { migrationNames } from '../../migrations/migrate.ts';
 import type { RedisWatch } from '../../queues/redis-watch.ts';
 import type { ReadinessReport } from '../http/openapi/meta.routes.ts';
 import { cachedReading } from '../lib/cached-reading.ts';

@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { MIGRATIONS } from '../../migrations/catalog.ts';
+import { MIGRATIONS, migrationNames } from '../../migrations/catalog.ts';
 import { describeSchema } from '../../migrations/describe-schema.ts';
 import { functionFiles } from '../../migrations/functions.ts';
 import { inTransaction } from '../../migrations/in-transaction.ts';
-import { migrateDown, migrateUp, migrationNames } from '../../migrations/migrate.ts';
+import { migrateDown, migrateUp } from '../../migrations/migrate.ts';
 import { compiled } from '../setup/compiled.ts';
 
 const SCHEMA_FILE = fileURLToPath(new URL('../../migrations/schema.sql', import.meta.url));
