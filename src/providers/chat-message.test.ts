@@ -13,6 +13,18 @@ test.each<[string, object, string]>([
   expect(content.members.reasoning_details).toBeDefined();
 });
 
+test.each<[string, unknown, string]>([
+  ['a JSON answer that was parsed', { city: 'Oslo', days: [1, 2] }, '{"city":"Oslo","days":[1,2]}'],
+  ['a number', 42, '42'],
+  ['zero', 0, '0'],
+  ['a boolean', false, 'false'],
+  ['one part', { type: 'text', text: 'Oslo' }, 'Oslo'],
+  ['an empty object', {}, ''],
+  ['null', null, ''],
+])('content that is %s keeps its text', (_what, content, text) => {
+  expect(readChatContent({ content }).text).toBe(text);
+});
+
 test('thinking blocks of LiteLLM are reasoning details', () => {
   const thinking_blocks = [
     { type: 'thinking', thinking: 'first', signature: 'sig' },

@@ -25,10 +25,12 @@ export function readChatContent(message: JsonObject): ChatContent {
   const content = message.content;
   let text = '';
   let reasoning = reasoningOf(message);
-  if (typeof content === 'string') {
-    text = content;
+  if (!isObject(content) && !Array.isArray(content)) {
+    text = textOfValue(content);
+  } else if (isBareAnswer(content)) {
+    text = JSON.stringify(content);
   } else {
-    for (const part of isObject(content) ? [content] : Array.isArray(content) ? content : []) {
+    for (const part of isObject(content) ? [content] : content) {
       const thought = isObject(part) && (part.type === 'thinking' || part.type === 'reasoning');
       if (thought) {
         reasoning += textOfPart(part.thinking ?? part.reasoning ?? part.text);
@@ -88,6 +90,16 @@ export function textOfDetails(details: unknown): string {
 
 function reasoningOf(message: JsonObject): string {
   return textOf(message.reasoning_content) || textOf(message.reasoning) || textOf(message.thinking);
+}
+
+/** Returns content that is not in parts as text. Some servers (Workers AI) parse a piece of text that reads as a number or a boolean. */
+function textOfValue(content: unknown): string {
+  return typeof content === 'number' || typeof content === 'boolean' ? String(content) : textOf(content);
+}
+
+/** Returns whether content is the JSON answer itself, which some servers (Workers AI) parse when JSON was requested, and not a part. */
+function isBareAnswer(content: unknown): boolean {
+  return isObject(content) && Object.keys(content).length > 0 && !('type' in content || 'text' in content);
 }
 
 /** Returns the text of a part: a string, `{text}`, or a list of these. */
