@@ -107,6 +107,7 @@ test.each<[string, object]>([
   ['tools[0]', { tools: [{ google_search: {} }] }],
   ['tools[0].function: must be an object with a name', { tools: [{ type: 'function' }] }],
   ['tools[0].custom: must be an object with a name', { tools: [{ type: 'custom', custom: {} }] }],
+  ['tool_choice: requires a tool', { tool_choice: 'required' }],
 ])('%s is rejected', (name, more) => {
   expect(() => applyRequestPolicy('chat', { messages: ASK, ...more })).toThrow(name);
 });

@@ -173,6 +173,9 @@ function requireOfferedTool(dialect: RequestDialect, body: JsonObject): void {
   const policy = dialect === 'messages' ? readMessagesToolPolicy(body) : readChatToolPolicy(body);
   const wanted = policy.mode === 'tool' ? [policy.name ?? ''] : (policy.allowed ?? []);
   const offered = new Set([...objectsOf(body.tools), ...addedTools(body.messages)].map(chatToolName));
+  if (policy.mode === 'any' && offered.size === 0) {
+    throw new AppError('invalid_parameter', 'tool_choice: requires a tool, and there are none in tools');
+  }
   const missing = wanted.find((name) => !offered.has(name));
   if (missing !== undefined) {
     const named = JSON.stringify(missing.slice(0, 64));

@@ -408,6 +408,7 @@ test.each([
     { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
     'tool_choice: there is no tool "web_search"',
   ],
+  [{ tools: [{ type: 'web_search' }], tool_choice: 'required' }, 'tool_choice: requires a tool that you run'],
   [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input: answers are not stored here'],
   [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'type "web_search_call" is not supported'],
   [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id: is required'],

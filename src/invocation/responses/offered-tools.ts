@@ -132,6 +132,12 @@ export class OfferedTools {
 
   *#choice(choice: unknown): Steps<ToolChoice> {
     if (typeof choice === 'string' || choice === undefined) {
+      if (choice === 'required' && this.#byChatName.size === 0) {
+        throw new AppError(
+          'invalid_parameter',
+          'tool_choice: requires a tool that you run, and tools has none',
+        );
+      }
       return { mode: choice };
     }
     const rule = objectOf(choice);
