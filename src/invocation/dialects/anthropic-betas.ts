@@ -28,6 +28,9 @@ export const PASSED_BETAS: readonly string[] = [
   ...TOOL_USE,
 ];
 
+/** Members of a tool that Anthropic accepts only with one of {@link TOOL_USE}. */
+const LOCKED_TOOL_MEMBERS = ['defer_loading', 'input_examples'] as const;
+
 /** Maximum names read from the header. Real headers have about ten. */
 const ASKED_MAX = 50;
 
@@ -39,14 +42,19 @@ export function betasOf(header: string | readonly string[] | undefined): readonl
 
 /** Removes the members that Anthropic accepts only with a beta that is not passed on. */
 export function withoutLockedMembers(body: JsonObject, betas: readonly string[]): JsonObject {
-  const opened = new Set(betas);
   const top = withoutLockedEdits(body, betas);
+  const locked = lockedToolMembers(betas);
   const tools =
-    Array.isArray(top.tools) && !TOOL_USE.some((beta) => opened.has(beta))
-      ? { tools: objectsOf(top.tools).map((tool) => without(tool, 'defer_loading', 'input_examples')) }
+    Array.isArray(top.tools) && locked.length > 0
+      ? { tools: objectsOf(top.tools).map((tool) => without(tool, ...locked)) }
       : {};
   const open = { ...top, ...tools };
-  return opened.has(TOOL_CHANGES) ? open : { ...open, ...withoutToolChanges(open) };
+  return betas.includes(TOOL_CHANGES) ? open : { ...open, ...withoutToolChanges(open) };
+}
+
+/** Returns the members of tools that the call's betas do not enable. */
+export function lockedToolMembers(betas: readonly string[]): readonly string[] {
+  return TOOL_USE.some((beta) => betas.includes(beta)) ? [] : LOCKED_TOOL_MEMBERS;
 }
 
 /** Removes the context edits that the call's betas do not enable. This is the only locked member that may be removed entirely. */

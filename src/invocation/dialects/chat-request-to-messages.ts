@@ -11,13 +11,15 @@ import {
 import { lacksThinking } from './claude-request.ts';
 import { documentSourceOf, imageSourceOf, sourceOfUrl } from './media-parts.ts';
 import type { ModelRules } from './model-rules.ts';
-import { adaptiveEffort, thinkingOf } from './reasoning-settings.ts';
+import { adaptiveEffort, asksForReasoning, thinkingOf } from './reasoning-settings.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
 import { untranslatable } from './untranslatable.ts';
 
 /** Members that would change the meaning of the answer if they were left out. */
 const MEANT = ['logprobs'] as const;
+
+const FORMATS: ReadonlySet<unknown> = new Set(['text', 'json_object', 'json_schema']);
 
 const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
 
@@ -67,10 +69,10 @@ function isMeant(value: unknown): boolean {
 
 /**
  * Returns the chat request members that are left out because of thinking: sampling settings when the model thinks, reasoning settings
- * when it cannot.
+ * when it cannot, or when the cap leaves it no room.
  */
 export function untranslatedThinking(body: JsonObject, maxOutputTokens: number, rules: ModelRules): string[] {
-  if (thinkingOf(body, maxOutputTokens) === undefined) {
+  if (!asksForReasoning(body)) {
     return [];
   }
   const turns = objectsOf(body.messages).filter((message) => !isSystem(message));
@@ -233,6 +235,9 @@ function stopSequences(stop: unknown): string[] | undefined {
 
 function outputConfig(responseFormat: unknown, effort: string | undefined): JsonObject | undefined {
   const format = objectOf(responseFormat);
+  if (format.type !== undefined && !FORMATS.has(format.type)) {
+    throw untranslatable(`response_format of type ${JSON.stringify(format.type).slice(0, 64)}`);
+  }
   const schema =
     format.type === 'json_schema'
       ? { type: 'json_schema', schema: objectOf(format.json_schema).schema }

@@ -8,6 +8,7 @@ const EFFORT_SHARES: Readonly<Record<string, number>> = {
   medium: 0.5,
   high: 0.8,
   xhigh: 0.95,
+  max: 0.95,
 };
 
 /**
@@ -16,9 +17,7 @@ const EFFORT_SHARES: Readonly<Record<string, number>> = {
  */
 export function thinkingOf(body: JsonObject, maxOutputTokens: number): JsonObject | undefined {
   const reasoning = objectOf(body.reasoning);
-  const asked =
-    reasoning.effort ?? body.reasoning_effort ?? (reasoning.enabled === true ? 'medium' : undefined);
-  const share = EFFORT_SHARES[String(asked)];
+  const share = EFFORT_SHARES[String(effortAsked(body))];
   const wanted =
     typeof reasoning.max_tokens === 'number' ? reasoning.max_tokens : maxOutputTokens * (share ?? 0);
   if (wanted <= 0) {
@@ -26,6 +25,20 @@ export function thinkingOf(body: JsonObject, maxOutputTokens: number): JsonObjec
   }
   const budget = Math.min(Math.max(Math.floor(wanted), THINKING_BUDGET_MIN), maxOutputTokens - 1);
   return budget < THINKING_BUDGET_MIN ? undefined : { type: 'enabled', budget_tokens: budget };
+}
+
+/** Returns whether the reasoning settings of a chat request ask the model to reason. */
+export function asksForReasoning(body: JsonObject): boolean {
+  const { max_tokens: budget } = objectOf(body.reasoning);
+  const effort = effortAsked(body);
+  return typeof budget === 'number'
+    ? budget > 0
+    : effort !== undefined && effort !== null && effort !== 'none';
+}
+
+function effortAsked(body: JsonObject): unknown {
+  const reasoning = objectOf(body.reasoning);
+  return reasoning.effort ?? body.reasoning_effort ?? (reasoning.enabled === true ? 'medium' : undefined);
 }
 
 /** Returns Anthropic's `output_config.effort` for a chat effort, for models that decide how much they think. */
@@ -39,7 +52,7 @@ export function adaptiveEffort(body: JsonObject): string | undefined {
     case 'high':
       return asked;
     default:
-      return asked === 'xhigh' ? 'high' : undefined;
+      return asked === 'xhigh' || asked === 'max' ? 'high' : undefined;
   }
 }
 

@@ -131,6 +131,7 @@ describe('chat → messages', () => {
     [{ reasoning: { max_tokens: 2_500 } }, { type: 'enabled', budget_tokens: 2_500 }],
     [{ reasoning: { max_tokens: 9_999 } }, { type: 'enabled', budget_tokens: 3_999 }],
     [{ reasoning: { enabled: true } }, { type: 'enabled', budget_tokens: 2_000 }],
+    [{ reasoning_effort: 'max' }, { type: 'enabled', budget_tokens: 3_800 }],
     [{ reasoning_effort: 'none' }, undefined],
     [{}, undefined],
     [{ reasoning_effort: 'high', tools: [{ function: { name: 'f' } }], tool_choice: 'required' }, undefined],
@@ -145,6 +146,7 @@ describe('chat → messages', () => {
     ['a file id', { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] }],
     ['a custom tool', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
     ['a stop sequence of spaces', { stop: ['\n'] }],
+    ['a format that it cannot express', { response_format: { type: 'grammar', grammar: 'root ::= "a"' } }],
   ])('%s is rejected', (_what, body) => {
     expect(() => toMessages(body)).toThrow('is not supported for this model');
   });

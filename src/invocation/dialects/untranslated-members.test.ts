@@ -47,6 +47,7 @@ test.each<[string, JsonObject]>([
     },
   ],
   ['seed', { messages: [USER], seed: 7 }],
+  ['reasoning_effort', { messages: [USER], reasoning_effort: MARK }],
 ])('chat to messages leaves out %s and reports it', (path, body) => {
   const to = translation('chat', 'messages');
   expect(JSON.stringify(atOnce(translateRequest(body, to)))).not.toContain(MARK);
@@ -105,6 +106,8 @@ test.each<[string, JsonObject]>([
     },
   ],
   ['tools[].cache_control', { messages: [USER], tools: [{ name: 'f', cache_control: { type: MARK } }] }],
+  ['tools[].input_examples', { messages: [USER], tools: [{ name: 'f', input_examples: [{ a: MARK }] }] }],
+  ['tools[].defer_loading', { messages: [USER], tools: [{ name: 'f', defer_loading: true }] }],
 ])('messages to chat leaves out %s and reports it', (path, body) => {
   const to = translation('messages', 'chat');
   expect(JSON.stringify(atOnce(translateRequest(body, to)))).not.toContain(MARK);
@@ -124,6 +127,27 @@ test('reports thinking that is left out because the history cannot continue from
   const to = translation('messages', 'messages');
   expect(atOnce(translateRequest(body, to)).thinking).toBeUndefined();
   expect(atOnce(untranslatedMembers(body, to))).toEqual(['thinking']);
+});
+
+test.each([{ reasoning_effort: 'high' }, { reasoning: { max_tokens: 2_000 } }])(
+  'reports %j where the cap leaves no room to think',
+  (asked) => {
+    const to = { ...translation('chat', 'messages'), maxOutputTokens: 1_000 };
+    const body = { messages: [USER], ...asked };
+    expect(atOnce(translateRequest(body, to)).thinking).toBeUndefined();
+    expect(atOnce(untranslatedMembers(body, to))).toEqual(Object.keys(asked));
+    expect(atOnce(untranslatedMembers({ messages: [USER], reasoning_effort: 'none' }, to))).toEqual([]);
+  },
+);
+
+test('reports members of tools that are left out without their beta', () => {
+  const body = { messages: [USER], tools: [{ name: 'f', input_schema: {}, input_examples: [{ a: MARK }] }] };
+  const locked = translation('messages', 'messages');
+  expect(JSON.stringify(atOnce(translateRequest(body, locked)))).not.toContain(MARK);
+  expect(atOnce(untranslatedMembers(body, locked))).toEqual(['tools[].input_examples']);
+  const opened = { ...locked, betas: ['advanced-tool-use-2025-11-20'] };
+  expect(JSON.stringify(atOnce(translateRequest(body, opened)))).toContain(MARK);
+  expect(atOnce(untranslatedMembers(body, opened))).toEqual([]);
 });
 
 test('reports nothing for a request that is translated completely', () => {

@@ -1,6 +1,6 @@
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
-import { withoutLockedEdits } from './anthropic-betas.ts';
+import { lockedToolMembers, withoutLockedEdits } from './anthropic-betas.ts';
 import { untranslatedThinking } from './chat-request-to-messages.ts';
 import { claudeThinking } from './claude-request.ts';
 import { refusedMembers } from './model-rules.ts';
@@ -89,6 +89,8 @@ const UNSAID_IN_CHAT = [
   'messages[].content[].content[].cache_control',
   'messages[].content[].content[].citations',
   'tools[].cache_control',
+  'tools[].defer_loading',
+  'tools[].input_examples',
   'thinking.display',
 ];
 
@@ -214,6 +216,12 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
   if (from === 'messages' && to === 'messages') {
     const open = withoutLockedEdits(body, translation.betas);
     unsaid.push(...names.filter((name) => !Object.hasOwn(open, name)));
+    unsaid.push(
+      ...(yield* heldPaths(
+        body,
+        lockedToolMembers(translation.betas).map((name) => `tools[].${name}`),
+      )),
+    );
     const { thinking, messages } = body;
     if (isObject(thinking) && claudeThinking(thinking, objectsOf(messages), rules) === undefined) {
       unsaid.push('thinking');
