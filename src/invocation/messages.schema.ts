@@ -113,6 +113,11 @@ export const messagesRequest = z
       .min(0)
       .nullish()
       .meta({ description: "Draw from this many of the likeliest tokens; by default the provider's own" }),
+    // before the tools: a toolset of a server has no name, and that would be the error
+    mcp_servers: z
+      .null({ error: 'is not supported here; run the tools of the server yourself' })
+      .optional()
+      .meta({ description: 'Not supported: only tools that the caller runs are' }),
     tools: z.array(tool).nullish().meta({ description: 'Tools that the model may call' }),
     tool_choice: z
       .union([

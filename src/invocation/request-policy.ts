@@ -43,7 +43,7 @@ const REFUSED_MEMBERS: Readonly<Record<RequestDialect, readonly string[]>> = {
     'modalities',
     'best_of',
   ],
-  messages: [...ROUTER_MEMBERS, 'models', 'mcp_servers', 'container', 'inference_geo', 'speed', 'fallbacks'],
+  messages: [...ROUTER_MEMBERS, 'models', 'container', 'inference_geo', 'speed', 'fallbacks'],
   embeddings: [...ROUTER_MEMBERS, 'models'],
   rerank: [...ROUTER_MEMBERS, 'models'],
 };

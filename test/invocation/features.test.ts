@@ -509,13 +509,24 @@ describe('rejected requests', () => {
   test.each([
     ['the choice of a tool that is not there', { tool_choice: { type: 'tool', name: 'x' } }],
     ['a server tool', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
-    ['mcp servers', { mcp_servers: [{ url: 'https://x' }] }],
     ['an unknown block towards OpenAI', { messages: [{ content: [{ type: 'search_result' }] }] }],
     ['a message of a tool', { messages: [{ role: 'tool', content: 'x' }] }],
   ])('messages: %s', async (_what, body) => {
     const { status, body: answer } = await refusal('/vendorx/v1/messages', body);
     expect(status).toBe(400);
     expect(answer).toMatchObject({ error: { code: 'invalid_parameter' } });
+  });
+
+  test('MCP servers, by name, rather than their toolsets', async () => {
+    const servers = { mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] };
+    const toolset = { tools: [{ type: 'mcp_toolset', mcp_server_name: 'x' }] };
+    for (const body of [servers, { ...toolset, ...servers }]) {
+      const { status, body: answer } = await refusal('/vendorx/v1/messages', body);
+      expect(status).toBe(400);
+      expect(answer).toMatchObject({
+        error: { message: 'mcp_servers: is not supported here; run the tools of the server yourself' },
+      });
+    }
   });
 
   test.each([
