@@ -189,3 +189,13 @@ describe('a whole message at the end', () => {
     ]);
   });
 });
+
+test.each([
+  ['length', 'stop', 'length'],
+  ['content_filter', 'stop', 'content_filter'],
+  ['stop', 'length', 'length'],
+  ['stop', 'stop', 'stop'],
+])('an answer that ends with %s and then with %s ends with %s', (first, second, finishReason) => {
+  const { finish } = answerIn(createChatReader(), [chunk({ content: 'Oslo' }, first), chunk({}, second)]);
+  expect(finish).toBe(finishReason);
+});

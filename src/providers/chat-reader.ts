@@ -148,11 +148,12 @@ class ChatReader implements EventReader {
 
   #readChoice(choice: JsonObject, parts: StreamPart[]): void {
     const finish = readFinish(choice.finish_reason);
-    if (finish) {
+    // a later `stop` only ends the stream: it must not make an answer whole that was cut
+    if (finish && (finish.reason !== 'stop' || this.#finish === undefined)) {
       this.#finish = finish.reason;
       this.#unknownFinish = finish.unknown;
-      this.#stopSequence = choice.stop_reason;
     }
+    this.#stopSequence = choice.stop_reason ?? this.#stopSequence;
     const { delta, message } = choice;
     this.#begun ||= isObject(delta) || isObject(message) || finish !== undefined;
     if (isObject(delta)) {
