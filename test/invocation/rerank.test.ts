@@ -168,7 +168,8 @@ test.each([
 });
 
 test('reports what it leaves out', async () => {
-  const { status, headers } = await rerank({ rank_fields: ['text'], max_tokens_per_doc: 50 });
-  expect([status, headers.get('x-ignored-parameters')]).toEqual([200, 'rank_fields']);
+  const documents = TEXTS.map((text) => ({ text, title: 'a' }));
+  const { status, headers } = await rerank({ rank_fields: ['text'], max_tokens_per_doc: 50, documents });
+  expect([status, headers.get('x-ignored-parameters')]).toEqual([200, 'documents[].title, rank_fields']);
   expect(upstream.asked[0]?.body.max_tokens_per_doc).toBe(50);
 });

@@ -7,7 +7,7 @@ import { INVOCATION_ERRORS, INVOCATION_HEADERS } from '../invocation-description
 import { invocationOf } from '../invoke.ts';
 import type { DialectPresenter } from '../presenter.types.ts';
 import { presentEmbeddingsUsage } from '../usage.presenter.ts';
-import { documentTexts } from './rerank-texts.ts';
+import { documentTexts, unreadMembers } from './rerank-texts.ts';
 
 /** Cohere's limit; clients split their documents accordingly. */
 const DOCUMENTS_MAX = 1_000;
@@ -105,7 +105,10 @@ export function rerankRoutes({ service, bodyBytesMax }: RerankRouteDependencies)
       async handle(context) {
         const { body, response } = context;
         const texts = documentTexts(body.documents);
-        const invocation = await invocationOf(context, { ...body, documents: texts }, undefined, route);
+        const invocation = await invocationOf(context, { ...body, documents: texts }, undefined, {
+          ...route,
+          ignored: unreadMembers(body.documents),
+        });
         const presenter = rankingPresenter(
           body.top_n ?? texts.length,
           body.return_documents ? texts : undefined,
