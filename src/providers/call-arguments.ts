@@ -63,8 +63,8 @@ export class CallArguments {
     if (this.#longest !== '') {
       return this.#addLonger(piece);
     }
-    if (this.#text === '' && isEmptyObject(piece)) {
-      this.#placeholder = piece;
+    if (this.#text === '' && isNothing(piece)) {
+      this.#placeholder = isEmptyObject(piece) ? piece : '{}';
       return '';
     }
     if (this.isRepeat(piece)) {
@@ -136,6 +136,11 @@ export class CallArguments {
 
 function beginsObject(piece: string): boolean {
   return /^\s*\{/.test(piece);
+}
+
+/** Returns whether a piece is no arguments: `{}`, or the `null` that some tool parsers write for a tool without parameters. */
+function isNothing(piece: string): boolean {
+  return isEmptyObject(piece) || piece.trim() === 'null';
 }
 
 function isEmptyObject(piece: string): boolean {

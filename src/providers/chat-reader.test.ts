@@ -70,6 +70,10 @@ describe('one call', () => {
   });
 
   test('has no arguments', () => {
+    expect(read(f('null', FIRST)).calls).toEqual([['c1', 'f', '{}']]);
+    expect(read(f('null', FIRST), piece(OSLO, NEXT)).calls).toEqual([['c1', 'f', OSLO]]);
+    const { wire } = readChatAnswer({ choices: [{ message: { tool_calls: [f('null', { id: 'c1' })] } }] });
+    expect(JSON.stringify(wire)).toContain('"arguments":"{}"');
     expect(read(f('{}', FIRST)).calls).toEqual([['c1', 'f', '{}']]);
     expect(read(f('{}', FIRST), piece('\n', NEXT)).calls).toEqual([['c1', 'f', '{}\n']]);
     expect(read(f('{}', FIRST), f('{"a":1}', SECOND)).calls).toEqual([
