@@ -2,7 +2,8 @@ import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
 import { type JsonObject, objectsOf, without } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
-import { choiceWithFunctionCall } from './dialects/legacy-functions.ts';
+import { choiceWithoutReasoning, hidesReasoning } from './dialects/hidden-reasoning.ts';
+import { choiceWithFunctionCall, offersFunctions } from './dialects/legacy-functions.ts';
 import { messagesAnswerToChat } from './dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from './dialects/messages-stream-to-chat.ts';
 import type { CallEnd } from './invocation.types.ts';
@@ -19,11 +20,24 @@ const DONE = 'data: [DONE]\n\n';
 /** Rewrites a choice of an answer or chunk in the caller's form. Returns undefined when nothing is left to send. */
 type ChoiceForm = (choice: JsonObject) => JsonObject | undefined;
 
-/** Presents answers in OpenAI's chat dialect. Answers and chunks from providers are already exact, so their members are passed on. */
-export const chatPresenter = presenterOf(undefined);
+const PLAIN = presenterOf(undefined);
+const FUNCTIONS = presenterOf(choiceWithFunctionCall);
+const WITHOUT_REASONING = presenterOf(choiceWithoutReasoning);
+const FUNCTIONS_WITHOUT_REASONING = presenterOf((choice) => {
+  const rest = choiceWithoutReasoning(choice);
+  return rest && choiceWithFunctionCall(rest);
+});
 
-/** The same, for callers that use the older `functions` form. */
-export const functionsPresenter = presenterOf(choiceWithFunctionCall);
+/**
+ * Returns the presenter of answers to a chat request, in OpenAI's dialect: with calls in the form in which it offers functions, and without
+ * reasoning if it wants none. Answers and chunks from providers are already exact, so their other members are passed on.
+ */
+export function chatPresenterFor(body: JsonObject): DialectPresenter {
+  if (hidesReasoning(body)) {
+    return offersFunctions(body) ? FUNCTIONS_WITHOUT_REASONING : WITHOUT_REASONING;
+  }
+  return offersFunctions(body) ? FUNCTIONS : PLAIN;
+}
 
 function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
   return {

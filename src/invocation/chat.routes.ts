@@ -1,8 +1,8 @@
 import { defineRoute, type Route } from '../http/route.ts';
-import { chatPresenter, functionsPresenter } from './chat.presenter.ts';
+import { chatPresenterFor } from './chat.presenter.ts';
 import { chatRequest } from './chat.schema.ts';
 import { chatChunk, chatCompletion } from './chat-answer.schema.ts';
-import { functionsAsTools, offersFunctions } from './dialects/legacy-functions.ts';
+import { functionsAsTools } from './dialects/legacy-functions.ts';
 import type { InvocationService } from './invocation.service.ts';
 import {
   INVOCATION_ANSWER_HEADERS,
@@ -52,7 +52,7 @@ export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Ro
       async handle(context) {
         const body = await context.inTurn(functionsAsTools(context.body));
         const cap = body.max_completion_tokens ?? body.max_tokens ?? undefined;
-        const presenter = offersFunctions(context.body) ? functionsPresenter : chatPresenter;
+        const presenter = chatPresenterFor(context.body);
         return invoke(context, body, cap, { presenter, ...route });
       },
     }),

@@ -54,12 +54,12 @@ interface Asked {
   readonly calls: number | undefined;
 }
 
-async function ask(protocol: Protocol, stream: boolean): Promise<Asked> {
+async function ask(protocol: Protocol, stream: boolean, more: object = {}): Promise<Asked> {
   upstream.calls.clear();
   const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: protocol, stream, messages: [{ role: 'user', content: 'x' }] }),
+    body: JSON.stringify({ model: protocol, stream, messages: [{ role: 'user', content: 'x' }], ...more }),
   });
   const { status, headers } = response;
   const text = await receivedText(response);
@@ -205,6 +205,21 @@ describe.each(PROTOCOLS)('events of %s in answer to a call that is not streamed'
       packets: [`event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`],
     });
     expect(await ask(protocol, false)).toMatchObject({ status: 429, retry: 'true' });
+  });
+});
+
+describe.each(PROTOCOLS)('reasoning of %s', (protocol) => {
+  test.each([
+    [{ reasoning: { exclude: true } }, false],
+    [{ reasoning: { exclude: true } }, true],
+    [{ include_reasoning: false, functions: [{ name: 'look' }] }, true],
+  ])('is charged but not shown to %j (streamed: %s)', async (more, stream) => {
+    upstream.play(protocol, { packets: [eventsOf(protocol)] });
+    const { status, text } = await ask(protocol, stream, more);
+    expect({ status, text }).toEqual({ status: 200, text: expect.stringContaining('Grüße') });
+    expect(text).toContain('look');
+    expect(text).not.toMatch(/Hm|"reasoning(?:_content|_details)?":|"sig"/);
+    expect(gateway.ledger.last).toMatchObject({ usage: { inputTokens: 20, outputTokens: 8 } });
   });
 });
 
