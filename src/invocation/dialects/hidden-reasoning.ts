@@ -10,6 +10,6 @@ export function choiceWithoutReasoning(choice: JsonObject): JsonObject | undefin
   const place = isObject(choice.message) ? 'message' : 'delta';
   const said = objectOf(choice[place]);
   const rest = without(said, 'reasoning', 'reasoning_content', 'reasoning_details');
-  const isGone = Object.keys(rest).length === 0 && Object.keys(said).length > 0;
-  return place === 'delta' && isGone ? undefined : { ...choice, [place]: rest };
+  const isGone = place === 'delta' && Object.keys(rest).length === 0 && Object.keys(said).length > 0;
+  return isGone && !choice.finish_reason ? undefined : { ...choice, [place]: rest };
 }
