@@ -3,10 +3,14 @@ import {
   bucketNames,
   bucketsOf,
   endOfBucket,
+  formatDuration,
   inCostBuckets,
+  isRange,
   overUntil,
   parseRange,
   rangeBetween,
+  rangeName,
+  relativeTime,
 } from './time.ts';
 
 const NOW = Date.parse('2026-11-21T09:33:04Z');
@@ -89,4 +93,43 @@ test('the completed part ends with the range, or with the last five minutes that
   expect(overUntil(parseRange('24h', NOW), NOW - 2.5 * 60_000)).toBe(NOW - (NOW % HOUR_MS) + 25 * 60_000);
   const past = parseRange('2026-11-19,2026-11-19', NOW);
   expect(new Date(overUntil(past, NOW)).toISOString()).toBe('2026-11-20T00:00:00.000Z');
+});
+
+test('a text that is no range is none', () => {
+  for (const text of ['24h', '1h', '365d', '2026-11-01,2026-11-15', '2026-11-20T10:03Z,2026-11-20T10:04Z']) {
+    expect([text, isRange(text)]).toEqual([text, true]);
+  }
+  for (const text of ['', 'garbage', 'toString', '2026-11-15,2026-11-01', '2026-13-45,2026-13-46']) {
+    expect([text, isRange(text)]).toEqual([text, false]);
+  }
+});
+
+test('a range of another year names the year', () => {
+  const nameOf = (range: string) => rangeName(range, 'en', NOW).replaceAll('\u2009', ' ');
+  expect(nameOf('2026-11-01,2026-11-15')).toBe('Nov 1 – 15 UTC');
+  expect(nameOf('2025-11-01,2025-11-15')).toBe('Nov 1 – 15, 2025 UTC');
+  expect(nameOf('2025-12-20,2026-01-05')).toBe('Dec 20, 2025 – Jan 5, 2026 UTC');
+  expect(nameOf('2025-11-01T10:00Z,2025-11-01T11:00Z')).toBe('Nov 1, 2025, 10:00 – 11:00 UTC');
+});
+
+test.each([
+  [999.6, '1.00 s'],
+  [9_999, '10.0 s'],
+  [59_960, '1 min 0 s'],
+  [119_600, '2 min 0 s'],
+  [3_599_600, '1 h 0 min'],
+  [12_000_000, '3 h 20 min'],
+  [86_399_000, '1 d 0 h'],
+  [4_320 * 60_000, '3 d 0 h'],
+])('%d ms are %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});
+
+test.each([
+  [59_600, '1 min. ago'],
+  [59.6 * 60_000, '1 hr. ago'],
+  [23.4 * HOUR_MS, '23 hr. ago'],
+  [23.6 * HOUR_MS, undefined],
+])('%d ms before now is %s', (ms, text) => {
+  expect(relativeTime(new Date(NOW - ms).toISOString(), NOW, 'en')).toBe(text);
 });

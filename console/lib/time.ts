@@ -2,6 +2,7 @@ const MINUTE_MS = 60_000;
 const STEP_MS = 5 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
+const DAY_HOURS = 24;
 /** The longest ranges that are split into five-minute buckets, and into hours. */
 const STEPS_MAX_MS = 6 * HOUR_MS;
 const HOURS_MAX_MS = 3 * DAY_MS;
@@ -44,6 +45,16 @@ export function parseRange(text: RangeText, nowMs: number): TimeRange {
   return days === undefined
     ? openRange(floor(nowMs, HOUR_MS) - 23 * HOUR_MS, 'hour')
     : openRange(floor(nowMs, DAY_MS) - (days - 1) * DAY_MS, 'day');
+}
+
+/** Returns whether a text from an address is a range at all: anything else would be shown under a name that it has not. */
+export function isRange(text: string): boolean {
+  return (
+    text === '24h' ||
+    Object.hasOwn(PRESET_HOURS, text) ||
+    Object.hasOwn(PRESET_DAYS, text) ||
+    namedRange(text) !== undefined
+  );
 }
 
 function namedRange(text: RangeText): TimeRange | undefined {
@@ -118,18 +129,20 @@ export function rangeBetween(startMs: number, endMs: number): RangeText {
     : `${start.slice(0, 16)}Z,${end.slice(0, 16)}Z`;
 }
 
-/** Names a range that is not a preset: `Nov 1 – Nov 15 UTC`. */
-export function rangeName(text: RangeText, language: string): string {
+/** Names a range that is not a preset: `Nov 1 – 15 UTC`; of another year than the current one: `Nov 1 – 15, 2025 UTC`. */
+export function rangeName(text: RangeText, language: string, nowMs: number): string {
   const [from = '', until = from] = text.split(',');
   const isInstant = from.includes('T');
-  const format = new Intl.DateTimeFormat(language, {
-    ...{ month: 'short', day: 'numeric', timeZone: 'UTC' },
-    ...(isInstant && { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' as const }),
-  });
   const [start, end] = [from, until].map((at) => new Date(at));
   if (!start || !end || Number.isNaN(start.getTime()) || Number.isNaN(end.getTime())) {
     return text;
   }
+  const thisYear = new Date(nowMs).getUTCFullYear();
+  const format = new Intl.DateTimeFormat(language, {
+    ...(end.getUTCFullYear() !== thisYear && { year: 'numeric' }),
+    ...{ month: 'short', day: 'numeric', timeZone: 'UTC' },
+    ...(isInstant && { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' as const }),
+  });
   return `${format.formatRange(start, end)} UTC`;
 }
 
@@ -185,27 +198,38 @@ export function formatClock(timeMs: number, language: string): string {
 
 /** Formats `2 min ago`, `in 3 h`; undefined from one day on, where a date is more useful. */
 export function relativeTime(iso: string, nowMs: number, language: string): string | undefined {
-  const seconds = Math.round((Date.parse(iso) - nowMs) / 1_000);
-  const size = Math.abs(seconds);
-  if (size >= DAY_MS / 1_000) {
-    return undefined;
-  }
+  const ms = Date.parse(iso) - nowMs;
+  const [seconds, minutes, hours] = [1_000, MINUTE_MS, HOUR_MS].map((unit) => Math.round(ms / unit)) as [
+    number,
+    number,
+    number,
+  ];
   const format = new Intl.RelativeTimeFormat(language, { style: 'short', numeric: 'auto' });
-  if (size < 60) {
+  // by what is shown: 59 minutes and a half are an hour, not 60 minutes
+  if (Math.abs(seconds) < 60) {
     return format.format(seconds, 'second');
   }
-  return size < 3_600
-    ? format.format(Math.round(seconds / 60), 'minute')
-    : format.format(Math.round(seconds / 3_600), 'hour');
+  if (Math.abs(minutes) < 60) {
+    return format.format(minutes, 'minute');
+  }
+  return Math.abs(hours) < DAY_HOURS ? format.format(hours, 'hour') : undefined;
 }
 
-/** Formats a duration: `840 ms`, `1.57 s`, `2 min 5 s`. */
+/** Formats a duration: `840 ms`, `1.57 s`, `2 min 5 s`, `3 h 20 min`, `4 d 1 h`. */
 export function formatDuration(ms: number): string {
-  if (ms < 1_000) {
-    return `${Math.round(ms)} ms`;
+  const [milliseconds, seconds, minutes, hours] = [1, 1_000, MINUTE_MS, HOUR_MS].map((unit) =>
+    Math.round(ms / unit),
+  ) as [number, number, number, number];
+  if (milliseconds < 1_000) {
+    return `${milliseconds} ms`;
   }
-  if (ms < 60_000) {
-    return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  if (seconds < 60) {
+    return `${(ms / 1_000).toFixed(ms < 9_995 ? 2 : 1)} s`;
   }
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  if (seconds < 3_600) {
+    return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  }
+  return minutes < DAY_HOURS * 60
+    ? `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+    : `${Math.floor(hours / DAY_HOURS)} d ${hours % DAY_HOURS} h`;
 }

@@ -3,8 +3,9 @@ import { useId, useState } from 'preact/hooks';
 import { useRead } from '../api/queries.ts';
 import { currentSession } from '../api/session.ts';
 import type { ApiKey, Model } from '../api/types.gen.ts';
+import { useQueryState } from '../lib/location.ts';
 import { language, t } from '../lib/text.ts';
-import { rangeName } from '../lib/time.ts';
+import { isRange, rangeName } from '../lib/time.ts';
 import { Choice } from './field.tsx';
 
 function rangeOptions(): [string, string][] {
@@ -19,6 +20,12 @@ function rangeOptions(): [string, string][] {
   ];
 }
 
+/** The range in the page's URL. A text that is no range counts as none, so that no figures appear under its name. */
+export function useRange(initial: string): [string, (range: string) => void] {
+  const [range, setRange] = useQueryState('range', initial);
+  return [isRange(range) ? range : initial, setRange];
+}
+
 /** Returns whether a range is a preset; a range selected on a chart is not. */
 export function isPreset(range: string): boolean {
   return rangeOptions().some(([option]) => option === range);
@@ -26,7 +33,7 @@ export function isPreset(range: string): boolean {
 
 /** Returns the name of a range. */
 export function rangeText(range: string): string {
-  return rangeOptions().find(([option]) => option === range)?.[1] ?? rangeName(range, language());
+  return rangeOptions().find(([option]) => option === range)?.[1] ?? rangeName(range, language(), Date.now());
 }
 
 export interface FilterBarProps {
@@ -70,7 +77,9 @@ export interface FilterProps {
 export function RangeFilter({ value, onChange, all = false }: FilterProps & { readonly all?: boolean }) {
   const known = [...(all ? [['', t('All time')] as [string, string]] : []), ...rangeOptions()];
   const isKnown = known.some(([option]) => option === value);
-  const options = isKnown ? known : [...known, [value, rangeName(value, language())] as [string, string]];
+  const options = isKnown
+    ? known
+    : [...known, [value, rangeName(value, language(), Date.now())] as [string, string]];
   return <Choice bare label={t('Range')} value={value} options={options} onChange={onChange} />;
 }
 

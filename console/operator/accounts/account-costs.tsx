@@ -1,19 +1,18 @@
 import { useReadAll } from '../../api/queries.ts';
 import { spendingOf } from '../../api/spending.ts';
 import type { CostRow } from '../../api/types.gen.ts';
-import { useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { bucketsOf, inCostBuckets, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
-import { RangeFilter } from '../../ui/filters.tsx';
+import { RangeFilter, useRange } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
 
 /** Charges of the account by model, from the same rows as its own cost page. */
 export function AccountCosts({ id }: { readonly id: string }) {
-  const [range, setRange] = useQueryState('range', '30d');
+  const [range, setRange] = useRange('30d');
   const now = Date.now();
   const time = inCostBuckets(parseRange(range, now));
   const path = `/admin/v1/accounts/${id}/costs`;

@@ -13,7 +13,7 @@ import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded, Notice, Problem } from '../../ui/feedback.tsx';
 import { Choice, Tabs } from '../../ui/field.tsx';
-import { RangeFilter } from '../../ui/filters.tsx';
+import { RangeFilter, useRange } from '../../ui/filters.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -33,7 +33,7 @@ type Group = keyof typeof GROUPS;
 /** Margins of models, their prices, and whether the books are correct. */
 export function MoneyPage() {
   const [tab] = useQueryState('tab', 'margin');
-  const [range, setRange] = useQueryState('range', '30d');
+  const [range, setRange] = useRange('30d');
   const [group, setGroup] = useQueryState('by', 'model');
   return (
     <div class="page">

@@ -6,7 +6,14 @@ import { formatDuration, parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Choice } from '../../ui/field.tsx';
-import { EndpointFilter, FilterBar, KeyFilter, ModelFilter, RangeFilter } from '../../ui/filters.tsx';
+import {
+  EndpointFilter,
+  FilterBar,
+  KeyFilter,
+  ModelFilter,
+  RangeFilter,
+  useRange,
+} from '../../ui/filters.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -23,7 +30,7 @@ export function GenerationsPage() {
   const [status, setStatus] = useQueryState('status', '');
   const [endpoint, setEndpoint] = useQueryState('endpoint', '');
   const [key, setKey] = useQueryState('key', '');
-  const [range, setRange] = useQueryState('range', '');
+  const [range, setRange] = useRange('');
   const [chosen, choose] = useQueryState('generation', '');
   const time = range === '' ? undefined : parseRange(range, Date.now());
   const query = {

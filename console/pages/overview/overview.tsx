@@ -2,7 +2,7 @@ import { isOwner, mayCall } from '../../api/members.ts';
 import { useRead, useReadAll } from '../../api/queries.ts';
 import { chartSeries, spendingOf } from '../../api/spending.ts';
 import type { AccountOverview, CostRow } from '../../api/types.gen.ts';
-import { to, useQueryState } from '../../lib/location.ts';
+import { to } from '../../lib/location.ts';
 import { shareOf, shortUsd, sumUsd, usd } from '../../lib/money.ts';
 import { language, t } from '../../lib/text.ts';
 import {
@@ -16,7 +16,7 @@ import {
 import { Amount } from '../../ui/amount.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
-import { RangeFilter } from '../../ui/filters.tsx';
+import { RangeFilter, useRange } from '../../ui/filters.tsx';
 import { Figure, Panel } from '../../ui/panel.tsx';
 import { Attention } from './attention.tsx';
 import { LatestGenerations } from './latest-generations.tsx';
@@ -27,7 +27,7 @@ const LIVE_MS = 10_000;
 
 /** The balance, recent spending, and running tasks. */
 export function OverviewPage() {
-  const [range, setRange] = useQueryState('range', '30d');
+  const [range, setRange] = useRange('30d');
   return (
     <div class="page">
       <div class="page-head">

@@ -9,7 +9,7 @@ import { formatDuration, parseRange } from '../../lib/time.ts';
 import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Problem, Skeleton } from '../../ui/feedback.tsx';
 import { Choice } from '../../ui/field.tsx';
-import { FilterBar, KeyFilter, ModelFilter, RangeFilter } from '../../ui/filters.tsx';
+import { FilterBar, KeyFilter, ModelFilter, RangeFilter, useRange } from '../../ui/filters.tsx';
 import { List, Waiting } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -28,7 +28,7 @@ export function TasksPage() {
   const [status, setStatus] = useQueryState('status', '');
   const [kind, setKind] = useQueryState('kind', '');
   const [key, setKey] = useQueryState('key', '');
-  const [range, setRange] = useQueryState('range', '');
+  const [range, setRange] = useRange('');
   const [view, setView] = useQueryState('view', 'grid');
   const [chosen, choose] = useQueryState('task', '');
   const time = range === '' ? undefined : parseRange(range, Date.now());

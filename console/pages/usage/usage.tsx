@@ -3,7 +3,7 @@ import { currentSession } from '../../api/session.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Choice, Tabs } from '../../ui/field.tsx';
-import { isPreset, KeyFilter, RangeFilter, rangeText } from '../../ui/filters.tsx';
+import { isPreset, KeyFilter, RangeFilter, rangeText, useRange } from '../../ui/filters.tsx';
 import { CostReport } from './cost-report.tsx';
 import { SpeedReport } from './speed-report.tsx';
 import { UsageReport } from './usage-report.tsx';
@@ -14,7 +14,7 @@ const DEFAULTS = { tab: 'cost', range: '30d', group: 'model' };
 export function UsagePage() {
   const { route } = useLocation();
   const [tab] = useQueryState('tab', DEFAULTS.tab);
-  const [range, setRange] = useQueryState('range', DEFAULTS.range);
+  const [range, setRange] = useRange(DEFAULTS.range);
   const [whole] = useQueryState('whole', '');
   const [group, setGroup] = useQueryState('group', DEFAULTS.group);
   const [key, setKey] = useQueryState('key', '');
