@@ -1,3 +1,4 @@
+import { newUuid } from '../lib/uuid.ts';
 import { ApiError, apiPath, request } from './client.ts';
 
 export interface ChatMessage {
@@ -60,7 +61,7 @@ async function begin(wish: ChatOptions, signal: AbortSignal): Promise<Response> 
       ...(wish.temperature !== undefined && { temperature: wish.temperature }),
       stream: true,
     },
-    headers: { 'x-max-cost': wish.maxCost, 'idempotency-key': crypto.randomUUID() },
+    headers: { 'x-max-cost': wish.maxCost, 'idempotency-key': newUuid() },
     signal,
   };
   try {

@@ -1,4 +1,5 @@
 import { useRef } from 'preact/hooks';
+import { newUuid } from '../lib/uuid.ts';
 import { type Answer, send } from './client.ts';
 
 export type SendOnce = <T>(path: string, body?: object) => Promise<Answer<T>>;
@@ -11,7 +12,7 @@ export function useSendOnce(): SendOnce {
   const unanswered = useRef(new Map<string, string>());
   return async <T>(path: string, body?: object) => {
     const content = JSON.stringify([path, body]);
-    const key = unanswered.current.get(content) ?? crypto.randomUUID();
+    const key = unanswered.current.get(content) ?? newUuid();
     unanswered.current.set(content, key);
     const headers = { 'idempotency-key': key };
     const answer = await send<T>('POST', path, { headers, ...(body && { body }) });

@@ -15,3 +15,31 @@ export function copyPlainAmounts(): void {
     event.preventDefault();
   });
 }
+
+/**
+ * Puts a text on the clipboard and returns whether it is there. Over plain http, or where the clipboard is denied, the page may
+ * still copy in response to a click.
+ */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyByCommand(text);
+  }
+}
+
+function copyByCommand(text: string): boolean {
+  let isCopied = false;
+  const put = (event: ClipboardEvent) => {
+    event.clipboardData?.setData('text/plain', text);
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    isCopied = event.clipboardData !== null;
+  };
+  window.addEventListener('copy', put, { capture: true, once: true });
+  // deprecated, but there is no other way without https
+  const isDone = document.execCommand('copy');
+  window.removeEventListener('copy', put, { capture: true });
+  return isDone && isCopied;
+}

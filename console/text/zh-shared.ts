@@ -38,6 +38,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   'Try again': '重试',
   'Copy the request ID': '复制请求 ID',
   Copied: '已复制',
+  'Not copied: select the text and copy it.': '未能复制：请选中文本后自行复制。',
   'Copy {what}': '复制 {what}',
   Copy: '复制',
   Close: '关闭',

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { copyText } from '../lib/plain-copy.ts';
 import { t } from '../lib/text.ts';
 import { Icon } from './icon.tsx';
 
@@ -12,15 +13,18 @@ export interface CopyProps {
   readonly word?: string;
 }
 
-/** Copies a text to the clipboard and confirms it. */
+/** Copies a text to the clipboard and confirms it, or says that it could not. */
 export function Copy({ text, label, word }: CopyProps) {
-  const [isDone, setDone] = useState(false);
+  const [outcome, setOutcome] = useState<'copied' | 'failed'>();
+  const isDone = outcome === 'copied';
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
-    setDone(true);
-    setTimeout(() => setDone(false), TOLD_MS);
+    const isCopied = await copyText(text);
+    setOutcome(isCopied ? 'copied' : 'failed');
+    if (isCopied) {
+      setTimeout(() => setOutcome(undefined), TOLD_MS);
+    }
   };
-  return (
+  const button = (
     <button
       type="button"
       class={word ? 'button' : 'icon-button'}
@@ -34,6 +38,16 @@ export function Copy({ text, label, word }: CopyProps) {
         {isDone && word === undefined ? t('Copied') : ''}
       </span>
     </button>
+  );
+  return outcome === 'failed' ? (
+    <>
+      {button}{' '}
+      <span class="small status-bad" role="alert">
+        {t('Not copied: select the text and copy it.')}
+      </span>
+    </>
+  ) : (
+    button
   );
 }
 

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { findChromium } from '../setup/chromium-from-apt.ts';
 
+/** A name of this machine that is not `localhost`, so that a browser treats pages from it as those of plain http. */
+export const PLAIN_HTTP_HOST = 'tollgate.test';
+
 /** Starts Chromium headless and without anything that uses the network on its own. */
 export async function startBrowser(): Promise<Browser> {
   const { command, environment } = await findChromium(process.env);
@@ -18,6 +21,7 @@ export async function startBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      `--host-resolver-rules=MAP ${PLAIN_HTTP_HOST} 127.0.0.1`,
     ],
   });
 }

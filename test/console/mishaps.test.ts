@@ -3,6 +3,7 @@ import { type ConsoleServer, startConsole } from './console-server.ts';
 import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
 import { deepLink, keyOnSignInPage } from './people.ts';
+import { keyOverPlainHttp } from './plain-http.ts';
 import { onlyWhatIsAllowed, ownRoleAsks, refusedMessageReturns } from './roles.ts';
 import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
@@ -44,3 +45,4 @@ describe('signing in', () => {
 test('a role is offered only what it may do', () => onlyWhatIsAllowed(console));
 test("taking away an owner's rights asks first", () => ownRoleAsks(console));
 test('a refused message returns to its field and is not sent again', () => refusedMessageReturns(console));
+test('without https a key is created and copied', () => keyOverPlainHttp(console));

@@ -3,6 +3,7 @@ import { useAction } from '../../api/action.ts';
 import { get, send } from '../../api/client.ts';
 import type { WebhookSecret } from '../../api/types.gen.ts';
 import { t } from '../../lib/text.ts';
+import { newUuid } from '../../lib/uuid.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Problem } from '../../ui/feedback.tsx';
@@ -38,7 +39,7 @@ export function SigningSecret() {
           >
             {shown === undefined ? t('Show the secret') : t('Hide the secret')}
           </button>
-          <button type="button" class="button" onClick={() => setReplacing(crypto.randomUUID())}>
+          <button type="button" class="button" onClick={() => setReplacing(newUuid())}>
             {t('Replace …')}
           </button>
         </div>
