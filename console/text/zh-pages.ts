@@ -147,6 +147,8 @@ export const PAGES: Readonly<Record<string, string>> = {
   'Key “{name}” expires within {days} days': '密钥“{name}”将在 {days} 天内过期',
   '1 task failed: {code}': '1 个任务失败：{code}',
   '{count} tasks failed: {code}': '{count} 个任务失败：{code}',
+  '{count} or more tasks failed: {code}': '至少 {count} 个任务失败：{code}',
+  'Nothing. No task failed in the last day.': '没有。过去一天没有任务失败。',
   'Latest generations': '最近调用',
   'All generations': '所有调用',
   'Spent, 24 hours': '24 小时支出',

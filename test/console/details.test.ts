@@ -5,7 +5,7 @@ import { hints } from './hints.ts';
 import { longAmounts, longNames } from './long-texts.ts';
 import { ordersAsOffered } from './media-orders.ts';
 import { limitIsNamed, operatorsReason } from './money-reasons.ts';
-import { longEstimate, workingFirst } from './overview-page.ts';
+import { attentionIsTrue, longEstimate, workingFirst } from './overview-page.ts';
 
 /** What a page says of one thing: that it is true, complete and readable, for values and names that are longer or rarer than most. */
 
@@ -34,6 +34,8 @@ test(
 );
 
 test('an account of a day does not spread its spending over a week', () => longEstimate(console));
+
+test('nothing needs attention only if all of it was read', () => attentionIsTrue(console));
 
 test('an operator who debits too much reads that nothing was booked', () => operatorsReason(console));
 

@@ -62,3 +62,29 @@ export async function longEstimate(console: ConsoleServer): Promise<void> {
   await page.locator('.figure').filter({ hasText: 'At this rate' }).getByText('10 days left').waitFor();
   await leave();
 }
+
+/** Fails to read the failed tasks of a day, then reads as many as one page has. */
+export async function attentionIsTrue(console: ConsoleServer): Promise<void> {
+  const { page, leave, open } = await console.signIn();
+  const panel = page.locator('.panel', { hasText: 'Needs attention' });
+  const completed = new Date().toISOString();
+  const error = { code: 'engine_timeout', message: '' };
+  let failed: readonly object[] | undefined;
+  await page.route(/api\/v1\/tasks\?.*status=failed/, (route) =>
+    route.fulfill(
+      failed
+        ? { json: { data: failed } }
+        : { status: 400, json: { error: { code: 'x', message: 'Unread.' } } },
+    ),
+  );
+  await open('');
+  await panel.getByText('Unread.').waitFor();
+  expect(await panel.getByText('Nothing.').count()).toBe(0);
+  failed = [];
+  await panel.getByRole('button', { name: 'Try again' }).click();
+  await panel.getByText('Nothing. All keys').waitFor();
+  failed = Array.from({ length: 20 }, (_, id) => ({ id: `gen-${id}`, completed_at: completed, error }));
+  await open('');
+  await panel.getByText('20 or more tasks failed: engine_timeout').waitFor();
+  await leave();
+}

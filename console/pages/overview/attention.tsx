@@ -4,24 +4,28 @@ import type { AccountOverview, ApiKey, Task } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
 import { shareOf, usd, usdOfNumber } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
+import { Problem, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { countedNano } from '../keys/key-limit.tsx';
 
 const NEAR = 0.8;
 const DAY_MS = 86_400_000;
 const SOON_MS = 7 * DAY_MS;
+const FAILED_MAX = 20;
 
 interface Item {
   readonly text: string;
   readonly href: string;
 }
 
-/** Lists only what needs attention. */
+/** Lists only what needs attention. Says that nothing does only if everything has been read. */
 export function Attention() {
   const isOwner = currentSession().key.role === 'owner';
   const account = useRead<AccountOverview>('/api/v1/account');
   const keys = useRead<readonly ApiKey[]>('/api/v1/keys', { limit: 1_000 }, { enabled: isOwner });
-  const failed = useRead<readonly Task[]>('/api/v1/tasks', { status: 'failed', limit: 20 });
+  const failed = useRead<readonly Task[]>('/api/v1/tasks', { status: 'failed', limit: FAILED_MAX });
+  const unread = [account, failed, ...(isOwner ? [keys] : [])].filter(({ data }) => data === undefined);
+  const problem = unread.find(({ error }) => error !== undefined);
   const items = [
     ...ofAccount(account.data),
     ...(keys.data ?? []).flatMap(ofKey),
@@ -29,11 +33,7 @@ export function Attention() {
   ];
   return (
     <Panel title={t('Needs attention')}>
-      {items.length === 0 ? (
-        <p class="quiet">
-          {t('Nothing. All keys are below their limits, and no task failed in the last day.')}
-        </p>
-      ) : (
+      {items.length === 0 ? null : (
         <ul class="attention">
           {items.map(({ text, href }) => (
             <li key={text}>
@@ -45,8 +45,17 @@ export function Attention() {
           ))}
         </ul>
       )}
+      {problem ? <Problem error={problem.error} retry={problem.refetch} /> : null}
+      {unread.length > 0 && !problem ? <Skeleton lines={2} /> : null}
+      {unread.length === 0 && items.length === 0 ? <p class="quiet">{nothing(isOwner)}</p> : null}
     </Panel>
   );
+}
+
+function nothing(isOwner: boolean): string {
+  return isOwner
+    ? t('Nothing. All keys are below their limits, and no task failed in the last day.')
+    : t('Nothing. No task failed in the last day.');
 }
 
 function ofAccount(account: AccountOverview | undefined): Item[] {
@@ -95,16 +104,23 @@ function ofKey(key: ApiKey): Item[] {
 }
 
 function ofTasks(tasks: readonly Task[]): Item[] {
+  const recent = tasks.filter(({ completed_at: at }) => at !== null && Date.now() - Date.parse(at) < DAY_MS);
   const counts = new Map<string, number>();
-  for (const task of tasks) {
-    if (task.completed_at !== null && Date.now() - Date.parse(task.completed_at) < DAY_MS) {
-      const code = task.error?.code ?? 'failed';
-      counts.set(code, (counts.get(code) ?? 0) + 1);
-    }
+  for (const { error } of recent) {
+    const code = error?.code ?? 'failed';
+    counts.set(code, (counts.get(code) ?? 0) + 1);
   }
-  return [...counts].map(([code, count]) => ({
-    text:
-      count === 1 ? t('1 task failed: {code}', { code }) : t('{count} tasks failed: {code}', { count, code }),
-    href: to('tasks', { status: 'failed' }),
-  }));
+  const href = to('tasks', { status: 'failed' });
+  // older ones of the same day were not read
+  const isCut = recent.length === FAILED_MAX;
+  return [...counts].map(([code, count]) => ({ text: failuresText(code, count, isCut), href }));
+}
+
+function failuresText(code: string, count: number, isCut: boolean): string {
+  if (isCut) {
+    return t('{count} or more tasks failed: {code}', { count, code });
+  }
+  return count === 1
+    ? t('1 task failed: {code}', { code })
+    : t('{count} tasks failed: {code}', { count, code });
 }
