@@ -4,7 +4,7 @@ import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
 import { deepLink, keyOnSignInPage } from './people.ts';
 import { keyOverPlainHttp } from './plain-http.ts';
-import { onlyWhatIsAllowed, ownRoleAsks, refusedMessageReturns } from './roles.ts';
+import { conversationStays, onlyWhatIsAllowed, ownRoleAsks, refusedMessageReturns } from './roles.ts';
 import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
 /** What must not cost money, a secret or someone's place: lost answers, stray key presses, a second tab, a role that may do less. */
@@ -46,3 +46,4 @@ test('a role is offered only what it may do', () => onlyWhatIsAllowed(console));
 test("taking away an owner's rights asks first", () => ownRoleAsks(console));
 test('a refused message returns to its field and is not sent again', () => refusedMessageReturns(console));
 test('without https a key is created and copied', () => keyOverPlainHttp(console));
+test('a conversation stays while another page is shown', () => conversationStays(console));

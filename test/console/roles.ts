@@ -76,3 +76,28 @@ export async function refusedMessageReturns(console: ConsoleServer): Promise<voi
   expect(sent[1]?.messages).toEqual([{ role: 'user', content: 'Hello again' }]);
   await leave();
 }
+
+/** A conversation and what is typed stay while another page is shown, and go when someone signs out. */
+export async function conversationStays(console: ConsoleServer): Promise<void> {
+  const { page, open, leave, customer } = await console.signIn();
+  const message = page.getByLabel('Message');
+  await open('playground');
+  await message.fill('Hello');
+  await page.getByRole('button', { name: 'Send' }).click();
+  const details = page.locator('.turn').getByRole('link', { name: 'Details' });
+  await details.waitFor();
+  await message.fill('And then');
+  await details.click();
+  await page.getByRole('dialog').getByText('/api/v1/chat/completions').waitFor();
+  await page.goBack();
+  await details.waitFor();
+  expect(await page.locator('.turn').count()).toBe(2);
+  expect(await message.inputValue()).toBe('And then');
+  await page.locator('.account-menu summary').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').fill(customer.secret);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await message.waitFor();
+  expect([await page.locator('.turn').count(), await message.inputValue()]).toEqual([0, '']);
+  await leave();
+}

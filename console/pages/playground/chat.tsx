@@ -1,5 +1,5 @@
-import { useState } from 'preact/hooks';
 import { useEstimate } from '../../api/estimates.ts';
+import { useKept } from '../../api/kept.ts';
 import type { Estimate, Model } from '../../api/types.gen.ts';
 import { useQueryState } from '../../lib/location.ts';
 import { parseUsd, plainUsd, shortUsd } from '../../lib/money.ts';
@@ -16,13 +16,13 @@ import { useChat } from './use-chat.ts';
 
 const TOKENS_MAX = 1_024;
 
-/** A conversation with a model. Its text stays in this tab. */
+/** A conversation with a model. Its text stays in this tab, also while another page is shown. */
 export function ChatPlayground({ models }: { readonly models: readonly Model[] }) {
   const [id, choose] = useQueryState('model', models[0]?.id ?? '');
   const model = models.find((candidate) => candidate.id === id) ?? models[0];
-  const [system, setSystem] = useState('');
-  const [text, setText] = useState('');
-  const [tokens, setTokens] = useState(String(TOKENS_MAX));
+  const [system, setSystem] = useKept('system', '');
+  const [text, setText] = useKept('message', '');
+  const [tokens, setTokens] = useKept('tokens', String(TOKENS_MAX));
   const chat = useChat();
   const maxTokens = Math.max(1, Math.min(1_000_000, Number.parseInt(tokens, 10) || TOKENS_MAX));
   const messages = chat.messages({ system, text });
@@ -36,7 +36,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
   const submit = (event: Event) => {
     event.preventDefault();
     if (model && text.trim() !== '' && !chat.isRunning) {
-      setText('');
+      setText(() => '');
       const question = { model: model.id, system, text, maxTokens, maxCost: plainUsd(most), most };
       void chat.ask(question, () => setText((typed) => (typed === '' ? text : typed)));
     }
@@ -60,13 +60,17 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
             </p>
           ) : null}
           <Field label={t('System')}>
-            <textarea rows={3} value={system} onInput={(event) => setSystem(event.currentTarget.value)} />
+            <textarea
+              rows={3}
+              value={system}
+              onInput={({ currentTarget: { value } }) => setSystem(() => value)}
+            />
           </Field>
           <Field label={t('Maximum output tokens')}>
             <input
               inputMode="numeric"
               value={tokens}
-              onInput={(event) => setTokens(event.currentTarget.value)}
+              onInput={({ currentTarget: { value } }) => setTokens(() => value)}
             />
           </Field>
         </div>
@@ -78,7 +82,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
             <textarea
               rows={3}
               value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
+              onInput={({ currentTarget: { value } }) => setText(() => value)}
               onKeyDown={(event) =>
                 event.key === 'Enter' && (event.ctrlKey || event.metaKey) && submit(event)
               }

@@ -1,6 +1,6 @@
-import { useRef, useState } from 'preact/hooks';
 import { type ChatMessage, streamChat } from '../../api/chat-stream.ts';
 import { get } from '../../api/client.ts';
+import { useKept } from '../../api/kept.ts';
 import { refresh } from '../../api/queries.ts';
 import type { Generation } from '../../api/types.gen.ts';
 
@@ -37,26 +37,39 @@ export interface Chat {
 const CHARGE_TRIES = 10;
 const CHARGE_WAIT_MS = 300;
 
+interface Conversation {
+  readonly turns: readonly Turn[];
+  /** Of the call that is running: answers go on while another page is shown. */
+  readonly running?: AbortController | undefined;
+}
+
+/** Ids are not used again in a later conversation: the charge of an answer may arrive when that has begun. */
+let nextId = 0;
+
 /** A conversation: one question at a time, and each paid call only once. */
 export function useChat(): Chat {
-  const [turns, setTurns] = useState<readonly Turn[]>([]);
-  const [isRunning, setRunning] = useState(false);
-  const running = useRef<AbortController | undefined>(undefined);
-  const nextId = useRef(0);
+  const [{ turns, running }, setConversation] = useKept<Conversation>('conversation', { turns: [] });
+  const isRunning = running !== undefined;
   const change = (id: number, changed: (turn: Turn) => Partial<Turn>) =>
-    setTurns((all) => all.map((turn) => (turn.id === id ? { ...turn, ...changed(turn) } : turn)));
+    setConversation(({ turns: all, ...rest }) => ({
+      ...rest,
+      turns: all.map((turn) => (turn.id === id ? { ...turn, ...changed(turn) } : turn)),
+    }));
   const ask = async (question: Question, onUnanswered: () => void) => {
-    // a second click must not start a second call
-    if (running.current) {
+    const controller = new AbortController();
+    const id = nextId + 1;
+    nextId += 2;
+    const asked: Turn = { id: id - 1, role: 'user', content: question.text };
+    const answer: Turn = { id, role: 'assistant', content: '', most: question.most };
+    let isFirst = false;
+    setConversation((present) => {
+      // a second click must not start a second call
+      isFirst = present.running === undefined;
+      return isFirst ? { turns: [...present.turns, asked, answer], running: controller } : present;
+    });
+    if (!isFirst) {
       return;
     }
-    const controller = new AbortController();
-    running.current = controller;
-    setRunning(true);
-    const id = nextId.current + 1;
-    nextId.current += 2;
-    const asked: Turn = { id: id - 1, role: 'user', content: question.text };
-    setTurns((all) => [...all, asked, { id, role: 'assistant', content: '', most: question.most }]);
     const messages = messagesOf(question, turns);
     let generation = '';
     let hasText = false;
@@ -77,8 +90,7 @@ export function useChat(): Chat {
         onUnanswered();
       }
     }
-    running.current = undefined;
-    setRunning(false);
+    setConversation((present) => (present.running === controller ? { turns: present.turns } : present));
     const ended = await endedGeneration(generation);
     change(id, () => ({ generation: ended }));
     refresh('/api/v1/account', '/api/v1/generations');
@@ -88,8 +100,8 @@ export function useChat(): Chat {
     isRunning,
     messages: (question) => messagesOf(question, turns),
     ask,
-    stop: () => running.current?.abort(),
-    clear: () => setTurns([]),
+    stop: () => running?.abort(),
+    clear: () => setConversation(() => ({ turns: [] })),
   };
 }
 
