@@ -256,14 +256,17 @@ test('an invited person signs in as themselves, can do what their role allows, a
 
 test('a browser that prefers Chinese gets it, and the menu switches to English', async () => {
   const { page, context, open, wrongs, customer } = await console.visit({ locale: 'zh-CN' });
-  await open('');
+  const body = { name: 'renewing', limit: 1, limit_reset: 'daily' };
+  await console.server.call('POST', '/api/v1/keys', { token: customer.secret, body });
+  await open('keys');
   expect(await page.getAttribute('html', 'lang')).toBe('zh-Hans');
   await page.getByLabel('API 密钥').fill(customer.secret);
   await page.getByRole('button', { name: '登录' }).click();
-  await page.getByRole('heading', { name: '概览' }).waitFor();
+  await page.getByText('每天').waitFor();
   await page.locator('.account-menu summary').click();
   await page.getByLabel('语言').selectOption('en');
-  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByRole('heading', { name: 'Keys' }).waitFor();
+  await page.getByText('per day').waitFor();
   expect(await page.getAttribute('html', 'lang')).toBe('en');
   expect(wrongs).toEqual([]);
   await context.close();

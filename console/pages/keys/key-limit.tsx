@@ -5,11 +5,17 @@ import { Amount } from '../../ui/amount.tsx';
 
 const NEAR = 0.8;
 
-const RENEWALS: Readonly<Record<string, string>> = {
-  daily: t('per day'),
-  weekly: t('per week'),
-  monthly: t('per month'),
-};
+/** Translated when it is shown: this file is loaded before the language. */
+function renewalText(reset: string): string {
+  switch (reset) {
+    case 'daily':
+      return t('per day');
+    case 'weekly':
+      return t('per week');
+    default:
+      return t('per month');
+  }
+}
 
 /** Returns the amount that counts toward the limit: for a renewing limit, what was spent since it last renewed. */
 export function countedNano({ usage, limit, limit_reset: reset, limit_remaining: left }: ApiKey): bigint {
@@ -44,7 +50,7 @@ export function Limit({ of: key }: { readonly of: ApiKey }) {
     <div class="key-limit">
       <span>
         <Amount value={spent} /> {t('of')} <Amount value={limit} />
-        {key.limit_reset === null ? null : <span class="quiet small"> {RENEWALS[key.limit_reset]}</span>}
+        {key.limit_reset === null ? null : <span class="quiet small"> {renewalText(key.limit_reset)}</span>}
         {share >= NEAR ? <span class="status-wait"> ▲ {Math.floor(share * 100)} %</span> : null}
       </span>
       <progress
