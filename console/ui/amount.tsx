@@ -7,6 +7,9 @@ export interface AmountProps {
   readonly short?: boolean;
 }
 
+/** Characters of an amount that fit in a line of a key figure: `$999,999.99`. */
+const FIGURE_LENGTH = 11;
+
 /** An amount of money, with tabular digits. Missing data is shown as a dash, never as zero. */
 export function Amount({ value, short = false }: AmountProps) {
   if (value === undefined) {
@@ -14,9 +17,13 @@ export function Amount({ value, short = false }: AmountProps) {
   }
   const nano = typeof value === 'bigint' ? value : usd(value);
   if (short) {
+    const text = shortUsd(nano);
     return (
-      <span class="amount" title={`${plainUsd(nano)} USD`}>
-        {shortUsd(nano)}
+      <span
+        class={text.length > FIGURE_LENGTH ? 'amount amount-long' : 'amount'}
+        title={`${plainUsd(nano)} USD`}
+      >
+        {text}
       </span>
     );
   }

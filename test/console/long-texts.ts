@@ -21,7 +21,11 @@ async function inAllWidths(page: Page, name: string, look: (width: number) => Pr
   }
 }
 
-/** Shows amounts with nine decimals, as cards and in full beside them. */
+/** Key figures whose amount is in more than one line. */
+const BROKEN = `[...document.querySelectorAll('.figure-value .amount')]
+  .filter((amount) => amount.getClientRects().length > 1).map(({ textContent }) => textContent)`;
+
+/** Shows amounts with nine decimals, as cards and in full beside them, and then an amount of eight digits. */
 export async function longAmounts(console: ConsoleServer): Promise<void> {
   const { page, context, open, customer } = await console.signIn();
   const path = `/admin/v1/accounts/${customer.account}/adjustments`;
@@ -42,6 +46,14 @@ export async function longAmounts(console: ConsoleServer): Promise<void> {
       expect(await amount.getAttribute('title')).toBe('1204.110234567 USD');
     });
   }
+  const large = { ...body, amount: '9999999' };
+  const again = { 'idempotency-key': randomUUID() };
+  expect((await console.server.call('POST', path, { body: large, headers: again })).status).toBe(201);
+  await operator.page.reload();
+  await operator.page.getByText('$10,001,203.11').first().waitFor();
+  await inAllWidths(operator.page, 'operator-account-large', async (width) => {
+    expect([width, await operator.page.evaluate(BROKEN)]).toEqual([width, []]);
+  });
   await Promise.all([context.close(), operator.context.close()]);
 }
 
