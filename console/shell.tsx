@@ -114,7 +114,9 @@ function Ribbons({ account }: { readonly account: AccountOverview | undefined })
   return (
     <>
       {account?.features.payments === 'test' ? (
-        <p class="ribbon ribbon-wait">{t('Test mode: credits have no value and cost nothing.')}</p>
+        <p class="ribbon ribbon-wait">
+          {t('Test payments: buying credits moves no money. The credits are real inside this installation.')}
+        </p>
       ) : null}
       {account?.suspended ? (
         <p class="ribbon ribbon-bad">{t('The account is suspended: read only, no calls and no changes.')}</p>

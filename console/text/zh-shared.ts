@@ -53,7 +53,8 @@ export const SHARED: Readonly<Record<string, string>> = {
   Language: '语言',
   available: '可用',
   held: '冻结',
-  'Test mode: credits have no value and cost nothing.': '测试资金：此处的额度没有价值，也不收费。',
+  'Test payments: buying credits moves no money. The credits are real inside this installation.':
+    '测试支付：购买额度不涉及真实资金；额度在本服务内照常使用。',
   'Signed in with the key “{name}” ({role})': '已使用密钥“{name}”（{role}）登录',
   'Sign out': '退出登录',
   owner: '所有者',

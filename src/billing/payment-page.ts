@@ -96,8 +96,9 @@ export function missingPage(): HtmlPage {
   return { ...page('There is no such checkout', content), status: 404 };
 }
 
+/** Formats an amount as the console does: `$10,000.00`. */
 function amountOf(row: CheckoutSessionRow): string {
-  return `$${formatUsd(nanoUsd(row.amount))}`;
+  return `$${formatUsd(nanoUsd(row.amount)).replace(/\B(?=(\d{3})+\.)/g, ',')}`;
 }
 
 function paid(row: CheckoutSessionRow): Html {

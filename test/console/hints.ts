@@ -22,7 +22,12 @@ export async function hints(console: ConsoleServer): Promise<void> {
   await console.server.call('POST', '/api/v1/chat/completions', { token: customer.secret, body });
   await open('billing');
   await page.getByLabel('Amount in USD').fill('1,000.00');
-  await page.getByRole('button', { name: 'Pay $1,000.00' }).waitFor();
+  await page.locator('.ribbon').getByText('moves no money').waitFor();
+  await page.getByRole('button', { name: 'Pay $1,000.00' }).click();
+  // the page of the test payment says the same
+  await page.getByRole('note').getByText('the credits are real inside this installation').waitFor();
+  expect(await page.locator('.amount').textContent()).toContain('$1,000.00');
+  expect(await page.getByRole('button').allTextContents()).toEqual(['Pay $1,000.00']);
   await open('generations');
   await page
     .getByLabel('Endpoint')
