@@ -1,7 +1,7 @@
 import { useRead } from '../../api/queries.ts';
 import type { DeferredRevenue, LedgerCheck, Margin } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
-import { t } from '../../lib/text.ts';
+import { formatCount, t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Figure } from '../../ui/panel.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -42,7 +42,13 @@ function Figures() {
     <dl class="figures">
       <Figure
         label={t('Charged, 24 hours')}
-        note={sums && t('{count} calls, {failed} failed', { count: sums.calls, failed: sums.failed })}
+        note={
+          sums &&
+          t('{count} calls, {failed} failed', {
+            count: formatCount(sums.calls),
+            failed: formatCount(sums.failed),
+          })
+        }
       >
         <Amount value={sums?.charged} short />
       </Figure>

@@ -1,12 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
 import { get } from '../../api/client.ts';
-import { useList } from '../../api/lists.ts';
 import { refresh, useRead } from '../../api/queries.ts';
-import type { LedgerProof, Margin, PricePeriod } from '../../api/types.gen.ts';
+import type { LedgerProof, Margin } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
-import { usd } from '../../lib/money.ts';
-import { perMillion } from '../../lib/price.ts';
 import { formatCount, t } from '../../lib/text.ts';
 import { parseRange } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
@@ -14,11 +11,10 @@ import { ExportCsv } from '../../ui/download.tsx';
 import { Empty, Loaded, Notice, Problem } from '../../ui/feedback.tsx';
 import { Choice, Tabs } from '../../ui/field.tsx';
 import { RangeFilter, useRange } from '../../ui/filters.tsx';
-import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
 import { knownOf, percentOf, sumOf } from '../margin.ts';
+import { Prices } from './prices.tsx';
 
 const MARGIN = '/admin/v1/reports/margin';
 /** Groupings of margins: the field of a row that names the group, and its label. */
@@ -170,53 +166,4 @@ function partName(name: string) {
 
 function shareOf({ margin, charged }: ReturnType<typeof knownOf>): string {
   return percentOf(margin ?? 0n, charged);
-}
-
-/** Prices over time, newest first. */
-function Prices() {
-  const listing = useList<PricePeriod>('/admin/v1/prices', {});
-  return (
-    <Panel flush>
-      <List
-        label={t('Prices')}
-        listing={listing}
-        rowKey={({ model, starts_at: at }) => `${model} ${at}`}
-        empty={t('There are no prices yet.')}
-        columns={[
-          { name: t('Model'), cell: ({ model }) => model, clip: true },
-          {
-            name: t('Input, per million'),
-            cell: ({ prices }) => <Million price={prices?.prompt} />,
-            number: true,
-          },
-          {
-            name: t('Output, per million'),
-            cell: ({ prices }) => <Million price={prices?.completion} />,
-            number: true,
-          },
-          { name: t('Per request'), cell: ({ prices }) => <Each price={prices?.request} />, number: true },
-          { name: t('From'), cell: ({ starts_at: at }) => <Time at={at} /> },
-          {
-            name: t('Until'),
-            cell: ({ ends_at: at, price_version: version }) =>
-              at === null ? version === null ? t('not sold') : t('now') : <Time at={at} />,
-          },
-          {
-            name: t('Version'),
-            cell: ({ price_version: version }) => version ?? '–',
-            clip: true,
-            card: 'hidden',
-          },
-        ]}
-      />
-    </Panel>
-  );
-}
-
-function Million({ price }: { readonly price: string | undefined }) {
-  return <Amount value={price === undefined ? undefined : perMillion(price)} />;
-}
-
-function Each({ price }: { readonly price: string | undefined }) {
-  return <Amount value={price === undefined ? undefined : usd(price)} />;
 }

@@ -1,0 +1,36 @@
+import { picoUsd } from '../../lib/price.ts';
+
+/** A price besides those of input and output, in USD as the API returns it. */
+export interface OtherPrice {
+  readonly price: string;
+  /** What it is the price of: `image`, `second`, `input_cache_read`. */
+  readonly item: string;
+  /** The size that it is for, e.g. `1920*1080`; undefined = every size without prices of its own. */
+  readonly size: string | undefined;
+}
+
+/** Prices per token that are listed only if they differ from that of input or output. */
+const TOKENS: Readonly<Record<string, 'prompt' | 'completion'>> = {
+  input_cache_read: 'prompt',
+  input_cache_write: 'prompt',
+  internal_reasoning: 'completion',
+};
+
+/** Returns whether a price is per token. */
+export function isPerToken(item: string): boolean {
+  return Object.hasOwn(TOKENS, item);
+}
+
+/** Returns what a model costs besides its input and output tokens, without what is free. */
+export function otherPrices(prices: Readonly<Record<string, string>>): OtherPrice[] {
+  return Object.entries(prices)
+    .map(([name, price]) => {
+      const [item = '', size] = name.split('.').reverse();
+      return { price, item, size };
+    })
+    .filter(({ price, item }) => {
+      const usual = TOKENS[item];
+      const isListed = item !== 'prompt' && item !== 'completion' && picoUsd(price) > 0n;
+      return isListed && (usual === undefined || price !== prices[usual]);
+    });
+}
