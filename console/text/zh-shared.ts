@@ -151,6 +151,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   Disable: '停用',
   Transactions: '交易记录',
   'No transactions yet.': '余额还没有任何变动。',
+  'No transactions of this type.': '没有此类变动。',
   Amount: '金额',
   'Balance after': '变动后余额',
   Type: '类型',

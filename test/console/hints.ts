@@ -37,6 +37,15 @@ export async function hints(console: ConsoleServer): Promise<void> {
   expect(paths).toEqual(
     expect.arrayContaining(['/api/v1/videos', '/api/v1/images/generations', '/v3/async/acme/photo']),
   );
+  await open('billing?type=refund');
+  await page.getByText('No transactions of this type.').waitFor();
+  await open('playground');
+  await page.getByLabel('Message').fill('Hello');
+  const send = page.getByRole('button', { name: 'Send' });
+  expect(await send.isEnabled()).toBe(true);
+  await page.getByLabel('Maximum output tokens').fill('-5');
+  await page.getByText('A whole number above zero').waitFor();
+  expect(await send.isEnabled()).toBe(false);
   await open('account');
   expect(await page.locator('time').last().textContent()).toMatch(/20\d\d/);
   expect(wrongs).toEqual([]);

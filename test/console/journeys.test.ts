@@ -119,6 +119,10 @@ test('a payment with test money returns to Billing with the new balance, without
   await page.getByText('have been added to the balance').waitFor();
   await page.locator('.figure').filter({ hasText: 'Available' }).getByText('$35.00').first().waitFor();
   await page.getByRole('cell', { name: 'credit purchase' }).waitFor();
+  // a second tab with the same payment page, left by its link
+  const paid = new URL(page.url()).searchParams.get('session');
+  await open(`billing?cancelled=${paid}`);
+  await page.getByText('have been added to the balance').waitFor();
   expect(wrongs).toEqual([]);
   await context.close();
 });

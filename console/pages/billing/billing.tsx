@@ -4,11 +4,10 @@ import type { AccountOverview } from '../../api/types.gen.ts';
 import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
-import { Notice } from '../../ui/feedback.tsx';
 import { Tabs } from '../../ui/field.tsx';
 import { Figure } from '../../ui/panel.tsx';
 import { Buy } from './buy.tsx';
-import { PaymentReturn } from './payment-return.tsx';
+import { PaymentCancelled, PaymentReturn } from './payment-return.tsx';
 import { Statements } from './statements.tsx';
 import { Transactions } from './transactions.tsx';
 
@@ -22,9 +21,7 @@ export function BillingPage() {
     <div class="page">
       <h1 tabIndex={-1}>{t('Billing')}</h1>
       {paid === '' ? null : <PaymentReturn session={paid} />}
-      {cancelled === '' ? null : (
-        <Notice tone="info">{t('The payment was cancelled. You paid nothing.')}</Notice>
-      )}
+      {cancelled === '' ? null : <PaymentCancelled session={cancelled} />}
       <dl class="figures">
         <Figure label={t('Available')} note={t('available for new calls')}>
           <Amount value={account.data?.available} short />

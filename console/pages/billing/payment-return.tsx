@@ -10,6 +10,18 @@ const OFTEN_FOR_MS = 60_000;
 const SELDOM_MS = 10_000;
 const QUIET_AFTER_MS = 300_000;
 
+/** After leaving the payment page: says that nothing was paid only if the service says so, as another tab may have paid. */
+export function PaymentCancelled({ session }: { readonly session: string }) {
+  const { data, error } = useRead<CheckoutSession>(`/api/v1/billing/checkout/sessions/${session}`);
+  if (data?.payment_status === 'paid') {
+    return <PaymentReturn session={session} />;
+  }
+  if (error) {
+    return <Problem error={error} />;
+  }
+  return data ? <Notice tone="info">{t('The payment was cancelled. You paid nothing.')}</Notice> : null;
+}
+
 /** After payment: polls until the money has arrived. Arriving at this address does not prove a payment. */
 export function PaymentReturn({ session }: { readonly session: string }) {
   const [openedAt] = useState(Date.now);

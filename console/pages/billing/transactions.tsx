@@ -45,7 +45,7 @@ export function Transactions() {
         listing={listing}
         columns={columns()}
         rowKey={({ id }) => id}
-        empty={t('No transactions yet.')}
+        empty={type === '' ? t('No transactions yet.') : t('No transactions of this type.')}
       />
     </Panel>
   );
