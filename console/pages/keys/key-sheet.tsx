@@ -91,7 +91,7 @@ function EditKey({ of: key }: { readonly of: ApiKey }) {
     }
   };
   return (
-    <form class="form" onSubmit={submit}>
+    <form class="form" onSubmit={submit} onInput={() => setDone(false)}>
       <Field label={t('Name')}>
         <input
           required

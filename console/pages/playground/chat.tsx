@@ -15,6 +15,7 @@ import { TooDear } from './too-dear.tsx';
 import { useChat } from './use-chat.ts';
 
 const TOKENS_MAX = 1_024;
+const WHOLE = /^[1-9]\d*$/;
 
 /** A conversation with a model. Its text stays in this tab, also while another page is shown. */
 export function ChatPlayground({ models }: { readonly models: readonly Model[] }) {
@@ -24,6 +25,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
   const [text, setText] = useKept('message', '');
   const [tokens, setTokens] = useKept('tokens', String(TOKENS_MAX));
   const chat = useChat();
+  const isWrong = !WHOLE.test(tokens.trim());
   const maxTokens = Math.max(1, Math.min(1_000_000, Number.parseInt(tokens, 10) || TOKENS_MAX));
   const messages = chat.messages({ system, text });
   const isAsked = model !== undefined && text.trim() !== '';
@@ -33,9 +35,10 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
     ? mostCost(model.pricing, mostTokens(messages.map(({ content }) => content)), maxTokens)
     : 0n;
   const most = (estimate && parseUsd(estimate.max_amount)) ?? bound;
+  const canSend = text.trim() !== '' && !isWrong && !chat.isRunning;
   const submit = (event: Event) => {
     event.preventDefault();
-    if (model && text.trim() !== '' && !chat.isRunning) {
+    if (model && canSend) {
       setText(() => '');
       const question = { model: model.id, system, text, maxTokens, maxCost: plainUsd(most), most };
       void chat.ask(question, () => setText((typed) => (typed === '' ? text : typed)));
@@ -66,7 +69,10 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
               onInput={({ currentTarget: { value } }) => setSystem(() => value)}
             />
           </Field>
-          <Field label={t('Maximum output tokens')}>
+          <Field
+            label={t('Maximum output tokens')}
+            problem={isWrong ? t('A whole number above zero') : undefined}
+          >
             <input
               inputMode="numeric"
               value={tokens}
@@ -89,7 +95,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
             />
           </Field>
           <div class="form-row">
-            <button type="submit" class="button button-main" disabled={chat.isRunning || text.trim() === ''}>
+            <button type="submit" class="button button-main" disabled={!canSend}>
               {t('Send')}
             </button>
             {chat.isRunning ? (
