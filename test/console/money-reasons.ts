@@ -23,6 +23,11 @@ export async function limitIsNamed(console: ConsoleServer): Promise<void> {
   const limited = { name: 'limited', limit: 0.00002 };
   const made = await server.call('POST', '/api/v1/keys', { token: owner.customer.secret, body: limited });
   const { page, context, open } = await console.signIn({}, { ...owner.customer, secret: made.json.key });
+  // the credits of the account, and what others spend of them, say little about this key
+  const figure = page.locator('.figure').filter({ hasText: 'Left of the limit of your key' });
+  await figure.locator('.figure-value').getByText('$0.000').waitFor();
+  expect((await figure.locator('.figure-value').textContent())?.replaceAll('\u202f', '')).toBe('$0.00002');
+  expect(await page.getByText('At this rate').count()).toBe(0);
   await open('playground');
   await page.getByLabel('Message').fill('Hello '.repeat(20));
   const notice = page.locator('form .notice');

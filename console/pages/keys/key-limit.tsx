@@ -6,7 +6,7 @@ import { Amount } from '../../ui/amount.tsx';
 const NEAR = 0.8;
 
 /** Translated when it is shown: this file is loaded before the language. */
-function renewalText(reset: string): string {
+export function renewalText(reset: string): string {
   switch (reset) {
     case 'daily':
       return t('per day');

@@ -1,9 +1,9 @@
 import { isOwner, mayCall } from '../../api/members.ts';
 import { useRead, useReadAll } from '../../api/queries.ts';
 import { chartSeries, spendingOf } from '../../api/spending.ts';
-import type { AccountOverview, CostRow } from '../../api/types.gen.ts';
+import type { AccountOverview, ApiKey, CostRow } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
-import { shareOf, shortUsd, sumUsd, usd } from '../../lib/money.ts';
+import { shareOf, shortUsd, sumUsd, usd, usdOfNumber } from '../../lib/money.ts';
 import { language, t } from '../../lib/text.ts';
 import {
   bucketNames,
@@ -18,6 +18,7 @@ import { Chart } from '../../ui/chart.tsx';
 import { Empty, Loaded } from '../../ui/feedback.tsx';
 import { RangeFilter, useRange } from '../../ui/filters.tsx';
 import { Figure, Panel } from '../../ui/panel.tsx';
+import { renewalText } from '../keys/key-limit.tsx';
 import { Attention } from './attention.tsx';
 import { LatestGenerations } from './latest-generations.tsx';
 import { RunningTasks } from './running-tasks.tsx';
@@ -81,21 +82,51 @@ function Figures() {
         <Amount value={account.data?.available} short />
       </Figure>
       <Figure
-        label={t('Spent, 24 hours')}
+        label={isOwner() ? t('Spent, 24 hours') : t('Spent by your key, 24 hours')}
         note={today === undefined ? undefined : changeText(today, yesterday ?? 0n)}
       >
         <Amount value={today} short />
       </Figure>
-      <Figure label={t('Spent, this month (UTC)')} note={<LastMonth rows={months.data} now={now} />}>
+      <Figure
+        label={isOwner() ? t('Spent, this month (UTC)') : t('Spent by your key, this month (UTC)')}
+        note={<LastMonth rows={months.data} now={now} />}
+      >
         <Amount value={spentSince(months.data, monthStart(now))} short />
       </Figure>
-      <Figure
-        label={t('At this rate')}
-        note={isOwner() ? <a href={to('billing')}>{t('Add credits')}</a> : undefined}
-      >
-        {account.data && months.data ? runway(account.data, months.data, now) : '–'}
-      </Figure>
+      {isOwner() ? <Runway account={account.data} rows={months.data} now={now} /> : <KeyLimit />}
     </dl>
+  );
+}
+
+interface RunwayProps {
+  readonly account: AccountOverview | undefined;
+  readonly rows: readonly CostRow[] | undefined;
+  readonly now: number;
+}
+
+/** How long the credits last; only for owners, because others see what their own key spends, not the account. */
+function Runway({ account, rows, now }: RunwayProps) {
+  return (
+    <Figure label={t('At this rate')} note={<a href={to('billing')}>{t('Add credits')}</a>}>
+      {account && rows ? runway(account, rows, now) : '–'}
+    </Figure>
+  );
+}
+
+/** What is left of the limit of one's own key, which may be much less than the credits of the account. */
+function KeyLimit() {
+  const { data: key } = useRead<ApiKey>('/api/v1/key', {}, { everyMs: LIVE_MS });
+  const { limit = null, limit_remaining: left = null, limit_reset: reset = null } = key ?? {};
+  const isLimited = limit !== null && left !== null;
+  const note = isLimited ? (
+    <>
+      {t('of')} <Amount value={usdOfNumber(limit)} short /> {reset === null ? '' : renewalText(reset)}
+    </>
+  ) : undefined;
+  return (
+    <Figure label={t('Left of the limit of your key')} note={note}>
+      {isLimited ? <Amount value={usdOfNumber(left)} short /> : key ? t('no limit') : '–'}
+    </Figure>
   );
 }
 
