@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useRead } from '../api/queries.ts';
 import { currentSession } from '../api/session.ts';
 import type { ApiKey, Model } from '../api/types.gen.ts';
@@ -71,6 +71,49 @@ export function FilterBar({ values, children, actions }: FilterBarProps) {
 export interface FilterProps {
   readonly value: string;
   readonly onChange: (value: string) => void;
+}
+
+const TYPED_MS = 300;
+
+export interface TextFilterProps {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly value: string;
+  /** Called a moment after the last key; the page's URL changes without a new entry in the history. */
+  readonly onChange: (value: string, typing: boolean) => void;
+}
+
+/** A text to filter by, applied as it is typed. What is being typed is its own: a list that loads meanwhile does not undo it. */
+export function TextFilter({ label, placeholder, value, onChange }: TextFilterProps) {
+  const [text, setText] = useState(value);
+  const applied = useRef(value);
+  useEffect(() => {
+    // by Back, or a link
+    if (value !== applied.current) {
+      applied.current = value;
+      setText(value);
+    }
+  }, [value]);
+  useEffect(() => {
+    const typed = text.trim();
+    if (typed === applied.current) {
+      return undefined;
+    }
+    const timer = setTimeout(() => {
+      applied.current = typed;
+      onChange(typed, true);
+    }, TYPED_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={placeholder}
+      value={text}
+      onInput={(event) => setText(event.currentTarget.value)}
+    />
+  );
 }
 
 /** A time range, including one that is not a preset but given by a link. */

@@ -6,7 +6,25 @@ export async function hints(console: ConsoleServer): Promise<void> {
   const operator = await console.signInOperator();
   await operator.open(`operator/search?q=${encodeURIComponent('%')}`);
   await operator.page.getByText('Type at least two characters.').waitFor();
-  await operator.open(`operator/accounts/${operator.customer.account}`);
+  const { page: seen, customer: found } = operator;
+  let answer: () => void = () => undefined;
+  const slow = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await seen.route(/admin\/v1\/accounts\?/, async (route) => {
+    await slow;
+    await route.continue();
+  });
+  await operator.open('operator/accounts');
+  await seen.getByLabel('Filter by name').fill('no such name');
+  answer();
+  await seen.getByText('No accounts, or none that match the filters.').waitFor();
+  expect(await seen.getByLabel('Filter by name').inputValue()).toBe('no such name');
+  expect(seen.url()).toContain('q=no+such+name');
+  await seen.getByLabel('Filter by name').fill('');
+  await seen.locator('tbody tr').first().waitFor();
+  await seen.unrouteAll({ behavior: 'wait' });
+  await operator.open(`operator/accounts/${found.account}`);
   await operator.page.getByRole('button', { name: 'Models and limits …' }).click();
   await operator.page.getByLabel('Models it may call').fill('acme/small\nnosuch/model');
   const warning = operator.page.getByRole('dialog').getByText('No model in the catalog has this ID');

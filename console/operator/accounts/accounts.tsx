@@ -5,6 +5,7 @@ import { to, useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Choice } from '../../ui/field.tsx';
+import { TextFilter } from '../../ui/filters.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -24,12 +25,11 @@ export function AccountsPage() {
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Accounts')}</h1>
         <div class="page-actions filters">
-          <input
-            type="search"
-            aria-label={t('Filter by name')}
+          <TextFilter
+            label={t('Filter by name')}
             placeholder={t('Filter by name')}
             value={name}
-            onChange={(event) => setName(event.currentTarget.value.trim())}
+            onChange={setName}
           />
           <Choice
             bare

@@ -1,5 +1,6 @@
 import { useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
+import { TextFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { AuditList } from '../audit-list.tsx';
 
@@ -13,19 +14,17 @@ export function AuditPage() {
       <div class="page-head">
         <h1 tabIndex={-1}>{t('Audit log')}</h1>
         <div class="page-actions filters">
-          <input
-            type="search"
-            aria-label={t('Filter by action')}
+          <TextFilter
+            label={t('Filter by action')}
             placeholder="account.update"
             value={action}
-            onChange={(event) => setAction(event.currentTarget.value.trim())}
+            onChange={setAction}
           />
-          <input
-            type="search"
-            aria-label={t('Filter by operator')}
+          <TextFilter
+            label={t('Filter by operator')}
             placeholder={t('Operator')}
             value={actor}
-            onChange={(event) => setActor(event.currentTarget.value.trim())}
+            onChange={setActor}
           />
           <input
             type="date"
