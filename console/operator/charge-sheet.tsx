@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { refresh, useRead } from '../api/queries.ts';
 import type { ChargeRecord } from '../api/types.gen.ts';
 import { to } from '../lib/location.ts';
+import { sumUsd, usd } from '../lib/money.ts';
 import { formatTokens, t } from '../lib/text.ts';
 import { formatDuration } from '../lib/time.ts';
 import { Amount } from '../ui/amount.tsx';
@@ -29,9 +30,13 @@ export function ChargeSheet({ id, onClose }: { readonly id: string; readonly onC
             <Facts record={record} />
             <Attempts rows={record.attempts} />
             <Bookings rows={record.transactions} />
-            {record.charged_amount === '0.00' ? (
+            {refundable(record) <= 0n ? (
               <Notice tone="info">
-                <p>{t('Nothing was charged.')}</p>
+                <p>
+                  {record.charged_amount === '0.00'
+                    ? t('Nothing was charged.')
+                    : t('The whole charge was refunded.')}
+                </p>
               </Notice>
             ) : (
               <button type="button" class="button" onClick={() => setRefunding(true)}>
@@ -46,6 +51,12 @@ export function ChargeSheet({ id, onClose }: { readonly id: string; readonly onC
       </Loaded>
     </Dialog>
   );
+}
+
+/** Returns what of the charge was not refunded yet, in nano-USD. */
+function refundable({ charged_amount: charged, transactions }: ChargeRecord): bigint {
+  const refunds = transactions.filter(({ type }) => type === 'refund');
+  return usd(charged) - sumUsd(refunds.map(({ amount }) => usd(amount.value)));
 }
 
 function Facts({ record }: { readonly record: ChargeRecord }) {

@@ -98,6 +98,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   Detail: '详情',
   'Filter by action': '仅显示此操作',
   'What was charged, and why': '扣费及原因',
+  'The whole charge was refunded.': '该笔扣费已全额退还。',
   'Nothing was charged.': '未扣费。',
   'Held initially': '此前冻结',
   'Not charged': '未收取',

@@ -58,6 +58,8 @@ export async function accountServed(console: ConsoleServer, visit: Visit): Promi
   await page.getByLabel('Reason').fill('<b>unusable</b>');
   await page.getByRole('button', { name: 'Book it' }).dblclick();
   await sheet.getByRole('cell', { name: 'refund' }).waitFor();
+  await sheet.getByText('The whole charge was refunded.').waitFor();
+  expect(await sheet.getByRole('button', { name: 'Refund …' }).count()).toBe(0);
   expect(await balance()).toBe('10.00');
   await page.keyboard.press('Escape');
 
