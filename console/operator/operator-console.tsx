@@ -94,7 +94,7 @@ export function OperatorConsole() {
 
 /** Offers to search all accounts for any text that is not a page. */
 function searchFor(text: string, route: (path: string) => void): Command[] {
-  return text.length < 2
+  return [...text].length < 2
     ? []
     : [
         {

@@ -4,8 +4,10 @@ import type { ConsoleServer } from './console-server.ts';
 /** What a form or a page says before anything fails: to operators, and to customers about amounts, paths and percentiles. */
 export async function hints(console: ConsoleServer): Promise<void> {
   const operator = await console.signInOperator();
-  await operator.open(`operator/search?q=${encodeURIComponent('%')}`);
-  await operator.page.getByText('Type at least two characters.').waitFor();
+  for (const text of ['%', '🦊']) {
+    await operator.open(`operator/search?q=${encodeURIComponent(text)}`);
+    await operator.page.getByText('Type at least two characters.').waitFor();
+  }
   const { page: seen, customer: found } = operator;
   let answer: () => void = () => undefined;
   const slow = new Promise<void>((resolve) => {

@@ -10,7 +10,7 @@ export function SearchBox() {
   const [text, setText] = useState('');
   const submit = (event: Event) => {
     event.preventDefault();
-    if (text.trim().length >= 2) {
+    if ([...text.trim()].length >= 2) {
       route(to('operator/search', { q: text.trim() }));
     }
   };
