@@ -190,24 +190,25 @@ describe('the built-in engine', () => {
     });
   });
 
-  test('fails the run when the encoder fails', async () => {
-    const broken = create({
-      encoders: {
-        encodeFrames: ffmpeg.encodeFrames,
-        encodePng: () => Promise.reject(new Error('disk full')),
-      },
-    });
-    const around = await context();
-    const reference = await broken.submit(IMAGE, around);
-    let status = await broken.poll(reference, IMAGE, around);
-    while (status.state === 'running') {
-      await sleep(10);
-      status = await broken.poll(reference, IMAGE, around);
-    }
-    expect(status).toMatchObject({ state: 'failed', failure: { code: 'render_failed', retryable: true } });
-    await expect(broken.collect(reference)).rejects.toMatchObject({ failure: { code: 'render_failed' } });
-    await broken.close();
-  });
+  test.each([IMAGE, VIDEO])(
+    'fails the run of a $kind when the encoder fails, and says why',
+    async (order) => {
+      const refuse = () => Promise.reject(new Error('disk full'));
+      const broken = create({ encoders: { encodeFrames: refuse, encodePng: refuse } });
+      const around = await context();
+      const reference = await broken.submit(order, around);
+      let status = await broken.poll(reference, order, around);
+      while (status.state === 'running') {
+        await sleep(10);
+        status = await broken.poll(reference, order, around);
+      }
+      const message = `the ${order.kind} could not be drawn`;
+      const failure = { code: 'render_failed', message, said: 'disk full', retryable: true };
+      expect(status).toMatchObject({ state: 'failed', failure });
+      await expect(broken.collect(reference)).rejects.toMatchObject({ failure: { code: 'render_failed' } });
+      await broken.close();
+    },
+  );
 
   test('has nothing to recover: a lost run is drawn again', async () => {
     expect(await engine.recover()).toBeNull();

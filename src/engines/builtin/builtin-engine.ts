@@ -181,7 +181,7 @@ function startRun(options: BuiltinEngineOptions, request: EngineRequest, context
       },
       (error: unknown) => {
         run.state = signal.aborted ? 'canceled' : 'failed';
-        run.failure = signal.aborted ? undefined : toEngineError(error);
+        run.failure = signal.aborted ? undefined : toEngineError(error, request.kind);
       },
     ),
   };
@@ -213,10 +213,12 @@ async function draw(
   signal.throwIfAborted();
 }
 
-function toEngineError(error: unknown): EngineError {
+/** Operators read why: without ffmpeg, for instance, every video fails. */
+function toEngineError(error: unknown, kind: EngineRequest['kind']): EngineError {
   if (error instanceof EngineError) {
     return error;
   }
-  const failure = { code: 'render_failed', message: 'the image could not be drawn', retryable: true };
+  const said = error instanceof Error ? error.message : String(error);
+  const failure = { code: 'render_failed', message: `the ${kind} could not be drawn`, retryable: true, said };
   return new EngineError(failure, { cause: error });
 }
