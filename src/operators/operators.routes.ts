@@ -63,7 +63,7 @@ export function operatorRoutes(services: OperatorServices): Route[] {
     ...accountKeyRoutes(services.accountKeys),
     ...correctionRoutes(services.corrections),
     ...statementRoutes(services.statements, services.accounts),
-    verifyRoute(services.verifier),
+    verifyRoute(services.verifier, services.accounts),
     ...ledgerEntryRoutes(services.ledgerEntries),
     ...instantReportRoutes(services.bookReports),
     ...periodReportRoutes(services.bookReports),

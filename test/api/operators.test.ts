@@ -179,6 +179,11 @@ test('verify reports correct books', async () => {
   expect(json.data.checked).toBeGreaterThan(8);
 });
 
+test('verify says so when there is no such account', async () => {
+  const { status, json } = await admin('GET', `/ledger/verify?account_id=${publicId('account', newUuid())}`);
+  expect([status, json.error?.code]).toEqual([404, 'account_not_found']);
+});
+
 test('the audit log contains every action', async () => {
   const { json } = await admin('POST', '/accounts', {
     body: { name: 'audited' },
