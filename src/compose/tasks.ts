@@ -55,7 +55,15 @@ export function composeTasks({ cells, ledger, storage, config, registry, models,
 export function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
   if (config.previousSecrets.length > 0) {
     secrets.resealAll().then(
-      (accounts) => log.info({ accounts }, 'webhook secrets sealed under the new TOLLGATE_SECRET'),
+      ({ resealed, unreadable }) => {
+        log.info({ accounts: resealed }, 'webhook secrets sealed under the new TOLLGATE_SECRET');
+        if (unreadable > 0) {
+          log.error(
+            { accounts: unreadable },
+            'webhook secrets were sealed with none of the known secrets: set the one of that time in TOLLGATE_SECRET_PREVIOUS, or let these customers rotate theirs',
+          );
+        }
+      },
       (error: unknown) => log.error({ error }, 'webhook secrets not sealed under the new TOLLGATE_SECRET'),
     );
   }

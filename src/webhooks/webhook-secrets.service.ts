@@ -44,11 +44,13 @@ export class WebhookSecretsService {
       throw new InvariantError(`webhook secret of account ${accountId} is missing right after it was stored`);
     }
     const previousExpiresAt = new Date(sealed.rotatedAt.getTime() + ROTATION_OVERLAP_MS);
-    const overlaps = sealed.previousSecret !== null && previousExpiresAt.getTime() > systemClock.now();
+    const overlaps = previousExpiresAt.getTime() > systemClock.now();
+    // one that cannot be read signs nothing: after the loss of TOLLGATE_SECRET a rotation is the way back
+    const previousSecret = overlaps ? this.#openPrevious(sealed.previousSecret, accountId) : null;
     return {
       secret: this.#open(sealed.secret, accountId),
-      previousSecret: overlaps && sealed.previousSecret ? this.#open(sealed.previousSecret, accountId) : null,
-      previousExpiresAt: overlaps ? previousExpiresAt : null,
+      previousSecret,
+      previousExpiresAt: previousSecret === null ? null : previousExpiresAt,
     };
   }
 
@@ -58,24 +60,38 @@ export class WebhookSecretsService {
     return await this.get(accountId);
   }
 
-  /** Reseals every account's secrets, so that a previous TOLLGATE_SECRET is no longer needed. Returns the number of accounts. */
-  async resealAll(): Promise<number> {
+  /**
+   * Reseals every account's secrets, so that a previous TOLLGATE_SECRET is no longer needed. Returns how many accounts have theirs sealed
+   * anew, and how many have one that was sealed with none of the known secrets: it stays as it is, until its account rotates it.
+   */
+  async resealAll(): Promise<{ readonly resealed: number; readonly unreadable: number }> {
     let resealed = 0;
+    let unreadable = 0;
     for (let after = FIRST_UUID; ; ) {
       const page = await this.#store.listAfter(after, RESEAL_PAGE);
       for (const { accountId, ...sealed } of page) {
-        const anew = (old: Buffer) => this.#cipher.seal(this.#open(old, accountId), accountId);
-        const { secret, previousSecret } = sealed;
-        const to = { secret: anew(secret), previousSecret: previousSecret && anew(previousSecret) };
-        await this.#store.reseal(accountId, sealed, to);
+        const current = this.#cipher.open(sealed.secret, accountId);
+        if (current === undefined) {
+          unreadable += 1;
+          continue;
+        }
+        const previous = this.#openPrevious(sealed.previousSecret, accountId);
+        await this.#store.reseal(accountId, sealed, {
+          secret: this.#cipher.seal(current, accountId),
+          previousSecret: previous === null ? sealed.previousSecret : this.#cipher.seal(previous, accountId),
+        });
+        resealed += 1;
       }
-      resealed += page.length;
       const last = page.at(-1);
       if (last === undefined) {
-        return resealed;
+        return { resealed, unreadable };
       }
       after = last.accountId;
     }
+  }
+
+  #openPrevious(sealed: Buffer | null, accountId: string): string | null {
+    return (sealed && this.#cipher.open(sealed, accountId)) ?? null;
   }
 
   #open(sealed: Buffer, accountId: string): string {

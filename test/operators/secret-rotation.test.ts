@@ -94,3 +94,23 @@ test('rotates a secret without losing anything sealed or signed before, and then
     404, 403, 401,
   ]);
 });
+
+test('a webhook secret of a lost TOLLGATE_SECRET stops at its account, which gets a working one by rotating it', async () => {
+  const other = await createCustomer(before);
+  const ofOther = async (server: OperatorServer) =>
+    (await server.call('GET', '/api/v1/webhooks/secret', { token: other.secret })).json.data?.secret;
+  const otherBefore = await ofOther(before);
+
+  const astray = await restart({ TOLLGATE_SECRET: 'l'.repeat(32) });
+  expect((await asCustomer(astray, 'POST', '/api/v1/webhooks/secret/rotate')).status).toBe(200);
+
+  const rotating = await restart({ TOLLGATE_SECRET: NEW_SECRET, TOLLGATE_SECRET_PREVIOUS: OLD_SECRET });
+  await eventually(async () => rotating.log.text.includes(RESEALED), 10_000, 'the resealing');
+  expect(rotating.log.text).toContain('sealed with none of the known secrets');
+
+  const rotated = await restart({ TOLLGATE_SECRET: NEW_SECRET });
+  expect(await ofOther(rotated)).toBe(otherBefore);
+  const anew = await asCustomer(rotated, 'POST', '/api/v1/webhooks/secret/rotate');
+  expect([anew.status, anew.json.data?.previous_secret_expires_at]).toEqual([200, null]);
+  expect(await webhookSecret(rotated)).toBe(anew.json.data.secret);
+});
