@@ -6,6 +6,7 @@ import type { Catalog } from '../catalog/catalog.types.ts';
 import { CatalogSource, type CatalogSourceOptions } from '../catalog/catalog-source.ts';
 import { engineFiles, engineMistake } from '../catalog/engine-kinds.ts';
 import { type Config, ConfigError } from '../config/config.ts';
+import { UnavailableError } from '../config/config-error.ts';
 import { databaseAddresses, isPrivateWay } from '../config/database-url.ts';
 import { BookRoots } from '../ledger/book-roots.ts';
 import { ADMITTING_LANES, ENDING_LANES, PostgresLedger } from '../ledger/ledger.engine.ts';
@@ -21,6 +22,7 @@ import { createDatabase, type Database, type DatabaseSettings } from '../store/d
 import { DatabaseClock } from '../store/database-clock.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
 import { inspectDatabase } from '../store/inspect-database.ts';
+import { run } from '../store/statement.ts';
 import { createLedgerObserver } from '../telemetry/ledger-observer.ts';
 import { ModelMemory } from '../telemetry/model-memory.ts';
 import { createOtelTracing } from '../telemetry/otel-tracing.ts';
@@ -30,6 +32,7 @@ import {
   registerPoolGauges,
 } from '../telemetry/process-gauges.ts';
 import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
+import { migrationsTable } from './readiness.sql.ts';
 import { rootCopies } from './root-copies.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
 
@@ -125,6 +128,7 @@ async function openCatalog(
   { database, cells, log }: { database: Database; cells: Cells; log: Logger },
 ): Promise<CatalogSource> {
   await inspectDatabase(database);
+  await requireSchema(cells);
   return await CatalogSource.open({
     file: config.catalogFile,
     variables: config.variables,
@@ -133,6 +137,16 @@ async function openCatalog(
     prepare: pricesKeeper(process, cells),
     log,
   });
+}
+
+/** Throws UnavailableError if the database was never migrated. A schema that only lacks something is for `/readyz` to report. */
+async function requireSchema({ home }: Cells): Promise<void> {
+  const [found] = await run<{ is_there: boolean }>(home.money, migrationsTable, []);
+  if (!found?.is_there) {
+    throw new UnavailableError(
+      'DATABASE_URL: this database was never migrated: run the migration (npm run migrate)',
+    );
+  }
 }
 
 /** Creates the ledger and its observers. Its lanes fit the process: an API mostly admits calls, a worker mostly ends them. */

@@ -1,5 +1,11 @@
 import type { SqlStatement } from '../store/statement.ts';
 
+/** → whether any migration was ever run */
+export const migrationsTable: SqlStatement = {
+  name: 'migrations_table',
+  text: `SELECT to_regclass('schema_migrations') IS NOT NULL AS is_there`,
+};
+
 /** $1: names of the migrations this build needs. → those missing in the database */
 export const missingMigrations: SqlStatement = {
   name: 'missing_migrations',

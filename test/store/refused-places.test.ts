@@ -71,3 +71,14 @@ test(
   },
   START_MS,
 );
+
+test.each(['src/server.ts', 'workers/main.ts'] as const)(
+  'a database that was never migrated ends the start of %s with one line that says what to do',
+  async (entry) => {
+    const empty = Object.assign(new URL(db.url), { pathname: '/postgres' });
+    const started = await refusedStart(entry, empty.href, {});
+    expect(started.lines).toEqual([expect.stringContaining('npm run migrate')]);
+    expectRefusal(started, 'DATABASE_URL', 1);
+  },
+  START_MS,
+);
