@@ -16,6 +16,8 @@ const REPEAT_MS = 30_000;
 const PASSING_STATE = /^(40...|55P03|57014)$/;
 /** Error codes of a file system that is full, read-only, broken, or on a host that is away: for the scratch disk, not the storage. */
 const OUTAGE_CODES = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE', 'ENOTCONN', 'EHOSTDOWN']);
+/** ffmpeg and sharp report the same without a code, in their own words. */
+const OUTAGE_WORDS = /No space left on device|Disk quota exceeded|Read-only file system/;
 
 /**
  * How a task goes back whose files could not be written: without a failure, and with its run, so that output that was paid for is
@@ -46,7 +48,11 @@ export function overdueError(wasStorageAway: boolean): { code: string; message: 
 /** Returns whether the storage, or the disk under it, is at fault; the work itself is still good. */
 export function isStorageOutage(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
-  return error instanceof StorageError || (typeof code === 'string' && OUTAGE_CODES.has(code));
+  return (
+    error instanceof StorageError ||
+    (typeof code === 'string' && OUTAGE_CODES.has(code)) ||
+    (error instanceof Error && OUTAGE_WORDS.test(error.message))
+  );
 }
 
 /** The answer of work that may have been done several times. */
