@@ -174,6 +174,12 @@ function documentPart(block: JsonObject): JsonObject {
   if (inline.type === 'text') {
     return { type: 'text', text: textOf(inline.data) };
   }
+  if (inline.type === 'content') {
+    if (objectsOf(inline.content).some(({ type }) => type !== 'text')) {
+      throw untranslatable('a document with images');
+    }
+    return { type: 'text', text: textBlocks(inline.content) };
+  }
   const source = sourceOfBlock(block);
   if (source?.kind !== 'base64') {
     throw untranslatable('a document that is not sent inline');

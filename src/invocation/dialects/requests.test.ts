@@ -188,6 +188,17 @@ describe('messages → chat', () => {
         title: 't.pdf',
       },
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'plain' } },
+      { type: 'document', source: { type: 'content', content: 'whole' } },
+      {
+        type: 'document',
+        source: {
+          type: 'content',
+          content: [
+            { type: 'text', text: 'one' },
+            { type: 'text', text: 'two' },
+          ],
+        },
+      },
     ];
     expect(toChat({ messages: [{ role: 'user', content }] }).messages).toEqual([
       {
@@ -195,6 +206,8 @@ describe('messages → chat', () => {
         content: [
           { type: 'file', file: { filename: 't.pdf', file_data: 'data:application/pdf;base64,JV' } },
           { type: 'text', text: 'plain' },
+          { type: 'text', text: 'whole' },
+          { type: 'text', text: 'one\ntwo' },
         ],
       },
     ]);
@@ -217,6 +230,14 @@ describe('messages → chat', () => {
     [
       'a file id',
       { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
+    ],
+    [
+      'a document with images',
+      {
+        messages: [
+          { content: [{ type: 'document', source: { type: 'content', content: [{ type: 'image' }] } }] },
+        ],
+      },
     ],
     [
       'a document by URL',
