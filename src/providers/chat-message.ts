@@ -92,12 +92,12 @@ function reasoningOf(message: JsonObject): string {
   return textOf(message.reasoning_content) || textOf(message.reasoning) || textOf(message.thinking);
 }
 
-/** Returns content that is not in parts as text. Some servers (Workers AI) parse a piece of text that reads as a number or a boolean. */
+/** Returns content that is not in parts as text. Some servers parse a piece of text that reads as a number or a boolean. */
 function textOfValue(content: unknown): string {
   return typeof content === 'number' || typeof content === 'boolean' ? String(content) : textOf(content);
 }
 
-/** Returns whether content is the JSON answer itself, which some servers (Workers AI) parse when JSON was requested, and not a part. */
+/** Returns whether content is the JSON answer itself, which some servers parse when JSON was requested, and not a part. */
 function isBareAnswer(content: unknown): boolean {
   return isObject(content) && Object.keys(content).length > 0 && !('type' in content || 'text' in content);
 }

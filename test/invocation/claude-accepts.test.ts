@@ -270,7 +270,7 @@ test('passes listed betas on with their members, and leaves the members out with
   });
   expect(upstream.last.headers['anthropic-beta']).toBe(betas.slice(0, 2).join(','));
   expect(upstream.last.body).toMatchObject(MANAGED);
-  expect(await message({ ...MANAGED })).toBe('context_management');
+  expect(await message({ ...MANAGED })).toBe('context_management, tools[].defer_loading');
   expect(upstream.last.headers).not.toHaveProperty('anthropic-beta');
   expect(upstream.last.body.tools).toEqual([{ name: 'f', input_schema: { type: 'object' } }]);
   const compaction = { context_management: { edits: [{ type: 'compact_20260112' }] } };
