@@ -93,7 +93,7 @@ async function listen(
   }
   if (listenSocket !== null) {
     if (!slot) {
-      removeOldSocket(listenSocket);
+      await removeOldSocket(listenSocket);
     }
     servers.push(await listenOn({ path: listenSocket }, api, listener));
     if (slot) {

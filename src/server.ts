@@ -18,7 +18,12 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
   if (processes > 1 && cluster.isPrimary) {
     const { keepApiProcesses } = await import('./processes/api-cluster.ts');
     const log = createLogger({ name: 'api', level: logLevel });
-    keepApiProcesses({ processes, listenSocket, shutdownMs: shutdownMs(drainMs) + KILL_AFTER_MS, log });
+    await keepApiProcesses({
+      processes,
+      listenSocket,
+      shutdownMs: shutdownMs(drainMs) + KILL_AFTER_MS,
+      log,
+    });
   } else {
     const slot = cluster.isWorker ? new ApiSlot(Number(environment[SLOT_VARIABLE])) : undefined;
     const { serveApi } = await import('./api-process.ts');

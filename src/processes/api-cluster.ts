@@ -22,12 +22,17 @@ export interface ClusterOptions {
 /**
  * Runs several processes of this program behind one port and keeps them running. This process accepts connections and distributes them
  * round-robin: left to the kernel, keep-alive connections of proxies pile up at a few processes (38, 26, 0 and 0 of 64 in a run with four).
- * Forwards each signal to the processes once. Throws ConfigError if the socket's path is taken by something else.
+ * Forwards each signal to the processes once. Throws as {@link removeOldSocket} does if the socket's path is taken.
  */
-export function keepApiProcesses({ processes, shutdownMs, listenSocket, log }: ClusterOptions): void {
+export async function keepApiProcesses({
+  processes,
+  shutdownMs,
+  listenSocket,
+  log,
+}: ClusterOptions): Promise<void> {
   if (listenSocket !== null) {
     // may be left over from a killed run; removed here because a restarted process must not remove the socket the others serve
-    removeOldSocket(listenSocket);
+    await removeOldSocket(listenSocket);
   }
   cluster.schedulingPolicy = cluster.SCHED_RR;
   const serving = new Set<Askable>();

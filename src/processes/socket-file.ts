@@ -1,11 +1,13 @@
 import { lstatSync, unlinkSync } from 'node:fs';
-import { ConfigError } from '../config/config-error.ts';
+import { connect } from 'node:net';
+import { ConfigError, UnavailableError } from '../config/config-error.ts';
 
 /**
- * Removes the socket left behind by a killed process, so that the path can be listened on again. Throws ConfigError, and touches nothing,
- * if something other than a socket is there: a mistyped path must not cost a file.
+ * Removes the socket left behind by a killed process, so that the path can be listened on again. Touches nothing, and throws ConfigError
+ * if something other than a socket is there (a mistyped path must not cost a file), UnavailableError if a process serves it: without its
+ * file that process would run on, and nobody would reach it.
  */
-export function removeOldSocket(path: string): void {
+export async function removeOldSocket(path: string): Promise<void> {
   const found = kindOf(path);
   if (found === 'other') {
     throw new ConfigError(
@@ -13,8 +15,19 @@ export function removeOldSocket(path: string): void {
     );
   }
   if (found === 'socket') {
+    if (await isServed(path)) {
+      throw new UnavailableError(`LISTEN_SOCKET: another process listens on ${path}`);
+    }
     unlinkSync(path);
   }
+}
+
+async function isServed(path: string): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const connection = connect(path);
+    connection.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    connection.once('connect', () => connection.destroy());
+  });
 }
 
 /** Removes a socket that is no longer served, if it can be. Whatever else may have taken its place stays. */
