@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { lstatSync, unlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { ConfigError, UnavailableError } from '../config/config-error.ts';
@@ -22,12 +23,17 @@ export async function removeOldSocket(path: string): Promise<void> {
   }
 }
 
+/** A process that is too busy to accept a connection (EAGAIN) serves the socket, too. */
 async function isServed(path: string): Promise<boolean> {
-  return await new Promise((resolve) => {
-    const connection = connect(path);
-    connection.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    connection.once('connect', () => connection.destroy());
-  });
+  const connection = connect(path);
+  try {
+    await once(connection, 'connect');
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EAGAIN';
+  } finally {
+    connection.destroy();
+  }
 }
 
 /** Removes a socket that is no longer served, if it can be. Whatever else may have taken its place stays. */
