@@ -7,11 +7,11 @@ import './styles/tables.css';
 import './styles/pages.css';
 import './styles/print.css';
 import { render } from 'preact';
+import { reloadOnceForNewFiles } from './api/new-files.ts';
 import { loadSession } from './api/session.ts';
 import { loadSettings } from './api/settings.ts';
 import { App } from './app.tsx';
 import { isOperators } from './lib/location.ts';
-import { reloadOnceForNewFiles } from './lib/new-files.ts';
 import { copyPlainAmounts } from './lib/plain-copy.ts';
 
 reloadOnceForNewFiles();

@@ -1,8 +1,8 @@
 import lazy, { ErrorBoundary } from 'preact-iso/lazy';
 import { Route, Router } from 'preact-iso/router';
 import { SIGN_IN_NAME } from './api/members.ts';
+import { isMissingFile, reload } from './api/new-files.ts';
 import { BASE } from './lib/location.ts';
-import { isMissingFile, reload } from './lib/new-files.ts';
 import { MissingPage } from './pages/missing.tsx';
 import { OverviewPage } from './pages/overview/overview.tsx';
 import { Arrival } from './ui/arrival.tsx';

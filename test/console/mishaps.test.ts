@@ -3,7 +3,7 @@ import { type ConsoleServer, startConsole } from './console-server.ts';
 import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
 import { deepLink, keyOnSignInPage } from './people.ts';
-import { keyOverPlainHttp } from './plain-http.ts';
+import { keyOverPlainHttp, pageDuringRestart } from './plain-http.ts';
 import { conversationStays, onlyWhatIsAllowed, ownRoleAsks, refusedMessageReturns } from './roles.ts';
 import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
@@ -47,3 +47,5 @@ test("taking away an owner's rights asks first", () => ownRoleAsks(console));
 test('a refused message returns to its field and is not sent again', () => refusedMessageReturns(console));
 test('without https a key is created and copied', () => keyOverPlainHttp(console));
 test('a conversation stays while another page is shown', () => conversationStays(console));
+test('a page that is opened while the service restarts is shown afterwards', () =>
+  pageDuringRestart(console));

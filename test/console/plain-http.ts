@@ -31,3 +31,15 @@ export async function keyOverPlainHttp(console: ConsoleServer): Promise<void> {
   expect(await page.getByLabel('Name').inputValue()).toBe(secret);
   await context.close();
 }
+
+/** A page whose file cannot be loaded while the service restarts is shown once the service is back. */
+export async function pageDuringRestart(console: ConsoleServer): Promise<void> {
+  const { page, leave } = await console.signIn();
+  await page.route('**/*', (route) => route.abort());
+  const asked = page.waitForEvent('requestfailed', (request) => request.method() === 'HEAD');
+  await page.getByRole('link', { name: 'Billing' }).first().click();
+  await asked;
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.getByRole('heading', { name: 'Billing' }).waitFor();
+  await leave();
+}

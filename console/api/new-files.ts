@@ -1,6 +1,7 @@
-import { remember, remembered } from './device-store.ts';
+import { remember, remembered } from '../lib/device-store.ts';
 
 const AGAIN_AFTER_MS = 60_000;
+const ASK_MS = 1_000;
 
 /** Reloads the page once when, after an upgrade, an open tab requests files that no longer exist. */
 export function reloadOnceForNewFiles(): void {
@@ -18,8 +19,23 @@ export function reload(): boolean {
     return false;
   }
   remember('reloaded', String(Date.now()));
-  window.location.reload();
+  void reloadWhenReachable();
   return true;
+}
+
+/** While the service restarts, a reload would end on the browser's own error page, which does not come back by itself. */
+async function reloadWhenReachable(): Promise<void> {
+  while (!(await isReachable())) {
+    await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+  }
+  window.location.reload();
+}
+
+function isReachable(): Promise<boolean> {
+  return fetch(window.location.href, { method: 'HEAD', cache: 'no-store' }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 }
 
 /** Recognizes the errors of browsers when a module cannot be loaded; each browser words it differently. */
