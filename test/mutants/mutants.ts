@@ -88,7 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'cached balance: the decision is made on a balance read without the lock',
-    caughtBy: 'accounts are locked in the order of their ids',
+    caughtBy: 'a hold waits for the previous one',
     sql: [DROP_BALANCE_CHECK],
     edits: [
       {
