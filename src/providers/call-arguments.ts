@@ -21,6 +21,10 @@ export class CallArguments {
   #lengths: number[] = [];
   /** Whether the last piece may be the end of an object. */
   #mayEnd = false;
+  readonly #scan = new ObjectScan();
+  /** How much of the text was scanned for the end of its object. */
+  #scanned = 0;
+  #hasEnded = false;
 
   constructor(isFree: boolean) {
     this.#isFree = isFree;
@@ -41,6 +45,20 @@ export class CallArguments {
       return !this.#isFree;
     }
     return this.#longest === '' ? this.#mayEnd && isWholeObject(this.#text) : isWholeObject(this.#longest);
+  }
+
+  /**
+   * Returns whether these arguments are over now that those of the next call are `following`: their object has ended, they are free text, or
+   * they are still `{}` when the others have begun.
+   */
+  isOverBefore(following: CallArguments): boolean {
+    if (this.#isFree || this.#placeholder !== '') {
+      return this.#isFree || following.text !== '';
+    }
+    // each character once, however often this is asked
+    this.#hasEnded ||= this.#scan.endIn(this.#text.slice(this.#scanned)) > 0;
+    this.#scanned = this.#text.length;
+    return this.#hasEnded;
   }
 
   /** Returns whether a piece repeats arguments that are complete. */

@@ -1,6 +1,7 @@
 import { answerIn, type StreamedAnswer } from '../../test/factories/streamed-answer.ts';
 import { createChatReader, readChatAnswer } from './chat-reader.ts';
-import type { JsonObject } from './json.ts';
+import { type JsonObject, objectOf, objectsOf } from './json.ts';
+import type { StreamPart } from './provider.types.ts';
 
 const OSLO = '{"city":"Oslo"}';
 const ROME = '{"city":"Rome"}';
@@ -131,6 +132,25 @@ describe('two calls', () => {
       ['f', OSLO],
       ['f', ROME],
     ]);
+  });
+
+  test('whose pieces come in turn are passed on one after the other', () => {
+    const pieces = [
+      [f('{"city":', FIRST)],
+      [f('{"city":', SECOND)],
+      [piece('"Rome"}', { index: 1 })],
+      [piece('"Os', NEXT), piece('lo"}', NEXT)],
+      [f('{}', { index: 2, id: 'c3' }), f('{"a":', { index: 3, id: 'c4' })],
+      [piece('1}', { index: 3 })],
+    ];
+    const reader = createChatReader();
+    const passedOn = pieces.map((tool_calls) => {
+      const parts: StreamPart[] = [];
+      reader.read(chunk({ tool_calls }), parts);
+      const deltas = parts.flatMap(({ wire }) => objectsOf(wire.choices)).map(({ delta }) => objectOf(delta));
+      return deltas.flatMap((delta) => objectsOf(delta.tool_calls)).map(({ index }) => index);
+    });
+    expect(passedOn).toEqual([[0], [], [], [0, 0, 1], [2, 2, 3], [3]]);
   });
 
   test('of which the first has no arguments, numbered 0, without ids', () => {

@@ -19,13 +19,16 @@ interface Call {
 /**
  * Normalizes the tool calls of one answer: numbered from 0 in order, with ids, with arguments as one string. Providers number
  * all calls 0 (Gemini's converters), number none, start at 1, repeat or omit ids, send arguments as objects (TGI, llama.cpp),
- * and send the name late or in pieces. A call is passed on once its name is certain: with its first arguments, or when
- * something else follows.
+ * send the name late or in pieces, and send pieces of several calls in turn. A call is passed on once its name is certain: with its first
+ * arguments, or when something else follows. It begins after the one before it has ended: OpenAI's SDK for Python takes a call for complete
+ * when the next one begins.
  */
 export class ChatToolCalls {
   readonly #calls: Call[] = [];
   readonly #byGivenIndex = new Map<number, Call>();
   #open: Call | undefined;
+  /** The call that is being passed on. */
+  #front = 0;
 
   get any(): boolean {
     return this.#calls.some((call) => call.name !== '');
@@ -38,7 +41,7 @@ export class ChatToolCalls {
     const name = textOf(named.name);
     const args = argumentsOf(custom ? named.input : named.arguments);
     const call = this.#callOf(delta, name, args) ?? this.#begin(delta, name, custom);
-    const deltas = this.#open === call ? [] : this.#startOpen();
+    const deltas = this.#open === call ? [] : [...this.#startOpen(), ...this.#advance()];
     this.#open = call;
     if (isObject(delta.extra_content)) {
       call.extra = delta.extra_content;
@@ -52,10 +55,29 @@ export class ChatToolCalls {
     const certain = call.args.add(args);
     if (certain !== '' && call.started) {
       deltas.push(next(call, certain));
-    } else if (certain !== '' && call.name !== '') {
+    } else if (certain !== '' && call.name !== '' && call.index === this.#front) {
       deltas.push(start(call, call.args.text));
     }
-    return deltas;
+    return [...deltas, ...this.#advance()];
+  }
+
+  /** Returns the starts of calls that waited for the end of those before them. */
+  #advance(): JsonObject[] {
+    const deltas: JsonObject[] = [];
+    for (;;) {
+      const [front, following] = this.#calls.slice(this.#front, this.#front + 2);
+      if (!front?.started || !following || !front.args.isOverBefore(following.args)) {
+        return deltas;
+      }
+      const late = front.args.end();
+      if (late !== '') {
+        deltas.push(next(front, late));
+      }
+      this.#front += 1;
+      if (following.name !== '' && following.args.text !== '') {
+        deltas.push(start(following, following.args.text));
+      }
+    }
   }
 
   /** Returns whether the last call may still be held back for more. */
@@ -66,6 +88,7 @@ export class ChatToolCalls {
   /** Returns what was held back for more, because something other than calls follows now. */
   close(): JsonObject[] {
     this.#open = undefined;
+    this.#front = this.#calls.length;
     return this.#calls.flatMap((call) => {
       const late = call.args.end();
       if (call.started) {
@@ -109,7 +132,8 @@ export class ChatToolCalls {
   #startOpen(): JsonObject[] {
     const call = this.#open;
     this.#open = undefined;
-    return call && !call.started && call.name !== '' ? [start(call, call.args.text)] : [];
+    const isNext = call?.index === this.#front && !call.started && call.name !== '';
+    return isNext ? [start(call, call.args.text)] : [];
   }
 
   /** Returns the call that a delta continues; undefined if it begins a new one. */
