@@ -41,7 +41,7 @@ export class ChatToolCalls {
     const name = textOf(named.name);
     const args = argumentsOf(custom ? named.input : named.arguments);
     const call = this.#callOf(delta, name, args) ?? this.#begin(delta, name, custom);
-    const deltas = this.#open === call ? [] : [...this.#startOpen(), ...this.#advance()];
+    const deltas = this.#open === call ? [] : this.#startOpen();
     this.#open = call;
     if (isObject(delta.extra_content)) {
       call.extra = delta.extra_content;

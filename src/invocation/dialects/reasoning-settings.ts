@@ -51,8 +51,11 @@ export function adaptiveEffort(body: JsonObject): string | undefined {
     case 'medium':
     case 'high':
       return asked;
+    case 'xhigh':
+    case 'max':
+      return 'high';
     default:
-      return asked === 'xhigh' || asked === 'max' ? 'high' : undefined;
+      return undefined;
   }
 }
 
