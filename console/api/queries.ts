@@ -112,6 +112,22 @@ export function refresh(...paths: readonly string[]): void {
   });
 }
 
+/**
+ * Runs an action at once, or in a hidden tab as soon as it is visible: ranges that end now change each hour, and a hidden
+ * tab requests nothing. Returns a function that cancels it.
+ */
+function whenVisible(act: () => void): () => void {
+  const look = (): void => {
+    if (!document.hidden) {
+      document.removeEventListener('visibilitychange', look);
+      act();
+    }
+  };
+  document.addEventListener('visibilitychange', look);
+  look();
+  return () => document.removeEventListener('visibilitychange', look);
+}
+
 function useObserved<T>(
   queryKey: readonly unknown[],
   queryFn: (context: { signal: AbortSignal }) => Promise<T>,
@@ -132,10 +148,14 @@ function useObserved<T>(
   const [result, setResult] = useState<QueryObserverResult<T, ApiError>>(() => observer.getCurrentResult());
   useEffect(() => observer.subscribe(setResult), [observer]);
   const identity = JSON.stringify([queryKey, intervalMs, enabled]);
-  useEffect(() => {
-    observer.setOptions(settings as never);
-    setResult(observer.getCurrentResult());
-  }, [identity]);
+  useEffect(
+    () =>
+      whenVisible(() => {
+        observer.setOptions(settings as never);
+        setResult(observer.getCurrentResult());
+      }),
+    [identity],
+  );
   return {
     data: result.data,
     error: result.error ?? undefined,
