@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, objectOf, parseProviderJson, textOf } from './json.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
+import { SplitCharacters } from './split-characters.ts';
 
 const REASON_BY_STATUS: Readonly<Record<number, FailureReason>> = {
   400: 'rejected',
@@ -139,7 +140,7 @@ export function throwIfError(answer: JsonObject): void {
 
 /** Parses one whole JSON answer. Throws {@link ProviderFailure}: the error that it is, or `malformed` if it is neither. */
 export function answerOf(text: string): JsonObject {
-  const parsed = parseProviderJson(text);
+  const parsed = new SplitCharacters().joined(text, parseProviderJson(text));
   // Gemini puts its errors into a list of one
   const answer = Array.isArray(parsed) && parsed.length === 1 ? parsed[0] : parsed;
   if (!isObject(answer)) {

@@ -2,6 +2,7 @@ import { failureOfError, throwIfError } from './classify-failure.ts';
 import { isObject, type JsonObject, objectOf, parseProviderJson } from './json.ts';
 import type { StreamBatch, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsageIfUnreadable } from './provider-failure.ts';
+import { SplitCharacters } from './split-characters.ts';
 import type { EventBatch, UpstreamEvent } from './upstream-events.ts';
 
 /** Reads the events of one protocol. One instance per stream, since some facts are spread over several events. */
@@ -56,7 +57,7 @@ export async function openParts(
 export function wholeParts(events: EventBatch, reader: EventReader): readonly StreamPart[] {
   const parts: StreamPart[] = [];
   try {
-    readBatch(events, reader, parts);
+    readBatch(events, { reader, characters: new SplitCharacters() }, parts);
     endParts(reader, parts);
   } catch (error) {
     throw withUsageIfUnreadable(error, usageIn(parts));
@@ -76,10 +77,11 @@ async function* readParts(
   events: AsyncGenerator<EventBatch, void>,
   reader: EventReader,
 ): AsyncGenerator<StreamBatch, void> {
+  const reading = { reader, characters: new SplitCharacters() };
   try {
     for await (const batch of events) {
       const parts: StreamPart[] = [];
-      readBatch(batch, reader, parts);
+      readBatch(batch, reading, parts);
       if (parts.length > 0) {
         yield parts;
       }
@@ -96,10 +98,15 @@ async function* readParts(
   yield last;
 }
 
-function readBatch(batch: EventBatch, reader: EventReader, parts: StreamPart[]): void {
+interface Reading {
+  readonly reader: EventReader;
+  readonly characters: SplitCharacters;
+}
+
+function readBatch(batch: EventBatch, reading: Reading, parts: StreamPart[]): void {
   for (const event of batch) {
-    readEvent(event, reader, parts);
-    if (reader.isEnded()) {
+    readEvent(event, reading, parts);
+    if (reading.reader.isEnded()) {
       break;
     }
   }
@@ -117,12 +124,16 @@ const LOST: ReadonlySet<string> = new Set(['interrupted', 'timeout']);
 /** Keep-alive data that is not JSON; sometimes it is empty. */
 const KEEP_ALIVE = /^(?:\s*|"?(?:ping|keep[-_]?alive|heartbeat)"?)$/i;
 
-function readEvent({ data, event: name }: UpstreamEvent, reader: EventReader, parts: StreamPart[]): void {
+function readEvent(
+  { data, event: name }: UpstreamEvent,
+  { reader, characters }: Reading,
+  parts: StreamPart[],
+): void {
   if (data.length < 16 && data.trim() === '[DONE]') {
     reader.done();
     return;
   }
-  const parsed = parseProviderJson(data);
+  const parsed = characters.joined(data, parseProviderJson(data));
   if (name === 'error') {
     throw failureOfError(objectOf(parsed).error ?? parsed);
   }
