@@ -19,10 +19,13 @@ copyPlainAmounts();
 
 async function start(root: HTMLElement): Promise<void> {
   await loadSettings();
+  let problem: unknown;
   if (!isOperators()) {
-    await loadSession().catch(() => undefined);
+    await loadSession().catch((error: unknown) => {
+      problem = error;
+    });
   }
-  render(<App />, root);
+  render(<App problem={problem} />, root);
 }
 
 const root = document.getElementById('app');

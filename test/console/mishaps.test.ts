@@ -3,7 +3,7 @@ import { type ConsoleServer, startConsole } from './console-server.ts';
 import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
 import { deepLink, keyOnSignInPage } from './people.ts';
-import { keyOverPlainHttp, pageDuringRestart } from './plain-http.ts';
+import { failedStart, keyOverPlainHttp, pageDuringRestart } from './plain-http.ts';
 import { conversationStays, onlyWhatIsAllowed, ownRoleAsks, refusedMessageReturns } from './roles.ts';
 import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
@@ -49,3 +49,4 @@ test('without https a key is created and copied', () => keyOverPlainHttp(console
 test('a conversation stays while another page is shown', () => conversationStays(console));
 test('a page that is opened while the service restarts is shown afterwards', () =>
   pageDuringRestart(console));
+test('a failure of the service is not shown as a broken connection', () => failedStart(console));

@@ -43,3 +43,21 @@ export async function pageDuringRestart(console: ConsoleServer): Promise<void> {
   await page.getByRole('heading', { name: 'Billing' }).waitFor();
   await leave();
 }
+
+/** A failure of the service is not taken for a broken connection. */
+export async function failedStart(console: ConsoleServer): Promise<void> {
+  const { page, open, leave } = await console.signIn();
+  const error = { code: 'internal_error', message: 'An unexpected error occurred.' };
+  const json = { error, request_id: 'req_1' };
+  await page.route('**/api/v1/session', (route) => route.fulfill({ status: 500, json }));
+  await page.reload();
+  await page.getByText('An unexpected error occurred.').waitFor();
+  await page.getByText('req_1').waitFor();
+  await page.unrouteAll();
+  await page.route('**/api/v1/session', (route) => route.abort());
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('The service cannot be reached.').waitFor();
+  await page.unrouteAll();
+  await open('');
+  await leave();
+}
