@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { eventually } from '../factories/eventually.ts';
 import { createCustomer } from '../operators/support/customer.ts';
 import type { ConsoleServer } from './console-server.ts';
 import { signInMember } from './people.ts';
@@ -93,6 +94,14 @@ export async function conversationStays(console: ConsoleServer): Promise<void> {
   await details.waitFor();
   expect(await page.locator('.turn').count()).toBe(2);
   expect(await message.inputValue()).toBe('And then');
+  const prompt = page.getByLabel('Prompt');
+  for (const kind of ['Image', 'Video']) {
+    await page.getByRole('link', { name: kind, exact: true }).click();
+    await prompt.fill(`a ${kind} of a canary`);
+  }
+  await page.getByRole('link', { name: 'Image', exact: true }).click();
+  await eventually(async () => (await prompt.inputValue()) === 'a Image of a canary');
+  await page.getByRole('link', { name: 'Chat', exact: true }).click();
   await page.locator('.account-menu summary').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('API key').fill(customer.secret);

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
+import { useKept } from '../../api/kept.ts';
 import { refresh } from '../../api/queries.ts';
 import { useSendOnce } from '../../api/send-once.ts';
 import type { MediaOptions, Model } from '../../api/types.gen.ts';
@@ -34,7 +35,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
   const [again] = useQueryState('again', '');
   const [id, choose] = useQueryState('model', models[0]?.id ?? '');
   const model = models.find((candidate) => candidate.id === id) ?? models[0];
-  const [prompt, setPrompt] = useState(promptOf(again) ?? '');
+  const [prompt, setPrompt] = useKept(`${kind} ${again}`, promptOf(again) ?? '');
   const [choice, setChoice] = useChoice(model);
   const [chosenSeed, setSeed] = useState(seed);
   const [ordered, setOrdered] = useState<string>();
@@ -74,7 +75,7 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
               required
               maxLength={2_000}
               value={prompt}
-              onInput={(event) => setPrompt(event.currentTarget.value)}
+              onInput={({ currentTarget }) => setPrompt(() => currentTarget.value)}
             />
           </Field>
           <div class="form-row">
