@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { csvLine, inert } from '../../../lib/csv.ts';
 import type { AuditEntryJson } from '../../audit.schema.ts';
 import { CliContext, type CliSurroundings } from '../cli-context.ts';
+import { CliError, EXIT } from '../cli-error.ts';
 import { type Column, textTime } from '../text-table.ts';
 
 const PATH = '/admin/v1/audit';
@@ -39,6 +40,9 @@ export function addAuditCommand(program: Command, surroundings: CliSurroundings)
     .action(async ({ actor, action, object, from, to, limit, csv }: AuditOptions, command: Command) => {
       const context = await CliContext.of(command, surroundings);
       const query = { actor, action, object, start_time: from, end_time: to };
+      if (csv && limit !== undefined) {
+        throw new CliError('--csv prints every row: leave out --limit, or use --from and --to', EXIT.usage);
+      }
       if (csv) {
         await context.showText(csvOf(context.client.pages<AuditEntryJson>(PATH, query)));
       } else {
