@@ -192,11 +192,11 @@ export function composeOperatorServices(
 
 /** Creates the services for accounts, their keys, corrections of their books and their statements. */
 function composeAccountServices(
-  { cells, movements, months }: OperatorFoundation,
+  { cells, movements, months, catalog }: OperatorFoundation,
   { keys, keysStore, keyCache }: Pick<OperatorNeeds, 'keys' | 'keysStore' | 'keyCache'>,
 ): Pick<OperatorServices, 'accounts' | 'accountKeys' | 'corrections' | 'statements'> {
   const readModel = new AccountsReadModel(cells);
-  const accounts = new AccountsService(readModel, movements, keys);
+  const accounts = new AccountsService(readModel, movements, keys, catalog);
   return {
     accounts,
     accountKeys: new AccountKeysService({

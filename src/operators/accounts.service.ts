@@ -1,6 +1,6 @@
 import { decodeCursor, UUID_PART } from '../http/answers/cursor.ts';
 import { cutPage, type Page } from '../http/answers/page.ts';
-import { type KeysService, newOwnerKey } from '../keys/keys.service.ts';
+import { type KeysService, type ModelNames, newOwnerKey } from '../keys/keys.service.ts';
 import type { Movements } from '../ledger/movements.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId, publicId } from '../lib/ids.ts';
@@ -23,11 +23,13 @@ export class AccountsService {
   readonly #readModel: AccountsReadModel;
   readonly #movements: Movements;
   readonly #keys: KeysService;
+  readonly #models: ModelNames;
 
-  constructor(readModel: AccountsReadModel, movements: Movements, keys: KeysService) {
+  constructor(readModel: AccountsReadModel, movements: Movements, keys: KeysService, models: ModelNames) {
     this.#readModel = readModel;
     this.#movements = movements;
     this.#keys = keys;
+    this.#models = models;
   }
 
   /**
@@ -85,9 +87,13 @@ export class AccountsService {
     return cutPage(rows, limit, (row) => [row.rank, row.id]);
   }
 
-  /** Changes an account. The change applies to the very next call, everywhere. Throws AppError account_not_found. */
+  /**
+   * Changes an account. The change applies to the very next call, everywhere. Throws AppError account_not_found, invalid_parameter for a
+   * model that does not exist.
+   */
   async update(id: string, body: UpdateAccountBody, act: OperatorContext): Promise<AccountRow> {
     const uuid = accountUuid(id);
+    this.#models.requireModels(body.allowed_models ?? [], 'allowed_models', { allowedModels: null });
     const changes = {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.suspended !== undefined && { suspended: body.suspended }),

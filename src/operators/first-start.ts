@@ -15,6 +15,8 @@ import { readSecretFile, writeSecretFile } from './owner-files.ts';
 const ACCOUNT_NAME = 'default';
 const OPENING_CREDITS = nanoUsd(10n * NANO_USD_PER_USD);
 const OWNER_KEY_FILE = 'owner.key';
+/** The first key may use all models. */
+const ALL_MODELS = { requireModels: () => undefined };
 const ACT = { operator: 'first start', requestId: 'first-start' };
 
 interface FirstAccountOptions {
@@ -40,11 +42,10 @@ async function main(environment: NodeJS.ProcessEnv): Promise<void> {
       keys,
       movements,
       new KeyCache((hashes) => keys.facts(hashes), systemClock),
-      // the first key may use all models
-      { requireModels: () => undefined },
+      ALL_MODELS,
     );
     const readModel = new AccountsReadModel(cells);
-    const accounts = new AccountsService(readModel, movements, keysService);
+    const accounts = new AccountsService(readModel, movements, keysService, ALL_MODELS);
     const line = await ensureFirstAccount({ accounts, readModel, keys, dataFolder });
     process.stdout.write(`${line}\n`);
   } finally {

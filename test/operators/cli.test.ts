@@ -134,6 +134,9 @@ describe('every command', () => {
     expect(confined.allowed_models).toEqual(['image-turbo', 'video-fast']);
     expect((await json('accounts', 'allow-models', id, '--all')).allowed_models).toBeNull();
     expect((await run('accounts', 'allow-models', id)).code).toBe(2);
+    const mistyped = await run('accounts', 'allow-models', id, 'image-turbi');
+    expect(mistyped.code).toBe(1);
+    expect(mistyped.stderr).toContain('there is no model "image-turbi". Did you mean "image-turbo"?');
     expect(await json('accounts', 'max-keys', id, '7')).toMatchObject({ max_keys: 7 });
     expect(await run('accounts', 'max-keys', id, 'many')).toMatchObject({
       code: 2,
