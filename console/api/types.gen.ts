@@ -18,6 +18,7 @@ export interface Account {
     readonly queued_tasks?: number;
   } | null;
   readonly created_at: string;
+  readonly erased_at: string | null;
   readonly total_credits: string;
   readonly total_usage: string;
   readonly remaining_credits: string;

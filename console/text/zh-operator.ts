@@ -42,6 +42,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   Calls: '调用',
   'No calls yet.': '还没有调用。',
   'Refund …': '退回…',
+  'Erased: closed for good. Its books are kept.': '已清除：永久关闭，账目保留。',
   'Suspended: read only, no calls and no changes.': '已暂停：所有内容均可查看，但无法调用或更改。',
   'part of the balance, for running calls and tasks': '余额的一部分，为正在运行的任务预留',
   Used: '已用',

@@ -129,6 +129,7 @@ export const SHARED: Readonly<Record<string, string>> = {
   expired: '已过期',
   disabled: '已停用',
   suspended: '已暂停',
+  erased: '已清除',
   attention: '需关注',
   paused: '已暂停取件',
   resting: '暂歇中',

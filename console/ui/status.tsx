@@ -29,6 +29,7 @@ const KNOWN: Readonly<Record<string, readonly [tone: Tone, shape: string, word: 
   expired: ['off', '○', 'expired'],
   disabled: ['off', '○', 'disabled'],
   suspended: ['bad', '▲', 'suspended'],
+  erased: ['off', '○', 'erased'],
   attention: ['wait', '▲', 'attention'],
 };
 

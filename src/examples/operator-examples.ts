@@ -104,6 +104,7 @@ export const OPERATOR_EXAMPLES = {
     billing: { name: 'Acme Ltd', address: ['1 Example Street', 'London'], tax_id: 'GB123456789' },
     rate_limits: null,
     created_at: CREATED,
+    erased_at: null,
     total_credits: '125.00',
     total_usage: '18.402375',
     remaining_credits: '106.597625',

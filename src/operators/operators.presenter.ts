@@ -16,6 +16,7 @@ export function presentAccount(row: AccountRow): AccountJson {
     billing: row.billing && { ...row.billing, address: [...row.billing.address] },
     rate_limits: row.rate_limits,
     created_at: row.created_at.toISOString(),
+    erased_at: row.erased_at?.toISOString() ?? null,
     total_credits: formatUsd(nanoUsd(remaining + used)),
     total_usage: formatUsd(used),
     remaining_credits: formatUsd(remaining),

@@ -212,6 +212,10 @@ export const accountJson = z
       .meta({ description: 'Customer details on statements and receipts' }),
     rate_limits: accountRateLimits,
     created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
+    erased_at: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'When it was erased, which closed it for good; null if it was not' }),
     total_credits: usdString.meta({ description: 'Bought or granted so far, USD' }),
     total_usage: usdString.meta({ description: 'Charged so far minus refunds, USD' }),
     remaining_credits: usdString.meta({ description: 'total_credits − total_usage, from settled entries' }),

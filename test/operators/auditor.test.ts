@@ -89,7 +89,7 @@ const ANSWERS: readonly [command: string, ask: () => readonly string[], answer: 
   ],
   ['books export', () => [...period(), '--format', 'hledger'], () => /Assets:Receivable:\S+ +-?2\.00 USD/],
   ['statements list', () => [account], () => /void[\s\S]*Another name|Another name[\s\S]*void/],
-  ['accounts erase', () => [account, '--yes'], () => /Name +erased\nState +suspended/],
+  ['accounts erase', () => [account, '--yes'], () => /Name +erased\nState +erased 20/],
 ];
 
 test('a debt can be forgiven in part and paid by bank in part', async () => {

@@ -39,18 +39,29 @@ export function AccountPage() {
         <h1 tabIndex={-1}>{account.name}</h1>
         <Id value={account.id} />
       </div>
-      {account.suspended ? (
-        <Notice tone="bad">
-          <p>{t('Suspended: read only, no calls and no changes.')}</p>
-        </Notice>
-      ) : null}
+      <Standing account={account} />
       <Money account={account} />
-      <AccountActs account={account} />
+      {account.erased_at === null ? <AccountActs account={account} /> : null}
       <Tabs label={t('Account')} value={tab} options={tabsOf(id)} />
       <Chosen tab={tab} id={id} />
       {charge === '' ? null : <ChargeSheet id={charge} onClose={() => chooseCharge('')} />}
     </div>
   );
+}
+
+function Standing({ account: { erased_at, suspended } }: { readonly account: Account }) {
+  if (erased_at !== null) {
+    return (
+      <Notice tone="bad">
+        <p>{t('Erased: closed for good. Its books are kept.')}</p>
+      </Notice>
+    );
+  }
+  return suspended ? (
+    <Notice tone="bad">
+      <p>{t('Suspended: read only, no calls and no changes.')}</p>
+    </Notice>
+  ) : null;
 }
 
 function Money({ account }: { readonly account: Account }) {

@@ -78,9 +78,7 @@ export function AccountsPage() {
             },
             {
               name: t('State'),
-              cell: ({ suspended, debt }) => (
-                <Status of={suspended ? 'suspended' : debt === '0.00' ? 'enabled' : 'attention'} />
-              ),
+              cell: (row) => <Status of={stateOf(row)} />,
             },
             { name: t('Held'), cell: ({ held }) => <Amount value={held} />, number: true, card: 'hidden' },
             { name: t('Used, 24 hours'), cell: (row) => <Amount value={row.usage_24h} />, number: true },
@@ -98,4 +96,11 @@ export function AccountsPage() {
       {isOpening ? <OpenAccount onClose={() => setOpening(false)} /> : null}
     </div>
   );
+}
+
+function stateOf({ erased_at, suspended, debt }: Account): string {
+  if (erased_at !== null) {
+    return 'erased';
+  }
+  return suspended ? 'suspended' : debt === '0.00' ? 'enabled' : 'attention';
 }

@@ -207,6 +207,9 @@ function entriesOf(account: AccountJson): readonly (readonly [string, unknown])[
 }
 
 function stateOf(account: AccountJson): string {
+  if (account.erased_at !== null) {
+    return `erased ${textTime(account.erased_at)}`;
+  }
   return account.suspended ? 'suspended' : 'active';
 }
 
