@@ -1,3 +1,4 @@
+import { createCustomer } from '../operators/support/customer.ts';
 import { ADMIN_TOKEN } from '../operators/support/operator-server.ts';
 import type { ConsoleServer, Visit } from './console-server.ts';
 
@@ -79,6 +80,14 @@ export async function accountServed(console: ConsoleServer, visit: Visit): Promi
   await page.getByRole('button', { name: 'Suspend …' }).waitFor();
   await page.getByRole('link', { name: 'Audit log' }).last().click();
   await page.getByRole('cell', { name: 'account.update' }).first().waitFor();
+
+  const gone = `accounts/${(await createCustomer(console.server)).account}`;
+  expect((await console.server.call('DELETE', `/admin/v1/${gone}`)).status).toBe(200);
+  await open(`operator/${gone}`);
+  await page.getByText('Erased: closed for good.').waitFor();
+  expect(await page.getByRole('button', { name: 'Lift suspension' }).count()).toBe(0);
+  await open('operator/accounts');
+  await page.getByRole('row').filter({ hasText: '○ erased' }).first().waitFor();
 }
 
 export async function marginAndProof(console: ConsoleServer, visit: Visit): Promise<void> {
