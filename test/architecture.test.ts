@@ -162,6 +162,11 @@ test('SQL is never built from values', () => {
   ).toEqual([]);
 });
 
+test('JSON for the database is written by jsonParameter, which replaces what Postgres rejects', () => {
+  const isStore = ({ path }: Source) => /\.store\.ts$/.test(path) || path.startsWith('src/ledger/');
+  expect(offenders((source) => isStore(source) && source.text.includes('JSON.stringify'))).toEqual([]);
+});
+
 test('only the ledger moves money', () => {
   const writes =
     /(INSERT INTO|UPDATE|DELETE FROM)\s+(balances|holds|ledger_entries|generations|usage_rollups)\b/;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { invariant } from '../lib/errors.ts';
 import type { Cells } from '../store/cells.ts';
-import { preparedReads, type ReadRows, run } from '../store/statement.ts';
+import { jsonParameter, preparedReads, type ReadRows, run } from '../store/statement.ts';
 import {
   csvPart,
   documentBuyer,
@@ -110,7 +110,7 @@ async function write(client: pg.PoolClient, document: NewDocument): Promise<Docu
   invariant(next, 'there is always a next number');
   const { pdf, facts } = await print(next.number, next.issued_at);
   const sha256 = createHash('sha256').update(pdf).digest();
-  const values = [id, kind, accountId, next.number, next.issued_at, JSON.stringify(facts), pdf, sha256];
+  const values = [id, kind, accountId, next.number, next.issued_at, jsonParameter(facts), pdf, sha256];
   const [row] = await run<DocumentRow>(client, insertDocument, [...values, csvSha256]);
   invariant(row, 'an inserted document is returned');
   return row;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import type { PaymentEvent } from './payment/payment.types.ts';
 import {
   claimPaymentEvents,
@@ -39,7 +39,7 @@ export class PaymentInboxStore {
 
   /** Stores an event. Returns false if it was stored before. Keeps only the references of its content: the rest is personal data. */
   async store(event: PaymentEvent): Promise<boolean> {
-    const kept = JSON.stringify({ subject: event.subject });
+    const kept = jsonParameter({ subject: event.subject });
     const values = [this.#provider, event.id, event.type, event.objectId, kept];
     return (await run(this.#pool, storePaymentEvent, values)).length === 1;
   }

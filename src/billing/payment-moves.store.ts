@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import type { PaymentMove } from './payment/payment.types.ts';
 import { keepMoves, keepMovesSeen, movesSeen, movesWithoutPayout } from './payment-moves.sql.ts';
 
@@ -44,7 +44,7 @@ export class PaymentMovesStore {
       payout_id: move.payoutId,
       arrives_at: move.arrivesAt,
     }));
-    const kept = await run<{ id: string }>(this.#pool, keepMoves, [this.#provider, JSON.stringify(rows)]);
+    const kept = await run<{ id: string }>(this.#pool, keepMoves, [this.#provider, jsonParameter(rows)]);
     return new Set(kept.map(({ id }) => id));
   }
 }

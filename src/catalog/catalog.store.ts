@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import { recordPrices } from './catalog.sql.ts';
 import type { Model } from './catalog.types.ts';
 import { morePrices } from './media-options.ts';
@@ -23,6 +23,6 @@ export class CatalogStore {
         ...(model.media && morePrices(model.media)),
       },
     }));
-    await run(this.#pool, recordPrices, [JSON.stringify(rows), actor]);
+    await run(this.#pool, recordPrices, [jsonParameter(rows), actor]);
   }
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { MemberRole } from '../http/callers/member-role.ts';
 import { type Cells, inAll } from '../store/cells.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import {
   changeMemberRole,
   deleteInvitation,
@@ -129,7 +129,7 @@ export class MembersStore {
     const values = [
       invitation.account_id,
       invitation.id,
-      ...[person, key, act].map((part) => JSON.stringify(part)),
+      ...[person, key, act].map((part) => jsonParameter(part)),
     ];
     return (await run<{ id: string }>(this.#cells.of(invitation.account_id).money, joinAccount, values))[0]
       ?.id;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import { readMargins, saveMargins } from './hidden-overhead.sql.ts';
 import type { MarginChange, MarginStore, StoredMargin } from './hidden-overhead.ts';
 
@@ -17,7 +17,7 @@ export class HiddenOverheadStore implements MarginStore {
   /** Rethrows Postgres errors. */
   async exchange(changes: readonly MarginChange[]): Promise<readonly StoredMargin[]> {
     if (changes.length > 0) {
-      await run(this.#pool, saveMargins, [JSON.stringify(changes)]);
+      await run(this.#pool, saveMargins, [jsonParameter(changes)]);
     }
     return await run<StoredMargin & pg.QueryResultRow>(this.#pool, readMargins, [MARGINS_MAX]);
   }

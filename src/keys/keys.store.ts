@@ -9,7 +9,7 @@ import { nanoUsd } from '../lib/money.ts';
 import { byCell, type Cells, inAll } from '../store/cells.ts';
 import type { ApiKeyModel, ApiKeyRow, StoredRateLimits } from '../store/models/api-key.model.ts';
 import { apiKeyModel } from '../store/models/api-key.model.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import { createApiKey, findKeyFacts, forgetApiKeys, isMembersKey, markKeysUsed } from './keys.sql.ts';
 
 export interface NewKeyRow {
@@ -89,8 +89,8 @@ export class KeysStore {
     return (
       await run<ApiKeyRow>(this.#cells.of(key.accountId).money, createApiKey, [
         key.accountId,
-        JSON.stringify(fields),
-        JSON.stringify(act ?? {}),
+        jsonParameter(fields),
+        jsonParameter(act ?? {}),
       ])
     )[0];
   }

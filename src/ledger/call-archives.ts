@@ -9,7 +9,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import pg from 'pg';
 import * as copyStreams from 'pg-copy-streams';
 import { systemClock } from '../lib/clock.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import {
   callArchives,
   callsNeeded,
@@ -204,7 +204,7 @@ export class CallArchives {
     for (let tries = 1; ; tries += 1) {
       try {
         await this.#client.query(`BEGIN; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-        await run(this.#client, swapCalls, [month, JSON.stringify(act)]);
+        await run(this.#client, swapCalls, [month, jsonParameter(act)]);
         await run(this.#client, markArchived, [month, isDropped]);
         await this.#client.query('COMMIT');
         return;

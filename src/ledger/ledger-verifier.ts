@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { forEachIsolated } from '../lib/for-each-isolated.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import type { BookRoots } from './book-roots.ts';
 import { INVARIANTS, invariantValues } from './invariants.sql.ts';
 import type { Violation } from './ledger.types.ts';
@@ -147,7 +147,7 @@ export class LedgerVerifier {
     violations: readonly Violation[],
     durationMs: number,
   ): Promise<void> {
-    await run(this.#pool, recordCheck, [kind, accounts, JSON.stringify(violations), durationMs]);
+    await run(this.#pool, recordCheck, [kind, accounts, jsonParameter(violations), durationMs]);
   }
 }
 

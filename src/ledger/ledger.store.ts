@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { invariant } from '../lib/errors.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { ApiKeyRow } from '../store/models/api-key.model.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import {
   expiredHolds,
   extendHold,
@@ -69,7 +69,7 @@ export class LedgerStore {
 
   /** Decides a batch of holds. `ttlMs` is the lease of a call's hold, in ms. */
   async reserve(requests: readonly HoldRequest[], ttlMs: number): Promise<ReserveRow[]> {
-    const batch = JSON.stringify(
+    const batch = jsonParameter(
       requests.map((request, ordinal) => toHoldRequestRow(request, ordinal, ttlMs)),
     );
     const rows = await run<{ id: string; outcome: string; granted: string | null }>(
@@ -104,7 +104,7 @@ export class LedgerStore {
 
   /** Settles a batch of holds. */
   async settle(items: readonly SettlementItem[]): Promise<SettleRow[]> {
-    const batch = JSON.stringify(items.map(toSettlementRow));
+    const batch = jsonParameter(items.map(toSettlementRow));
     const rows = await run<{ id: string; outcome: SettleRow['outcome']; charge: string }>(
       this.#pool,
       items.length <= this.#fewMost ? settleFewHolds : settleHolds,
@@ -127,7 +127,7 @@ export class LedgerStore {
 
   /** Extends the leases of live holds to `ttlMs` from now and stores what they have used so far. Returns how many were renewed. */
   async renew(holds: readonly { id: string; metered: MeteredSoFar }[], ttlMs: number): Promise<number> {
-    const batch = JSON.stringify(holds.map(({ id, metered }) => ({ id, metered: toMeteredJson(metered) })));
+    const batch = jsonParameter(holds.map(({ id, metered }) => ({ id, metered: toMeteredJson(metered) })));
     const [row] = await run<{ renewed: number }>(this.#pool, renewHolds, [batch, ttlMs]);
     return row?.renewed ?? 0;
   }

@@ -3,7 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import { forEachIsolated } from '../lib/for-each-isolated.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import { archivedSince } from './call-archives.sql.ts';
 import {
   accountsToClose,
@@ -88,7 +88,7 @@ export class MonthClose {
         `The calls of ${months} are archived: run \`tollgate archive restore\` first.`,
       );
     }
-    const values = [accountId, month, reason, JSON.stringify(act)];
+    const values = [accountId, month, reason, jsonParameter(act)];
     const [row] = await run<{ made: number }>(this.#pool, reissueStatements, values);
     const made = row?.made ?? 0;
     if (made > 0) {

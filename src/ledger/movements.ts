@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { AppError, invariant } from '../lib/errors.ts';
 import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { StoredRateLimits } from '../store/models/api-key.model.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import {
   adjustBalance,
   changeAccount,
@@ -108,7 +108,7 @@ export class Movements {
     key: NewOwnerKey,
     act: BookingAct,
   ): Promise<boolean> {
-    const values = [accountId, name, credits.toString(), JSON.stringify(key), JSON.stringify(act)];
+    const values = [accountId, name, credits.toString(), jsonParameter(key), jsonParameter(act)];
     const [row] = await run<{ opened: boolean }>(this.#clientOf(accountId), openCustomer, values);
     return row?.opened ?? false;
   }
@@ -213,7 +213,7 @@ export class Movements {
     standing: PaymentStanding,
   ): Promise<{ readonly outcome: 'followed' | 'stale'; readonly unbooked: NanoUsd }> {
     const { accountId, purchaseReference, seen, provider, object, reversals } = standing;
-    const list = JSON.stringify(
+    const list = jsonParameter(
       reversals.map((reversal) => ({ ...reversal, amount: reversal.amount.toString() })),
     );
     const values = [accountId, purchaseReference, seen, list, provider, object];
@@ -234,13 +234,13 @@ export class Movements {
   ): Promise<Row | undefined> {
     const { allowedModels, maxKeys, rateLimits, ...others } = changes;
     const renamed = { allowed_models: allowedModels, max_keys: maxKeys, rate_limits: rateLimits };
-    const json = JSON.stringify({ ...others, ...renamed });
-    return (await run<Row>(this.#clientOf(id), changeAccount, [id, json, JSON.stringify(act ?? {})]))[0];
+    const json = jsonParameter({ ...others, ...renamed });
+    return (await run<Row>(this.#clientOf(id), changeAccount, [id, json, jsonParameter(act ?? {})]))[0];
   }
 
   /** Closes an account and erases whatever identifies its owner; its books stay. Returns false when there is no such account. */
   async eraseAccount(id: string, act: AuditedAct): Promise<boolean> {
-    const [row] = await run<{ erased: boolean }>(this.#clientOf(id), eraseAccount, [id, JSON.stringify(act)]);
+    const [row] = await run<{ erased: boolean }>(this.#clientOf(id), eraseAccount, [id, jsonParameter(act)]);
     return row?.erased ?? false;
   }
 
@@ -254,8 +254,8 @@ export class Movements {
     const { limit, limitReset, expiresAt, allowedModels, rateLimits, ...others } = changes;
     const limits = { limit_nano: limit?.toString() ?? limit, limit_reset: limitReset };
     const renamed = { expires_at: expiresAt, allowed_models: allowedModels, rate_limits: rateLimits };
-    const json = JSON.stringify({ ...others, ...limits, ...renamed });
-    const values = [accountId, keyId, json, JSON.stringify(act ?? {})];
+    const json = jsonParameter({ ...others, ...limits, ...renamed });
+    const values = [accountId, keyId, json, jsonParameter(act ?? {})];
     return (await run<Row>(this.#clientOf(accountId), changeApiKey, values))[0];
   }
 
@@ -273,5 +273,5 @@ export class Movements {
 }
 
 function actOf(movement: Movement): string {
-  return JSON.stringify(movement.act ?? {});
+  return jsonParameter(movement.act ?? {});
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { forEachIsolated } from '../lib/for-each-isolated.ts';
 import { publicId } from '../lib/ids.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import type { BookRoots } from './book-roots.ts';
 import { invariantValues } from './invariants.sql.ts';
 import type { Violation } from './ledger.types.ts';
@@ -96,7 +96,7 @@ export class NightlyProof {
       ...((await roots?.compare(since ?? undefined)) ?? []),
     ].slice(0, VIOLATIONS_MAX);
     const durationMs = Math.round(performance.now() - startedAt);
-    await run(pool, recordCheck, ['nightly', walked.accounts, JSON.stringify(violations), durationMs]);
+    await run(pool, recordCheck, ['nightly', walked.accounts, jsonParameter(violations), durationMs]);
     await run(pool, forgetCleanChecks, [CHECK_DAYS]);
     return { ...walked, statements: again.statements, violations };
   }

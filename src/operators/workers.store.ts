@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { AuditedAct } from '../ledger/ledger.types.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import { WORKER_SILENT_MS } from '../tasks/task-dispatch.store.ts';
 import { drainHost, listWorkers, resumeHost } from './workers.sql.ts';
 
@@ -35,11 +35,11 @@ export class HostsStore {
 
   /** Drains a host. Does and records nothing if it was already drained. */
   async drain(host: string, act: AuditedAct): Promise<void> {
-    await run(this.#pool, drainHost, [host, act.actor, JSON.stringify(act)]);
+    await run(this.#pool, drainHost, [host, act.actor, jsonParameter(act)]);
   }
 
   /** Resumes a host. Does and records nothing if it was not drained. */
   async resume(host: string, act: AuditedAct): Promise<void> {
-    await run(this.#pool, resumeHost, [host, JSON.stringify(act)]);
+    await run(this.#pool, resumeHost, [host, jsonParameter(act)]);
   }
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { AuditedAct } from '../ledger/ledger.types.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import {
   insertWorkerToken,
   listWorkerTokens,
@@ -41,7 +41,7 @@ export class WorkerTokensStore {
     token: { id: string; name: string; hash: string; pools: readonly string[] },
     act: AuditedAct,
   ): Promise<WorkerTokenRow | undefined> {
-    const values = [token.id, token.name, token.hash, token.pools, act.actor, JSON.stringify(act)];
+    const values = [token.id, token.name, token.hash, token.pools, act.actor, jsonParameter(act)];
     const [row] = await run<WorkerTokenRow>(this.#pool, insertWorkerToken, values);
     return row;
   }
@@ -53,7 +53,7 @@ export class WorkerTokensStore {
 
   /** Revokes a token. Returns undefined when no active token has that name. */
   async revoke(name: string, act: AuditedAct): Promise<WorkerTokenRow | undefined> {
-    const [row] = await run<WorkerTokenRow>(this.#pool, revokeWorkerToken, [name, JSON.stringify(act)]);
+    const [row] = await run<WorkerTokenRow>(this.#pool, revokeWorkerToken, [name, jsonParameter(act)]);
     return row;
   }
 

@@ -1,7 +1,7 @@
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { byCell, type Cells } from '../store/cells.ts';
 import type { Database } from '../store/database.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import {
   claimTasks,
   findLease,
@@ -177,7 +177,7 @@ export class TaskClaimsStore {
       uncounted,
       avoidMs,
       said,
-      billed ? JSON.stringify(billed) : null,
+      billed ? jsonParameter(billed) : null,
       dropFiles,
     ];
     return (await run(this.#cells.ofOwned(id).money, returnTask, values)).length === 1;
@@ -226,7 +226,7 @@ export class TaskClaimsStore {
     const rows = await this.#perCell(items, ({ money }, part) =>
       run<FenceRow & { cancel_requested: boolean }>(money, markGenerated, [
         ...fencesOf(part),
-        part.map((item) => JSON.stringify(item.value.run)),
+        part.map((item) => jsonParameter(item.value.run)),
         part[0]?.value.progress,
         TASK_CHANNEL,
       ]),

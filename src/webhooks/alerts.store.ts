@@ -1,7 +1,7 @@
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import type { Cells } from '../store/cells.ts';
 import type { Database } from '../store/database.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import { changeAlerts, findAlerts, tellAlerts } from './alerts.sql.ts';
 
 /** The alerts an account wants, and where they are sent. */
@@ -46,7 +46,7 @@ export class AlertsStore {
     };
     const [row] = await run<AlertsRow>(this.#cells.of(accountId).money, changeAlerts, [
       accountId,
-      JSON.stringify(sent),
+      jsonParameter(sent),
     ]);
     return row ? alertsOf(row) : NONE;
   }

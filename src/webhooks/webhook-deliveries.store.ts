@@ -3,7 +3,7 @@ import type { RelaySource } from '../../queues/relay-feed.ts';
 import type { AuditedAct } from '../ledger/ledger.types.ts';
 import { requestIdOfCall } from '../ledger/stored-call.ts';
 import type { Cells } from '../store/cells.ts';
-import { run } from '../store/statement.ts';
+import { jsonParameter, run } from '../store/statement.ts';
 import {
   claimDelivery,
   listAlertDeliveries,
@@ -120,7 +120,7 @@ export class WebhookDeliveriesStore {
 
   /** Schedules one more try, now. Returns false when the account has no such delivery. `act` is the operator's, if one does it. */
   async redeliver(deliveryId: string, accountId: string, act?: AuditedAct): Promise<boolean> {
-    const values = [deliveryId, accountId, JSON.stringify(act ?? {})];
+    const values = [deliveryId, accountId, jsonParameter(act ?? {})];
     return (await run(this.#cells.of(accountId).money, redeliver, values)).length === 1;
   }
 

@@ -47,6 +47,8 @@ export class ComfyUiServer extends EngineServer {
   nodes: Record<string, object | undefined> = { ...NODES };
   /** The `node_errors` of its answers: parts of the graph that it leaves out. */
   nodeErrors: object = {};
+  /** What it says of a run that fails. */
+  exceptionMessage = UPSTREAM_SECRET;
   /** Runs that are done as soon as they are accepted: all of them, or those whose graph has run before, as in ComfyUI. */
   doneAtOnce: 'none' | 'known' | 'all' = 'none';
   /** Number of requests to unload its models. */
@@ -174,7 +176,7 @@ export class ComfyUiServer extends EngineServer {
     }
     run.failed ||= this.meets('fails');
     if (run.failed) {
-      const error = { exception_type: 'torch.OutOfMemoryError', exception_message: UPSTREAM_SECRET };
+      const error = { exception_type: 'torch.OutOfMemoryError', exception_message: this.exceptionMessage };
       const messages = [['execution_error', error]];
       return { json: { [id]: { outputs: {}, status: { status_str: 'error', completed: false, messages } } } };
     }

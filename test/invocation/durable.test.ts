@@ -1,3 +1,5 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -13,7 +15,7 @@ import type { Hold, HoldRequest, Ledger, MeteredSoFar, Settlement } from '../../
 import { Movements } from '../../src/ledger/movements.ts';
 import { systemClock as clock } from '../../src/lib/clock.ts';
 import { EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
-import { newUuid } from '../../src/lib/ids.ts';
+import { newUuid, parsePublicId } from '../../src/lib/ids.ts';
 import { type NanoUsd, parseUsd } from '../../src/lib/money.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
@@ -51,8 +53,37 @@ class CountedTurns extends EventLoopQueue {
   }
 }
 
+/** A provider that fails with a message, as it may quote a prompt that it has cut. */
+class QuotingServer {
+  message = '';
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((_request, response) => {
+      response.statusCode = 500;
+      response.end(JSON.stringify({ error: { message: this.message, type: 'server_error' } }));
+    });
+  }
+
+  static async start(): Promise<QuotingServer> {
+    const started = new QuotingServer();
+    await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve));
+    return started;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
 const turns = new CountedTurns();
 let upstream: UpstreamServer;
+let quoting: QuotingServer;
 let server: TestServer;
 let key: TestKey;
 let providers: ProviderRegistry;
@@ -60,7 +91,7 @@ let service: InvocationService;
 let logged = '';
 
 beforeAll(async () => {
-  upstream = await startOpenAiUpstream();
+  [upstream, quoting] = await Promise.all([startOpenAiUpstream(), QuotingServer.start()]);
   const destination = new Writable({
     write(chunk, _encoding, done) {
       logged += String(chunk);
@@ -73,11 +104,16 @@ beforeAll(async () => {
     [
       { id: 'openai', protocol: 'openai', base_url: upstream.url, api_key: 'sk-upstream-key' },
       { id: 'builtin', protocol: 'builtin' },
+      { id: 'quoting', protocol: 'openai', base_url: quoting.url },
     ].map((one) => providerSettingsSchema.parse(one)),
   );
   const models = [
     model('acme/small', [{ provider: 'openai', model: 'gpt' }]),
     model('acme/builtin', [{ provider: 'builtin', model: 'builtin' }]),
+    model('acme/quoting', [
+      { provider: 'quoting', model: 'gpt' },
+      { provider: 'openai', model: 'gpt' },
+    ]),
   ];
   const source = { invocable: (id: string) => models.find((one) => one.id === id)! };
   const admission = new Admission({
@@ -110,7 +146,7 @@ afterAll(async () => {
   await service?.drain(100);
   await server?.close();
   await providers?.close();
-  await upstream?.close();
+  await Promise.all([upstream?.close(), quoting?.close()]);
 });
 
 const ASK = {
@@ -173,6 +209,22 @@ test('records a failed call free of charge', async () => {
     error: { code: 'provider_error' },
   });
   expect(await remaining()).toBe(before);
+});
+
+test.each([
+  ['NUL', 'a\0b', 'a�b'],
+  ['half a character', 'a\ud83d', 'a�'],
+  ['a character across the length that is kept', `${'a'.repeat(1_999)}😀`, `${'a'.repeat(1_999)}�`],
+])('records a call whose provider failed with %s in its message', async (_name, message, stored) => {
+  quoting.message = message;
+  const [failed, plain] = await Promise.all([chat({ model: 'acme/quoting' }), chat()]);
+  expect([failed.status, plain.status]).toEqual([200, 200]);
+  expect(await generation(failed.json.id)).toMatchObject({ status: 'completed', charged_amount: '0.000038' });
+  const { rows } = await server.database.money.query(
+    `SELECT attempts->0->>'said' AS said FROM generations WHERE id = $1`,
+    [parsePublicId('generation', failed.json.id)],
+  );
+  expect(rows).toEqual([{ said: stored }]);
 });
 
 test('answers the same Idempotency-Key twice and charges once', async () => {

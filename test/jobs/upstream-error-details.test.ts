@@ -61,3 +61,21 @@ test('records what the engine said of the last run on the generation, but shows 
   expect(rows[0].attempts[0].said).toContain('torch.OutOfMemoryError');
   expect(JSON.stringify([result.task.errorCode, result.task.errorMessage])).not.toContain('torch');
 });
+
+/** As many characters as fit before the length at which an engine's words are cut, with what stands before them. */
+const UP_TO_THE_CUT = 'a'.repeat(1_999 - 'a node: torch.OutOfMemoryError: '.length);
+
+test.each([
+  ['NUL', 'a\0b'],
+  ['half a character', 'a\ud83d'],
+  ['a character that is cut', `${UP_TO_THE_CUT}😀`],
+])('ends a task whose engine said %s, which no database can hold', async (_name, message) => {
+  comfy.reset('fails');
+  comfy.exceptionMessage = message;
+  const id = await submitImage(it.stack, it.who, 'a house');
+  const { task } = await it.ended(id, 20_000);
+  comfy.exceptionMessage = UPSTREAM_SECRET;
+  expect(task).toMatchObject({ state: 'failed', errorCode: 'out_of_memory' });
+  const { rows } = await it.pool.query('SELECT attempts FROM generations WHERE id = $1', [id]);
+  expect(rows[0].attempts[0].said).toContain('�');
+});

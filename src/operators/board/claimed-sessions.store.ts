@@ -6,7 +6,7 @@ import type { AuditedAct } from '../../ledger/ledger.types.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newUuid } from '../../lib/ids.ts';
 import { LruMap } from '../../lib/lru-map.ts';
-import { run } from '../../store/statement.ts';
+import { jsonParameter, run } from '../../store/statement.ts';
 import {
   deleteOperatorSession,
   findOperatorSession,
@@ -97,7 +97,7 @@ export class ClaimedSessions {
 
   /** Ends a session by its id (UUID). Returns false when there is none. */
   end(id: string, act: AuditedAct): Promise<boolean> {
-    return this.#delete([id, null, JSON.stringify(act)]);
+    return this.#delete([id, null, jsonParameter(act)]);
   }
 
   /** Ends the session of a cookie. */
