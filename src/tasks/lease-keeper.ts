@@ -92,7 +92,10 @@ export class LeaseKeeper {
     return {
       signal: lease.controller.signal,
       report: (progress) => {
-        lease.progress = Math.max(lease.progress, Math.min(progress, 1));
+        // one NaN would make the heartbeat of all leases fail
+        if (progress > lease.progress) {
+          lease.progress = Math.min(progress, 1);
+        }
       },
       waitsAt: (position) => {
         lease.queuePosition =
