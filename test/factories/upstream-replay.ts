@@ -26,6 +26,11 @@ export class ReplayUpstream {
 
   constructor() {
     this.#server = createServer(async (request, response) => {
+      if (request.method !== 'POST') {
+        // the gateway probes a provider that fails
+        response.writeHead(404).end();
+        return;
+      }
       const chunks: Buffer[] = [];
       for await (const chunk of request) {
         chunks.push(chunk as Buffer);

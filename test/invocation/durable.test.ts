@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import pg from 'pg';
@@ -26,6 +24,7 @@ import { createAccount } from '../factories/account.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { testLedger } from '../factories/ledger.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import { ReplayUpstream } from '../factories/upstream-replay.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { model } from './gateway.ts';
 
@@ -61,47 +60,10 @@ class PatientHealth extends ProviderHealth {
   }
 }
 
-interface QuotedAnswer {
-  readonly status: number;
-  readonly body: unknown;
-}
-
-const failureWith = (message: string): QuotedAnswer => ({
-  status: 500,
-  body: { error: { message, type: 'server_error' } },
-});
-
-/** A provider that answers what it is told, such as a message that quotes a prompt which it has cut. */
-class QuotingServer {
-  answer: QuotedAnswer = failureWith('');
-  readonly #server: Server;
-
-  private constructor() {
-    this.#server = createServer((_request, response) => {
-      response.statusCode = this.answer.status;
-      response.end(JSON.stringify(this.answer.body));
-    });
-  }
-
-  static async start(): Promise<QuotingServer> {
-    const started = new QuotingServer();
-    await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve));
-    return started;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/v1`;
-  }
-
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
-
 const turns = new CountedTurns();
 let upstream: UpstreamServer;
-let quoting: QuotingServer;
+/** A provider that answers what it is told, such as a message that quotes a prompt which it has cut. */
+let quoting: ReplayUpstream;
 let server: TestServer;
 let key: TestKey;
 let providers: ProviderRegistry;
@@ -109,7 +71,7 @@ let service: InvocationService;
 let logged = '';
 
 beforeAll(async () => {
-  [upstream, quoting] = await Promise.all([startOpenAiUpstream(), QuotingServer.start()]);
+  [upstream, quoting] = await Promise.all([startOpenAiUpstream(), new ReplayUpstream().start()]);
   const destination = new Writable({
     write(chunk, _encoding, done) {
       logged += String(chunk);
@@ -230,12 +192,16 @@ test('records a failed call free of charge', async () => {
   expect(await remaining()).toBe(before);
 });
 
+function playAnswer(status: number, body: object): void {
+  quoting.play('gpt', { status, type: 'application/json', packets: [JSON.stringify(body)] });
+}
+
 test.each([
   ['NUL', 'a\0b', 'a�b'],
   ['half a character', 'a\ud83d', 'a�'],
   ['a character across the length that is kept', `${'a'.repeat(1_999)}😀`, `${'a'.repeat(1_999)}�`],
 ])('records a call whose provider failed with %s in its message', async (_name, message, stored) => {
-  quoting.answer = failureWith(message);
+  playAnswer(500, { error: { message, type: 'server_error' } });
   const [failed, plain] = await Promise.all([chat({ model: 'acme/quoting' }), chat()]);
   expect([failed.status, plain.status]).toEqual([200, 200]);
   expect(await generation(failed.json.id)).toMatchObject({ status: 'completed', charged_amount: '0.000038' });
@@ -329,7 +295,7 @@ test('records every call whatever its provider answers, and never fails itself',
   const seen = new Set<string>();
   const answers = fc.record({ status: fc.constantFrom(200, 200, 200, 400, 500), body: hostileBody });
   const property = fc.asyncProperty(answers, fc.boolean(), async (answer, stream) => {
-    quoting.answer = answer;
+    playAnswer(answer.status, answer.body);
     const { status, id, text } = await askQuoting(stream);
     expect({ status, text }).not.toMatchObject({ status: 500 });
     seen.add((await generation(id)).status);
