@@ -114,18 +114,15 @@ export function refresh(...paths: readonly string[]): void {
 
 /**
  * Runs an action at once, or in a hidden tab as soon as it is visible: ranges that end now change each hour, and a hidden
- * tab requests nothing. Returns a function that cancels it.
+ * tab requests nothing. Returns a function that cancels what waits.
  */
-function whenVisible(act: () => void): () => void {
-  const look = (): void => {
-    if (!document.hidden) {
-      document.removeEventListener('visibilitychange', look);
-      act();
-    }
-  };
-  document.addEventListener('visibilitychange', look);
-  look();
-  return () => document.removeEventListener('visibilitychange', look);
+function whenVisible(act: () => void): (() => void) | undefined {
+  if (!document.hidden) {
+    act();
+    return undefined;
+  }
+  document.addEventListener('visibilitychange', act, { once: true });
+  return () => document.removeEventListener('visibilitychange', act);
 }
 
 function useObserved<T>(

@@ -2,7 +2,6 @@ import { isObject } from './json.ts';
 
 /** The escape of half a character: only escapes can bring one, since a decoder replaces what is not UTF-8. */
 const HALF_ESCAPE = /\\u[dD][89a-fA-F]/;
-const HALF = /\p{Surrogate}/u;
 const FIRST_HALF_AT_END = /[\ud800-\udbff]$/;
 const SECOND_HALF_AT_START = /^[\udc00-\udfff]/;
 
@@ -45,6 +44,7 @@ export class SplitCharacters {
       this.#halves.set(path, half);
     }
     const rest = half === undefined ? continued : continued.slice(0, -1);
-    return HALF.test(rest) ? Buffer.from(rest).toString() : rest;
+    // UTF-8 has no halves: any other becomes U+FFFD
+    return Buffer.from(rest).toString();
   }
 }

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { areListed, type MediaOptions, offersSize, sizeText } from '../catalog/media-options.ts';
+import { storableText } from '../http/input/storable-text.ts';
 import { httpUrl } from '../http/input/wire-shapes.ts';
 
 const VIDEO_PROMPT_CODE_POINTS_MAX = 2_000;
 const SIZE_PATTERN = /^(\d{1,5})\*(\d{1,5})$/;
 
-const PROMPT = z
-  .string()
-  .min(1, 'must not be empty')
-  .refine((text) => !/[\0\p{Surrogate}]/u.test(text), 'must be well-formed Unicode without NUL');
+const PROMPT = storableText.min(1, 'must not be empty');
 
 /** 1 to 2,000 Unicode code points: an emoji counts as one, as it does for the person who typed it. */
 const VIDEO_PROMPT = PROMPT.refine(

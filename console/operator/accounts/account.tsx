@@ -50,16 +50,14 @@ export function AccountPage() {
 }
 
 function Standing({ account: { erased_at, suspended } }: { readonly account: Account }) {
-  if (erased_at !== null) {
-    return (
-      <Notice tone="bad">
-        <p>{t('Erased: closed for good. Its books are kept.')}</p>
-      </Notice>
-    );
-  }
-  return suspended ? (
+  const isErased = erased_at !== null;
+  return isErased || suspended ? (
     <Notice tone="bad">
-      <p>{t('Suspended: read only, no calls and no changes.')}</p>
+      <p>
+        {isErased
+          ? t('Erased: closed for good. Its books are kept.')
+          : t('Suspended: read only, no calls and no changes.')}
+      </p>
     </Notice>
   ) : null;
 }
