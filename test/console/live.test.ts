@@ -21,6 +21,8 @@ const TABS = 10;
 const MADE_TIMEOUT_MS = 90_000;
 const QUIET_MS = 500;
 const LOOK_EVERY_MS = 50;
+/** Steps of progress whose median delay is told. */
+const STEPS_MIN = 6;
 const TOLD_MS_MAX = 1_500;
 const ASKED_MS_MAX = 4_000;
 
@@ -44,7 +46,10 @@ interface Shown {
 
 const RUNNING = ['generating', 'generated', 'processing'];
 /** Percentage that the first card shows, or 100 once it has its image. */
-const PERCENT = `document.querySelector('.card img') ? 100 : document.querySelector('.card progress')?.value ?? -1`;
+const PERCENT = `(() => {
+  const card = document.querySelector('.card');
+  return card?.querySelector('img') ? 100 : (card?.querySelector('progress')?.value ?? -1);
+})()`;
 
 async function tasksOf({ secret }: Customer): Promise<Shown[]> {
   const { json } = await console.server.call('GET', '/api/v1/tasks?limit=1000', { token: secret });
@@ -185,18 +190,8 @@ class ProgressWatch {
   }
 }
 
-test('the progress of a task is on the page within 1,500 ms at the median, and within 4,000 without the stream', async () => {
-  const told = await console.signIn();
-  const { customer } = told;
-  const asking = await console.signIn({}, customer);
-  await asking.page.route('**/api/v1/events', (route) => route.abort());
-  await orderVideo(console.server, customer);
-  const visits = [told, asking];
-  for (const { page, open } of visits) {
-    await open('tasks');
-    await page.locator('.card').first().waitFor();
-  }
-  const watches = visits.map(({ page }) => new ProgressWatch(page));
+/** Reads the progress of the newest task beside the pages, until the task has ended. */
+async function watchVideo(customer: Customer, watches: readonly ProgressWatch[]): Promise<void> {
   let [task] = await tasksOf(customer);
   for (let last = -1; task?.status !== 'succeeded'; [task] = await tasksOf(customer)) {
     if (task && RUNNING.includes(task.status) && task.progress_percent > last) {
@@ -212,10 +207,28 @@ test('the progress of a task is on the page within 1,500 ms at the median, and w
   for (const watch of watches) {
     watch.end();
   }
+}
+
+test('the progress of a task is on the page within 1,500 ms at the median, and within 4,000 without the stream', async () => {
+  const told = await console.signIn();
+  const { customer } = told;
+  const asking = await console.signIn({}, customer);
+  await asking.page.route('**/api/v1/events', (route) => route.abort());
+  const visits = [told, asking];
+  const watches = visits.map(({ page }) => new ProgressWatch(page));
+  const leastSteps = () => Math.min(...watches.map(({ late }) => late.length));
+  // how many steps one video has depends on how fast the machine is
+  for (let videos = 0; leastSteps() < STEPS_MIN; videos += 1) {
+    await orderVideo(console.server, customer);
+    for (const { page, open } of visits) {
+      await open('tasks');
+      await page.locator('.card').nth(videos).waitFor();
+    }
+    await watchVideo(customer, watches);
+    await told.page.locator('.card').first().getByRole('img').waitFor({ timeout: TOLD_MS_MAX });
+    await asking.page.locator('.card').first().getByRole('img').waitFor({ timeout: ASKED_MS_MAX });
+  }
   const [toldLate, askedLate] = watches.map(({ late }) => late);
-  await told.page.locator('.card').first().getByRole('img').waitFor({ timeout: TOLD_MS_MAX });
-  await asking.page.locator('.card').first().getByRole('img').waitFor({ timeout: ASKED_MS_MAX });
-  expect(Math.min(toldLate!.length, askedLate!.length)).toBeGreaterThan(3);
   // on a machine that is busy with other tests a single step may be later
   expect(median(toldLate!)).toBeLessThan(TOLD_MS_MAX);
   expect(median(askedLate!)).toBeLessThan(ASKED_MS_MAX);

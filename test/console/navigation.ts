@@ -193,8 +193,9 @@ function operatorViews({ account }: Customer, { call, task }: { call: string; ta
   ];
 }
 
-/** Returns the selected tab, the values of the controls and the open details. */
-const CHOSEN = `JSON.stringify([document.querySelector('.tabs [aria-current]')?.textContent,
+/** Returns the selected tab, the values of the controls and the open details; null while the page loads some of them. */
+const CHOSEN = `document.querySelector('#content .skeleton, dialog[open] .skeleton') ? null : JSON.stringify([
+  document.querySelector('.tabs [aria-current]')?.textContent,
   ...[...document.querySelectorAll('#content select, #content input')].map((control) => control.value),
   ...new Set([...document.querySelectorAll('dialog[open] .id .mono')].map((id) => id.textContent))])`;
 
@@ -218,10 +219,10 @@ async function standsInAddress({ page, open }: Visit, address: string): Promise<
   await open(address);
   const query = new URLSearchParams(address.split('?')[1]);
   const wanted = [...query].map(([name, value]) => (name === 'q' ? '' : value.toLowerCase()));
-  const read = async () => String(await page.evaluate(CHOSEN));
+  const read = () => page.evaluate<string | null>(CHOSEN);
   const isThere = async () => {
-    const chosen = (await read()).toLowerCase();
-    return wanted.every((value) => chosen.includes(value));
+    const chosen = (await read())?.toLowerCase();
+    return chosen !== undefined && wanted.every((value) => chosen.includes(value));
   };
   await eventually(isThere, 10_000, `what ${address} asks for`);
   const chosen = await read();
