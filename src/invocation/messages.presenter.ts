@@ -6,6 +6,7 @@ import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
 import { chatAnswerToMessages } from './dialects/chat-answer-to-messages.ts';
 import { createChatToMessages } from './dialects/chat-stream-to-messages.ts';
+import { createMessagesCheck } from './dialects/messages-check.ts';
 import { stopReasonOf } from './dialects/stop-reason.ts';
 import type { CallEnd } from './invocation.types.ts';
 import type {
@@ -44,7 +45,7 @@ class MessagesStream implements StreamPresenter {
 
   constructor(dialect: Dialect, identity: AnswerIdentity) {
     this.#identity = identity;
-    this.#translate = dialect === 'messages' ? (event) => [event] : createChatToMessages(identity);
+    this.#translate = dialect === 'messages' ? createMessagesCheck() : createChatToMessages(identity);
   }
 
   part(part: StreamPart): string {

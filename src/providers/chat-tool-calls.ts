@@ -4,7 +4,10 @@ import { isObject, type JsonObject, objectOf, textOf } from './json.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 interface Call {
-  readonly index: number;
+  /** Its place among all calls, some of which may turn out to be none. */
+  readonly place: number;
+  /** Its number for clients; undefined until it is passed on. */
+  index: number | undefined;
   readonly id: string;
   /** The provider's id; empty if it sent none. */
   readonly givenId: string;
@@ -13,7 +16,6 @@ interface Call {
   readonly args: CallArguments;
   /** Data sent with the call that the next turn needs, e.g. Gemini's thought signature. */
   extra: JsonObject | undefined;
-  started: boolean;
 }
 
 /**
@@ -27,6 +29,8 @@ export class ChatToolCalls {
   readonly #calls: Call[] = [];
   readonly #byGivenIndex = new Map<number, Call>();
   #open: Call | undefined;
+  /** How many calls clients know of. */
+  #started = 0;
   /** The call that is being passed on. */
   #front = 0;
 
@@ -45,18 +49,18 @@ export class ChatToolCalls {
     this.#open = call;
     if (isObject(delta.extra_content)) {
       call.extra = delta.extra_content;
-      if (call.started) {
+      if (isStarted(call)) {
         deltas.push({ index: call.index, extra_content: call.extra });
       }
     }
-    if (!call.started && name !== '' && name !== call.name) {
+    if (!isStarted(call) && name !== '' && name !== call.name) {
       call.name += name;
     }
     const certain = call.args.add(args);
-    if (certain !== '' && call.started) {
+    if (certain !== '' && isStarted(call)) {
       deltas.push(next(call, certain));
-    } else if (certain !== '' && call.name !== '' && call.index === this.#front) {
-      deltas.push(start(call, call.args.text));
+    } else if (certain !== '' && call.name !== '' && call.place === this.#front) {
+      deltas.push(this.#start(call, call.args.text));
     }
     return [...deltas, ...this.#advance()];
   }
@@ -66,7 +70,7 @@ export class ChatToolCalls {
     const deltas: JsonObject[] = [];
     for (;;) {
       const [front, following] = this.#calls.slice(this.#front, this.#front + 2);
-      if (!front?.started || !following || !front.args.isOverBefore(following.args)) {
+      if (!front || !isStarted(front) || !following || !front.args.isOverBefore(following.args)) {
         return deltas;
       }
       const late = front.args.end();
@@ -75,7 +79,7 @@ export class ChatToolCalls {
       }
       this.#front += 1;
       if (following.name !== '' && following.args.text !== '') {
-        deltas.push(start(following, following.args.text));
+        deltas.push(this.#start(following, following.args.text));
       }
     }
   }
@@ -91,10 +95,10 @@ export class ChatToolCalls {
     this.#front = this.#calls.length;
     return this.#calls.flatMap((call) => {
       const late = call.args.end();
-      if (call.started) {
+      if (isStarted(call)) {
         return late === '' ? [] : [next(call, late)];
       }
-      return call.name === '' ? [] : [start(call, call.args.text)];
+      return call.name === '' ? [] : [this.#start(call, call.args.text)];
     });
   }
 
@@ -111,8 +115,8 @@ export class ChatToolCalls {
       }
       const before = call.args.text;
       const all = wholeArguments(call, wasCut);
-      if (!call.started) {
-        deltas.push(start(call, all));
+      if (!isStarted(call)) {
+        deltas.push(this.#start(call, all));
       } else if (all !== before) {
         deltas.push(next(call, all.slice(before.length)));
       }
@@ -123,7 +127,7 @@ export class ChatToolCalls {
   /** Returns the calls of an answer that was not streamed. Throws {@link ProviderFailure} `malformed` as {@link end} does. */
   whole(wasCut: boolean): JsonObject[] {
     return this.#calls.map((call) => {
-      const { index: _, ...exact } = start(call, wholeArguments(call, wasCut));
+      const { index: _, ...exact } = this.#start(call, wholeArguments(call, wasCut));
       return exact;
     });
   }
@@ -132,8 +136,16 @@ export class ChatToolCalls {
   #startOpen(): JsonObject[] {
     const call = this.#open;
     this.#open = undefined;
-    const isNext = call?.index === this.#front && !call.started && call.name !== '';
-    return isNext ? [start(call, call.args.text)] : [];
+    const isNext = call?.place === this.#front && !isStarted(call) && call.name !== '';
+    return isNext ? [this.#start(call, call.args.text)] : [];
+  }
+
+  /** Returns the start of a call with the next number. */
+  #start(call: Call, args: string): JsonObject {
+    call.index = this.#started;
+    this.#started += 1;
+    const head = { index: call.index, id: call.id, type: call.kind, ...body(call, call.name, args) };
+    return call.extra ? { ...head, extra_content: call.extra } : head;
   }
 
   /** Returns the call that a delta continues; undefined if it begins a new one. */
@@ -168,21 +180,21 @@ export class ChatToolCalls {
     }
     // some repeat the name with each piece of the arguments
     const goesOn = name === last.name && last.kind === 'function' && !last.args.isEmpty && !last.args.isWhole;
-    return name === '' || goesOn || (last.args.isEmpty && !last.started) ? last : undefined;
+    return name === '' || goesOn || (last.args.isEmpty && !isStarted(last)) ? last : undefined;
   }
 
   #begin(delta: JsonObject, name: string, custom: boolean): Call {
     const givenId = textOf(delta.id);
     const taken = givenId === '' || this.#calls.some((call) => call.id === givenId);
     const call: Call = {
-      index: this.#calls.length,
+      place: this.#calls.length,
+      index: undefined,
       id: taken ? newToolCallId() : givenId,
       givenId,
       kind: custom ? 'custom' : 'function',
       name,
       args: new CallArguments(custom),
       extra: undefined,
-      started: false,
     };
     this.#calls.push(call);
     const place = placeOf(delta);
@@ -198,10 +210,8 @@ export function newToolCallId(): string {
   return `call_${randomBytes(12).toString('hex')}`;
 }
 
-function start(call: Call, args: string): JsonObject {
-  call.started = true;
-  const head = { index: call.index, id: call.id, type: call.kind, ...body(call, call.name, args) };
-  return call.extra ? { ...head, extra_content: call.extra } : head;
+function isStarted(call: Call): boolean {
+  return call.index !== undefined;
 }
 
 function next(call: Call, args: string): JsonObject {

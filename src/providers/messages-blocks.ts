@@ -1,6 +1,9 @@
+import { merged } from '../lib/merged.ts';
+import { CallArguments } from './call-arguments.ts';
 import { type JsonObject, textOf } from './json.ts';
 import { addsNothing, blockFacts, blockOfDelta, deltaFacts, splitBlock } from './messages-block.ts';
 import type { StreamPart } from './provider.types.ts';
+import { ProviderFailure } from './provider-failure.ts';
 
 interface Block {
   /** The provider's index. Undefined for a block that we start for a delta that fits no other one. */
@@ -8,6 +11,8 @@ interface Block {
   readonly start: JsonObject;
   /** Deltas that wait for their turn. */
   readonly waiting: JsonObject[];
+  /** The input of a tool call, as its deltas tell it. */
+  readonly input: CallArguments | undefined;
   /** What came with the start and is sent at the end, unless deltas of its type come: some servers send both. */
   late: JsonObject | undefined;
   /** Whether clients know of it. */
@@ -42,7 +47,7 @@ export class MessagesBlocks {
 
   /**
    * Adds a delta to its block, `event` being the provider's. Throws {@link ProviderFailure} `malformed` for a delta that came without a
-   * block, if none can be derived from it.
+   * block, if none can be derived from it, and at the end of a block for several inputs in one.
    */
   add(event: JsonObject, delta: JsonObject, parts: StreamPart[]): void {
     const found = this.#blockFor(event.index, delta);
@@ -53,15 +58,19 @@ export class MessagesBlocks {
     if (block.late?.type === delta.type && !addsNothing(delta)) {
       block.late = undefined;
     }
+    const certain = certainOf(block, delta);
+    if (!certain) {
+      return;
+    }
     const [first] = this.#blocks;
     if (block !== first) {
-      block.waiting.push(delta);
+      block.waiting.push(certain);
       this.#endOvertaken(parts);
       return;
     }
     this.#overtaken = 0;
-    const exact = event.index === this.#index && event.type !== undefined;
-    parts.push(partOf(exact ? event : deltaEvent(this.#index, delta), deltaFacts(delta)));
+    const exact = event.index === this.#index && event.type !== undefined && certain === event.delta;
+    parts.push(partOf(exact ? event : deltaEvent(this.#index, certain), deltaFacts(certain)));
   }
 
   /** Stops the block with the provider's index. Without an index, or if it names no block, what is open stays open. */
@@ -128,8 +137,12 @@ export class MessagesBlocks {
       if (!block.stopped) {
         return;
       }
-      if (block.late) {
-        parts.push(partOf(deltaEvent(this.#index, block.late), deltaFacts(block.late)));
+      const late = block.late ?? inputDelta(block.input?.end() ?? '');
+      if (block.input?.areSeveral) {
+        throw new ProviderFailure('malformed');
+      }
+      if (!addsNothing(late)) {
+        parts.push(partOf(deltaEvent(this.#index, late), deltaFacts(late)));
       }
       parts.push(partOf({ type: 'content_block_stop', index: this.#index }, NOTHING));
       this.#blocks.shift();
@@ -147,10 +160,25 @@ function newBlock(index: unknown, block: JsonObject): Block {
     index,
     start,
     waiting: deltas.filter((delta) => delta !== late),
+    input: block.type === 'tool_use' ? new CallArguments(false) : undefined,
     late,
     begun: false,
     stopped: false,
   };
+}
+
+/** Returns what a delta is certain to add. Some servers repeat an input that is complete. */
+function certainOf({ input }: Block, delta: JsonObject): JsonObject | undefined {
+  if (!input || delta.type !== 'input_json_delta' || addsNothing(delta)) {
+    return delta;
+  }
+  const piece = textOf(delta.partial_json);
+  const certain = input.add(piece);
+  return certain === piece ? delta : certain === '' ? undefined : merged(delta, { partial_json: certain });
+}
+
+function inputDelta(partial_json: string): JsonObject {
+  return { type: 'input_json_delta', partial_json };
 }
 
 const NOTHING = { text: '', reasoning: '' };

@@ -1,7 +1,7 @@
 import { merged } from '../lib/merged.ts';
 import { finishWithTools, readFinish } from './finish-reasons.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
-import { blockFacts, exactBlock, saysNothing } from './messages-block.ts';
+import { blockFacts, exactBlock, saysNothing, typedBlock, typedDelta } from './messages-block.ts';
 import { MessagesBlocks } from './messages-blocks.ts';
 import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
 import { ProviderFailure, withUsage } from './provider-failure.ts';
@@ -69,7 +69,10 @@ function blocksOf({ content }: JsonObject): readonly JsonObject[] {
   if (!Array.isArray(content)) {
     throw new ProviderFailure('malformed');
   }
-  return objectsOf(content);
+  return objectsOf(content).flatMap((block): readonly JsonObject[] => {
+    const typed = typedBlock(block);
+    return typed ? [typed] : [];
+  });
 }
 
 /** Converts a whole message to stream events, for servers that send one although a stream was requested. */
@@ -164,13 +167,18 @@ class MessagesReader implements EventReader {
   }
 
   #startBlock(event: JsonObject, parts: StreamPart[]): void {
-    const block = exactBlock(objectOf(event.content_block));
+    const typed = typedBlock(objectOf(event.content_block));
+    if (!typed) {
+      // its deltas say what it is
+      return;
+    }
+    const block = exactBlock(typed);
     this.#called ||= block.type === 'tool_use';
     this.#blocks.start(event.index, block, parts);
   }
 
   #readDelta(event: JsonObject, parts: StreamPart[]): void {
-    const delta = objectOf(event.delta);
+    const delta = typedDelta(objectOf(event.delta));
     if (!saysNothing(delta)) {
       this.#blocks.add(event, delta, parts);
     }

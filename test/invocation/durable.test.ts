@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream';
-import fc from 'fast-check';
 import pg from 'pg';
 import { pino } from 'pino';
 import { Admission } from '../../src/invocation/admission.ts';
@@ -53,13 +52,6 @@ class CountedTurns extends EventLoopQueue {
   }
 }
 
-/** Goes on asking a provider that keeps failing. */
-class PatientHealth extends ProviderHealth {
-  override refusal(): undefined {
-    return undefined;
-  }
-}
-
 const turns = new CountedTurns();
 let upstream: UpstreamServer;
 /** A provider that answers what it is told, such as a message that quotes a prompt which it has cut. */
@@ -90,7 +82,6 @@ beforeAll(async () => {
   const models = [
     model('acme/small', [{ provider: 'openai', model: 'gpt' }]),
     model('acme/builtin', [{ provider: 'builtin', model: 'builtin' }]),
-    model('acme/quoting-only', [{ provider: 'quoting', model: 'gpt' }]),
     model('acme/quoting', [
       { provider: 'quoting', model: 'gpt' },
       { provider: 'openai', model: 'gpt' },
@@ -107,7 +98,7 @@ beforeAll(async () => {
     overhead: new HiddenOverhead({ exchange: async () => [] }, log),
     settings,
   });
-  const runner = new RouteRunner(providers, new PatientHealth(clock), clock);
+  const runner = new RouteRunner(providers, new ProviderHealth(clock), clock);
   service = new InvocationService(admission, runner, new InFlight(), settings);
   const routes = { service, bodyBytesMax: 1_000_000 };
   server = await startTestServer({
@@ -211,98 +202,6 @@ test.each([
   );
   expect(rows).toEqual([{ said: stored }]);
 });
-
-const hostileText = fc
-  .array(
-    fc.constantFrom(
-      '\0',
-      '\ud83d',
-      '\ude00',
-      '\\',
-      '"',
-      '\n',
-      '\u2028',
-      'a'.repeat(1_998),
-      '😀',
-      'stop',
-      'tool_calls',
-    ),
-  )
-  .map((parts) => parts.join(''));
-const hostileValue = fc.oneof(hostileText, fc.constantFrom(null, true, -1, 0.5, 1e300, [], {}));
-const hostileCall = fc.record(
-  {
-    id: hostileValue,
-    type: hostileValue,
-    function: fc.record({ name: hostileValue, arguments: hostileValue }),
-  },
-  { requiredKeys: [] },
-);
-const hostileMessage = fc.record(
-  {
-    role: hostileValue,
-    content: hostileValue,
-    refusal: hostileValue,
-    tool_calls: fc.array(hostileCall, { maxLength: 2 }),
-  },
-  { requiredKeys: [] },
-);
-const hostileUsage = fc.record(
-  {
-    prompt_tokens: hostileValue,
-    completion_tokens: hostileValue,
-    total_tokens: hostileValue,
-    cost: hostileValue,
-  },
-  { requiredKeys: [] },
-);
-const hostileChoice = fc.record(
-  {
-    message: hostileMessage,
-    finish_reason: hostileValue,
-    index: fc.constantFrom(0, '0', null),
-    logprobs: hostileValue,
-  },
-  { requiredKeys: ['message'] },
-);
-const hostileBody = fc.oneof(
-  fc.record({
-    error: fc.record({ message: hostileValue, type: hostileValue, code: hostileValue, param: hostileValue }),
-  }),
-  fc.record(
-    {
-      id: hostileValue,
-      model: hostileValue,
-      choices: fc.array(hostileChoice, { maxLength: 2 }),
-      usage: hostileUsage,
-    },
-    { requiredKeys: ['choices'] },
-  ),
-);
-
-/** Calls the quoting provider. A stream that fails halfway breaks off. */
-async function askQuoting(stream: boolean): Promise<{ status: number; id: string; text: string }> {
-  const response = await fetch(`${server.url}/api/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...ASK, model: 'acme/quoting-only', stream }),
-  });
-  const text = await response.text().catch(() => 'broken off');
-  return { status: response.status, id: response.headers.get('x-generation-id') ?? '', text };
-}
-
-test('records every call whatever its provider answers, and never fails itself', async () => {
-  const seen = new Set<string>();
-  const answers = fc.record({ status: fc.constantFrom(200, 200, 200, 400, 500), body: hostileBody });
-  const property = fc.asyncProperty(answers, fc.boolean(), async (answer, stream) => {
-    playAnswer(answer.status, answer.body);
-    const { status, id, text } = await askQuoting(stream);
-    expect({ status, text }).not.toMatchObject({ status: 500 });
-    seen.add((await generation(id)).status);
-  });
-  await fc.assert(property, { numRuns: 200 });
-  expect([...seen].toSorted()).toEqual(['completed', 'failed']);
-}, 60_000);
 
 test('answers the same Idempotency-Key twice and charges once', async () => {
   const before = Number(await remaining());

@@ -29,6 +29,7 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
     cited: new Set(),
     toolNames,
     refused: false,
+    wasCut: false,
   };
   return (chunk) => {
     const events: JsonObject[] = [];
@@ -57,14 +58,14 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
 
 function closingEvents(state: State, choice: JsonObject, finish: FinishReason): JsonObject[] {
   const events: JsonObject[] = [];
+  state.wasCut = finish === 'length';
   flushCalls(state, events);
   flushTexts(state, events);
   pushCitations(state, events);
   closeBlock(state, events);
   for (const call of state.calls.values()) {
-    const isWhole = finish === 'length' || isObject(parseJson(call.pieces.join('')));
     // spaces after the last bracket may come when the block is closed already
-    if (!isWhole || call.pieces.slice(call.sent).join('').trim() !== '') {
+    if (call.pieces.slice(call.sent).join('').trim() !== '') {
       throw new ProviderFailure('malformed');
     }
   }
@@ -104,6 +105,8 @@ interface State {
   readonly cited: Set<string>;
   readonly toolNames: MessageForm['toolNames'];
   refused: boolean;
+  /** Whether the maximum of tokens ended the answer, perhaps amid arguments. */
+  wasCut: boolean;
 }
 
 /** Pushes the reasoning of a delta. Its details repeat the text, with signatures and with what is encrypted. */
@@ -257,7 +260,12 @@ function openBlock(state: State, events: JsonObject[], kind: State['open'], bloc
   state.nextIndex += 1;
 }
 
+/** Throws {@link ProviderFailure} `malformed` for arguments that form no object: clients' libraries fail at the end of their block. */
 function closeBlock(state: State, events: JsonObject[]): void {
+  const call = typeof state.open === 'number' ? state.calls.get(state.open) : undefined;
+  if (call && !state.wasCut && !isObject(parseJson(call.pieces.join('')))) {
+    throw new ProviderFailure('malformed');
+  }
   if (state.open !== undefined) {
     events.push({ type: 'content_block_stop', index: state.nextIndex - 1 });
     state.open = undefined;

@@ -1,0 +1,37 @@
+import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../../providers/json.ts';
+import { ProviderFailure } from '../../providers/provider-failure.ts';
+import type { StreamTranslator } from './chat-stream-to-messages.ts';
+
+/** Reasons for which a message ends in the middle of an input. */
+const CUT: ReadonlySet<unknown> = new Set(['max_tokens', 'model_context_window_exceeded']);
+
+/**
+ * Passes exact message events on to clients of the same dialect. Throws {@link ProviderFailure} `malformed` when the input of a tool call
+ * ends without forming a JSON object, unless the maximum of tokens cut it: clients' libraries fail with errors of their own at the end of
+ * such a block, or run the tool with a part of its input.
+ */
+export function createMessagesCheck(): StreamTranslator {
+  let pieces: string[] = [];
+  let stop: JsonObject | undefined;
+  return (event) => {
+    const held = stop === undefined ? [] : [stop];
+    const wasCut = event.type === 'message_delta' && CUT.has(objectOf(event.delta).stop_reason);
+    if (stop !== undefined && !wasCut) {
+      throw new ProviderFailure('malformed');
+    }
+    stop = undefined;
+    if (event.type === 'content_block_start') {
+      pieces = [];
+    } else if (event.type === 'content_block_delta') {
+      pieces.push(textOf(objectOf(event.delta).partial_json));
+    } else if (event.type === 'content_block_stop' && !isInput(pieces.join(''))) {
+      stop = event;
+      return [];
+    }
+    return [...held, event];
+  };
+}
+
+function isInput(text: string): boolean {
+  return text === '' || isObject(parseJson(text));
+}

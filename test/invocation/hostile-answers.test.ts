@@ -1,0 +1,277 @@
+import Anthropic from '@anthropic-ai/sdk';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import OpenAI from 'openai';
+import { createAccount } from '../factories/account.ts';
+import { createKey } from '../factories/api-key.ts';
+import { eventually } from '../factories/eventually.ts';
+import { testLedger } from '../factories/ledger.ts';
+import { ReplayUpstream } from '../factories/upstream-replay.ts';
+import { packetsOf, type Row, readRows } from '../replay/row.ts';
+import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+import { Gateway, model, prices } from './gateway.ts';
+
+/**
+ * Changes known answers of providers at random places and reads the result with clients' own libraries. Whatever a provider sends, a call is
+ * recorded, a client gets an answer or one of our errors, and what the library says an answer used is what it cost.
+ */
+
+/** `HOSTILE_ANSWERS=16000 npm test -- test/invocation/hostile-answers.test.ts` plays that many. */
+const ANSWERS = Number(process.env.HOSTILE_ANSWERS ?? 400);
+const PER_ANSWER_MS = 1_000;
+
+/** Nano-USD per token, as whole numbers, so that what a client multiplies is exact. */
+const PRICE = { fresh: 333n, cacheRead: 33n, cacheWrite: 416n, output: 777n };
+const PRICING = prices('0.000000333', '0.000000777', {
+  input_cache_read: '0.000000033',
+  input_cache_write: '0.000000416',
+});
+const PROTOCOLS = ['openai', 'anthropic', 'responses'];
+
+let database: TestDatabase;
+let upstream: ReplayUpstream;
+let gateway: Gateway;
+let openai: OpenAI;
+let anthropic: Anthropic;
+let accountId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  accountId = (await createAccount(database.database, { credits: '1000000.00' })).id;
+  const key = await createKey(database.database, accountId);
+  upstream = await new ReplayUpstream().start();
+  gateway = await Gateway.start({
+    providers: PROTOCOLS.map((protocol) => ({ id: protocol, protocol, base_url: upstream.url })),
+    models: PROTOCOLS.map((protocol) =>
+      model(`to/${protocol}`, [{ provider: protocol, model: protocol }], { pricing: PRICING }),
+    ),
+    books: {
+      ledger: testLedger(database.database),
+      caller: { accountId, apiKeyId: key.id, allowedModels: null, spendable: 0n as never },
+    },
+  });
+  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0, timeout: 10_000 });
+  anthropic = new Anthropic({ apiKey: 'k', baseURL: gateway.url, maxRetries: 0, timeout: 10_000 });
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+  await database?.close();
+});
+
+/** Tokens of an answer, as a client's library has them. */
+type Reported = Readonly<Record<keyof typeof PRICE, number>>;
+
+function openAiUsage(input: number, output: number, usage: unknown): Reported {
+  const { cache_read_tokens, cache_write_tokens } = usage as Record<string, number>;
+  const [cacheRead, cacheWrite] = [cache_read_tokens ?? 0, cache_write_tokens ?? 0];
+  return { fresh: input - cacheRead - cacheWrite, cacheRead, cacheWrite, output };
+}
+
+function chatUsage({ usage }: OpenAI.ChatCompletion): Reported {
+  return openAiUsage(usage!.prompt_tokens, usage!.completion_tokens, usage);
+}
+
+function responseUsage({ usage }: { readonly usage?: OpenAI.Responses.ResponseUsage | null }): Reported {
+  return openAiUsage(usage!.input_tokens, usage!.output_tokens, usage);
+}
+
+function messageUsage({ usage }: Anthropic.Message): Reported {
+  return {
+    fresh: usage.input_tokens,
+    cacheRead: usage.cache_read_input_tokens ?? 0,
+    cacheWrite: usage.cache_creation_input_tokens ?? 0,
+    output: usage.output_tokens,
+  };
+}
+
+const content = 'hello '.repeat(12);
+const messages = [{ role: 'user' as const, content }];
+const tools = [{ type: 'function' as const, function: { name: 'f', parameters: { type: 'object' } } }];
+const asked = { stream_options: { include_usage: true }, messages, tools };
+const limited = { max_tokens: 2_000, messages };
+
+/** The ways clients call, each with its library's own way of putting an answer together. */
+const WAYS = {
+  chat: async (id: string) => chatUsage(await openai.chat.completions.create({ model: id, messages, tools })),
+  'streamed chat': async (id: string) =>
+    chatUsage(await openai.chat.completions.stream({ model: id, ...asked }).finalChatCompletion()),
+  response: async (id: string) => responseUsage(await openai.responses.create({ model: id, input: content })),
+  'streamed response': async (id: string) =>
+    responseUsage(await openai.responses.stream({ model: id, input: content }).finalResponse()),
+  message: async (id: string) => messageUsage(await anthropic.messages.create({ model: id, ...limited })),
+  'streamed message': async (id: string) =>
+    messageUsage(await anthropic.messages.stream({ model: id, ...limited }).finalMessage()),
+};
+type Way = keyof typeof WAYS;
+
+const text = fc
+  .array(
+    fc.constantFrom('\0', '\ud83d', '\ude00', '\\', '"', '\n', '\u2028', '😀', 'stop', 'a'.repeat(1_998)),
+  )
+  .map((parts) => parts.join(''));
+const other = fc.constantFrom<unknown>(
+  null,
+  true,
+  -1,
+  0,
+  0.5,
+  3,
+  1e300,
+  2 ** 53,
+  '7',
+  [],
+  {},
+  [null],
+  [{}],
+  undefined,
+);
+const change = fc.record({
+  at: fc.nat(),
+  kind: fc.constantFrom('set', 'set', 'set', 'drop', 'repeat', 'swap', 'cut'),
+  place: fc.nat(),
+  value: fc.oneof(text, other),
+});
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+
+/** Returns every member inside a JSON value. */
+function membersOf(json: unknown): { readonly owner: Record<string, unknown>; readonly name: string }[] {
+  if (typeof json !== 'object' || json === null) {
+    return [];
+  }
+  const owner = json as Record<string, unknown>;
+  return Object.keys(owner).flatMap((name) => [{ owner, name }, ...membersOf(owner[name])]);
+}
+
+/** Returns JSON text with another value for one of its members. Other text stays as it is. */
+function withMember(data: string, { place, value }: Change): string {
+  if (!data.startsWith('{')) {
+    return data;
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(data);
+  } catch {
+    return data;
+  }
+  const members = membersOf(json);
+  const member = members[place % Math.max(1, members.length)];
+  if (member) {
+    member.owner[member.name] = value;
+  }
+  return JSON.stringify(json);
+}
+
+function changed(events: readonly string[], { at, kind, place, value }: Change): readonly string[] {
+  const index = at % Math.max(1, events.length);
+  const [event, target] = [events[index], place % Math.max(1, events.length)];
+  if (event === undefined) {
+    return events;
+  }
+  switch (kind) {
+    case 'set':
+      return events.with(index, withMember(event, { at, kind, place, value }));
+    case 'drop':
+      return events.toSpliced(index, 1);
+    case 'repeat':
+      return events.toSpliced(target, 0, event);
+    case 'swap':
+      return events.with(index, events[target]!).with(target, event);
+    default:
+      return events.slice(0, index);
+  }
+}
+
+/** Returns an answer with changes to its JSON, or to the order and the content of its events. */
+function hostile(row: Row, changes: readonly Change[]): Row {
+  if (row.json !== undefined) {
+    return { ...row, json: changes.reduce(withMember, row.json) };
+  }
+  return { ...row, events: changes.reduce(changed, row.events!) };
+}
+
+/** The library for chat knows no custom tools in streams; the one for messages fails at an input that is cut and no JSON. */
+function isReadable(row: Row, way: Way): boolean {
+  if (way === 'streamed chat') {
+    return !JSON.stringify(row).includes('custom');
+  }
+  return way !== 'streamed message' || row.messages?.finish !== 'max_tokens';
+}
+
+const rows = readRows().filter((row) => row.json !== undefined || row.events !== undefined);
+const cases = fc
+  .record({
+    row: fc.constantFrom(...rows),
+    changes: fc.array(change, { minLength: 1, maxLength: 4 }),
+    way: fc.constantFrom(...(Object.keys(WAYS) as Way[])),
+    atOnce: fc.boolean(),
+  })
+  .filter(({ row, way }) => isReadable(row, way));
+
+function play({ protocol, status, type, ...row }: Row, atOnce: boolean): void {
+  const packets = packetsOf({ protocol, ...row });
+  upstream.play(protocol, {
+    ...(status ? { status } : {}),
+    type: type ?? (row.json === undefined ? 'text/event-stream' : 'application/json'),
+    packets: atOnce ? [Buffer.concat(packets)] : packets,
+    pauseMs: 0,
+  });
+}
+
+/** Returns what a call used, or the code of the error that the client got. Any other failure is the gateway's. */
+async function ask(way: Way, id: string): Promise<Reported | string> {
+  try {
+    return await WAYS[way](id);
+  } catch (error) {
+    const isOurs = error instanceof OpenAI.APIError || error instanceof Anthropic.APIError;
+    const body = isOurs
+      ? (error.error as { code?: string; error?: { code?: string } } | undefined)
+      : undefined;
+    const code = body?.code ?? body?.error?.code;
+    if (code === undefined || code === 'internal_error') {
+      throw error;
+    }
+    return code;
+  }
+}
+
+function costOf(used: Reported): bigint {
+  const names = Object.keys(PRICE) as (keyof typeof PRICE)[];
+  return names.reduce((sum, name) => sum + BigInt(used[name]) * PRICE[name], 0n);
+}
+
+async function recorded(): Promise<{
+  readonly calls: number;
+  readonly status: string;
+  readonly charge: string;
+}> {
+  await eventually(async () => gateway.inFlight.size === 0, 10_000, 'the end of the call');
+  const { rows: found } = await database.database.money.query(
+    `SELECT status, charge::text, count(*) OVER ()::int AS calls
+       FROM generations WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1`,
+    [accountId],
+  );
+  return found[0] ?? { calls: 0, status: 'none', charge: '0' };
+}
+
+test(
+  `${ANSWERS} hostile answers are recorded, and read by clients' libraries as they were charged`,
+  async () => {
+    const seen = new Set<string>();
+    const property = fc.asyncProperty(cases, async ({ row, changes, way, atOnce }) => {
+      play(hostile(row, changes), atOnce);
+      const { calls } = await recorded();
+      const got = await ask(way, `to/${row.protocol}`);
+      const last = await recorded();
+      expect(last.calls).toBe(calls + 1);
+      if (typeof got !== 'string') {
+        expect(last).toMatchObject({ status: 'completed', charge: costOf(got).toString() });
+      }
+      seen.add(typeof got === 'string' ? got : last.status);
+    });
+    await fc.assert(property, { numRuns: ANSWERS });
+    expect([...seen]).toEqual(expect.arrayContaining(['completed', 'provider_error']));
+  },
+  60_000 + ANSWERS * PER_ANSWER_MS,
+);
