@@ -3,6 +3,7 @@ import type { FileContent } from '../lib/file-content.ts';
 import { textOf } from '../upstream/read-body.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
+import { parseJson } from './upstream-answer.ts';
 
 export interface Diversion {
   /** The name of the JSON members whose values are base64 strings or lists of them, e.g. `b64_json`. */
@@ -101,7 +102,7 @@ class DivertingReader {
     if (this.#state === 'value') {
       throw new EngineError(MALFORMED);
     }
-    return { json: parse(textOf(Buffer.concat(this.#rest))), files: this.#files };
+    return { json: parseJson(textOf(Buffer.concat(this.#rest))), files: this.#files };
   }
 
   async discard(): Promise<void> {
@@ -247,12 +248,4 @@ function withoutDataUrl(text: string, isWhole: boolean): string | undefined {
   const comma = text.indexOf(',');
   const isUndecided = comma === -1 && !isWhole && text.length < DATA_URL_LENGTH_MAX;
   return isUndecided ? undefined : text.slice(comma + 1);
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { toUSVString } from 'node:util';
 import { textOf } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import type { EngineFailure } from './engine.types.ts';
@@ -27,7 +28,7 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 export async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;
   const text = textOf(await response.whole(ANSWER_BYTES_MAX));
-  const json = parse(text);
+  const json = parseJson(text);
   const askedMs = retryAfterMs(response.header);
   const isFine = status >= 200 && status < 300;
   const failure = isFine
@@ -36,10 +37,15 @@ export async function readAnswer(response: UpstreamResponse): Promise<UpstreamAn
   return { status, json, retryAfterMs: askedMs, failure };
 }
 
-function parse(text: string): unknown {
+/** Returns the JSON in a text, with U+FFFD for halves of characters, which no URL can hold; undefined if it is none. */
+export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return text.includes('\\u') ? JSON.parse(text, wellFormed) : JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+function wellFormed(_name: string, value: unknown): unknown {
+  return typeof value === 'string' ? toUSVString(value) : value;
 }

@@ -76,6 +76,8 @@ export abstract class EngineServer {
   faultCalls = Number.POSITIVE_INFINITY;
   /** Which submits meet a rate limit. */
   isLimited: (seen: SeenRequest) => boolean = () => true;
+  /** Changes each answer before it is sent. */
+  change: ((reply: EngineReply) => EngineReply) | undefined;
   media = Buffer.alloc(0);
   /** Accepts connections and answers nothing, like a stopped process. */
   isFrozen = false;
@@ -153,6 +155,7 @@ export abstract class EngineServer {
     this.fault = fault;
     this.faultCalls = faultCalls;
     this.isLimited = () => true;
+    this.change = undefined;
   }
 
   async close(): Promise<void> {
@@ -301,7 +304,8 @@ export abstract class EngineServer {
       return;
     }
     const reply = (await this.refuse(seen)) ?? this.route(seen);
-    await send(response, reply ?? { status: 404, bytes: Buffer.from('404: Not Found') });
+    const answer = reply ?? { status: 404, bytes: Buffer.from('404: Not Found') };
+    await send(response, this.change?.(answer) ?? answer);
   }
 }
 

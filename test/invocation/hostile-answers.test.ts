@@ -5,6 +5,7 @@ import OpenAI from 'openai';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { eventually } from '../factories/eventually.ts';
+import { hostileValue, withMember } from '../factories/hostile-json.ts';
 import { testLedger } from '../factories/ledger.ts';
 import { ReplayUpstream } from '../factories/upstream-replay.ts';
 import { packetsOf, type Row, readRows } from '../replay/row.ts';
@@ -106,62 +107,13 @@ const WAYS = {
 };
 type Way = keyof typeof WAYS;
 
-const text = fc
-  .array(
-    fc.constantFrom('\0', '\ud83d', '\ude00', '\\', '"', '\n', '\u2028', '😀', 'stop', 'a'.repeat(1_998)),
-  )
-  .map((parts) => parts.join(''));
-const other = fc.constantFrom<unknown>(
-  null,
-  true,
-  -1,
-  0,
-  0.5,
-  3,
-  1e300,
-  2 ** 53,
-  '7',
-  [],
-  {},
-  [null],
-  [{}],
-  undefined,
-);
 const change = fc.record({
   at: fc.nat(),
   kind: fc.constantFrom('set', 'set', 'set', 'drop', 'repeat', 'swap', 'cut'),
   place: fc.nat(),
-  value: fc.oneof(text, other),
+  value: hostileValue,
 });
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
-
-/** Returns every member inside a JSON value. */
-function membersOf(json: unknown): { readonly owner: Record<string, unknown>; readonly name: string }[] {
-  if (typeof json !== 'object' || json === null) {
-    return [];
-  }
-  const owner = json as Record<string, unknown>;
-  return Object.keys(owner).flatMap((name) => [{ owner, name }, ...membersOf(owner[name])]);
-}
-
-/** Returns JSON text with another value for one of its members. Other text stays as it is. */
-function withMember(data: string, { place, value }: Change): string {
-  if (!data.startsWith('{')) {
-    return data;
-  }
-  let json: unknown;
-  try {
-    json = JSON.parse(data);
-  } catch {
-    return data;
-  }
-  const members = membersOf(json);
-  const member = members[place % Math.max(1, members.length)];
-  if (member) {
-    member.owner[member.name] = value;
-  }
-  return JSON.stringify(json);
-}
 
 function changed(events: readonly string[], { at, kind, place, value }: Change): readonly string[] {
   const index = at % Math.max(1, events.length);
@@ -171,7 +123,7 @@ function changed(events: readonly string[], { at, kind, place, value }: Change):
   }
   switch (kind) {
     case 'set':
-      return events.with(index, withMember(event, { at, kind, place, value }));
+      return events.with(index, withMember(event, place, value));
     case 'drop':
       return events.toSpliced(index, 1);
     case 'repeat':
@@ -186,7 +138,10 @@ function changed(events: readonly string[], { at, kind, place, value }: Change):
 /** Returns an answer with changes to its JSON, or to the order and the content of its events. */
 function hostile(row: Row, changes: readonly Change[]): Row {
   if (row.json !== undefined) {
-    return { ...row, json: changes.reduce(withMember, row.json) };
+    return {
+      ...row,
+      json: changes.reduce((json, { place, value }) => withMember(json, place, value), row.json),
+    };
   }
   return { ...row, events: changes.reduce(changed, row.events!) };
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Agent, buildConnector, WebSocket } from 'undici';
 import { z } from 'zod';
+import { parseJson } from '../upstream-answer.ts';
 
 const progress = z.object({ prompt_id: z.string(), value: z.number(), max: z.number() });
 const progressState = z.object({
@@ -110,7 +111,7 @@ export function fractionOf(
   text: string,
   { promptId, nodes }: Pick<ProgressListening, 'promptId' | 'nodes'>,
 ): number | undefined {
-  const parsed = message.safeParse(parse(text));
+  const parsed = message.safeParse(parseJson(text));
   if (!parsed.success) {
     return undefined;
   }
@@ -132,12 +133,4 @@ function shareOf(known: Readonly<Record<string, { value: number; max: number }>>
   const total = states.reduce((sum, { max }) => sum + Math.max(max, 1), notBegun);
   const done = states.reduce((sum, { value, max }) => sum + Math.min(Math.max(value, 0), max), 0);
   return total === 0 ? 0 : done / total;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
