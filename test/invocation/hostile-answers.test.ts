@@ -143,7 +143,7 @@ function hostile(row: Row, changes: readonly Change[]): Row {
       json: changes.reduce((json, { place, value }) => withMember(json, place, value), row.json),
     };
   }
-  return { ...row, events: changes.reduce(changed, row.events!) };
+  return row.events ? { ...row, events: changes.reduce(changed, row.events) } : row;
 }
 
 /** The library for chat knows no custom tools in streams; the one for messages fails at an input that is cut and no JSON. */
@@ -154,18 +154,47 @@ function isReadable(row: Row, way: Way): boolean {
   return way !== 'streamed message' || row.messages?.finish !== 'max_tokens';
 }
 
-const rows = readRows().filter((row) => row.json !== undefined || row.events !== undefined);
+/** Bytes in place of others, anywhere in an answer. */
+const noise = fc.record({
+  at: fc.nat(),
+  bytes: fc.nat({ max: 40 }),
+  instead: fc.constantFrom(
+    '',
+    '\n',
+    '\n\n',
+    '\r',
+    'data: ',
+    '\0',
+    '{',
+    '"',
+    '\xff',
+    'event: error\n',
+    '[DONE]',
+  ),
+});
+type Noise = typeof noise extends fc.Arbitrary<infer T> ? T : never;
+
+function withNoise(packets: readonly Buffer[], { at, bytes, instead }: Noise): Buffer[] {
+  const all = Buffer.concat(packets);
+  const place = at % (all.length + 1);
+  const before = all.subarray(0, place);
+  return [before, Buffer.concat([Buffer.from(instead, 'latin1'), all.subarray(place + bytes)])];
+}
+
+const rows = readRows();
 const cases = fc
   .record({
     row: fc.constantFrom(...rows),
     changes: fc.array(change, { minLength: 1, maxLength: 4 }),
     way: fc.constantFrom(...(Object.keys(WAYS) as Way[])),
     atOnce: fc.boolean(),
+    noise: fc.option(noise, { freq: 2, nil: undefined }),
   })
   .filter(({ row, way }) => isReadable(row, way));
 
-function play({ protocol, status, type, ...row }: Row, atOnce: boolean): void {
-  const packets = packetsOf({ protocol, ...row });
+function play({ protocol, status, type, ...row }: Row, atOnce: boolean, noisy: Noise | undefined): void {
+  const exact = packetsOf({ protocol, ...row });
+  const packets = noisy ? withNoise(exact, noisy) : exact;
   upstream.play(protocol, {
     ...(status ? { status } : {}),
     type: type ?? (row.json === undefined ? 'text/event-stream' : 'application/json'),
@@ -214,8 +243,8 @@ test(
   `${ANSWERS} hostile answers are recorded, and read by clients' libraries as they were charged`,
   async () => {
     const seen = new Set<string>();
-    const property = fc.asyncProperty(cases, async ({ row, changes, way, atOnce }) => {
-      play(hostile(row, changes), atOnce);
+    const property = fc.asyncProperty(cases, async ({ row, changes, way, atOnce, noise: noisy }) => {
+      play(hostile(row, changes), atOnce, noisy);
       const { calls } = await recorded();
       const got = await ask(way, `to/${row.protocol}`);
       const last = await recorded();

@@ -23,7 +23,10 @@ export function createMessagesCheck(): StreamTranslator {
     if (event.type === 'content_block_start') {
       pieces = [];
     } else if (event.type === 'content_block_delta') {
-      pieces.push(textOf(objectOf(event.delta).partial_json));
+      const piece = textOf(objectOf(event.delta).partial_json);
+      if (piece !== '') {
+        pieces.push(piece);
+      }
     } else if (event.type === 'content_block_stop' && !isInput(pieces.join(''))) {
       stop = event;
       return [];
