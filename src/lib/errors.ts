@@ -1,3 +1,5 @@
+import { toUSVString } from 'node:util';
+
 /** HTTP status and category of every error code a client can see. The only table of codes. */
 const ERROR_TABLE = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
@@ -84,7 +86,8 @@ export class AppError extends Error {
   readonly shouldRetry: boolean | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    // a message may quote half a character, or end inside one: some clients cannot print that
+    super(toUSVString(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'AppError';
     this.code = code;
     this.status = options.status ?? ERROR_TABLE[code].status;

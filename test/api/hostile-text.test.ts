@@ -37,3 +37,11 @@ test('keeps text of every script unchanged', async () => {
   const created = await server.call('POST', '/api/v1/keys', { key: owner.secret, body: { name } });
   expect(created.json.data.name).toBe(name.trim());
 });
+
+test('quotes what it rejects in whole characters', async () => {
+  const name = `${'a'.repeat(99)}${encodeURIComponent('😀')}`;
+  const answer = await server.call('GET', `/api/v1/models?${name}=1`, { key: owner.secret });
+  const { message } = answer.json.error;
+  expect(message).toContain('aaa');
+  expect(Buffer.from(message).toString()).toBe(message);
+});
