@@ -10,7 +10,7 @@ import {
   usd,
   usdOfNumber,
 } from './money.ts';
-import { mostCost, mostTokens } from './price.ts';
+import { describePrices, mostCost, mostTokens } from './price.ts';
 
 const nano = fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n });
 
@@ -63,13 +63,30 @@ test('the maximum cost of a call counts bytes, uses the highest price and rounds
   const prices = {
     prompt: '0.00000015',
     completion: '0.0000006',
-    request: '0',
-    internal_reasoning: '0',
-    input_cache_write: '0',
+    ...{ request: '0', image: '0', internal_reasoning: '0', input_cache_read: '0', input_cache_write: '0' },
   };
   expect(mostTokens(['水'])).toBe(3 + 32);
   expect(mostCost(prices, 10, 1)).toBe(2_100n);
   expect(mostCost({ ...prices, prompt: '0.000000000001' }, 1, 0)).toBe(1n);
+});
+
+test('every price that a call may be charged is described, and no other', () => {
+  const plain = { prompt: '0.000003', completion: '0.000015', request: '0', image: '0' };
+  const usual = {
+    internal_reasoning: '0.000015',
+    input_cache_read: '0.000003',
+    input_cache_write: '0.000003',
+  };
+  expect(describePrices({ ...plain, ...usual })).toBe('$3.00 in, $15.00 out per million tokens');
+  const own = {
+    internal_reasoning: '0.00002',
+    input_cache_read: '0.0000003',
+    input_cache_write: '0.00000375',
+  };
+  expect(describePrices({ ...plain, ...own, request: '0.25', image: '2' })).toBe(
+    '$3.00 in, $15.00 out per million tokens · $0.30 per million read from a cache · $3.75 per million written to a cache · ' +
+      '$20.00 per million reasoning tokens · $2.00 per image · $0.25 per call',
+  );
 });
 
 test.each([

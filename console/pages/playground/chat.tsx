@@ -2,8 +2,8 @@ import { useEstimate } from '../../api/estimates.ts';
 import { useKept } from '../../api/kept.ts';
 import type { Estimate, Model } from '../../api/types.gen.ts';
 import { useQueryState } from '../../lib/location.ts';
-import { parseUsd, plainUsd, shortUsd } from '../../lib/money.ts';
-import { mostCost, mostTokens, perMillion } from '../../lib/price.ts';
+import { parseUsd, plainUsd } from '../../lib/money.ts';
+import { describePrices, mostCost, mostTokens } from '../../lib/price.ts';
 import { formatCount, t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
@@ -54,14 +54,7 @@ export function ChatPlayground({ models }: { readonly models: readonly Model[] }
             options={models.map((each) => [each.id, each.id])}
             onChange={choose}
           />
-          {model ? (
-            <p class="small quiet">
-              {t('{input} in, {output} out per million tokens', {
-                input: shortUsd(perMillion(model.pricing.prompt)),
-                output: shortUsd(perMillion(model.pricing.completion)),
-              })}
-            </p>
-          ) : null}
+          {model ? <p class="small quiet">{describePrices(model.pricing)}</p> : null}
           <Field label={t('System')}>
             <textarea
               rows={3}
