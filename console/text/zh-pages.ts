@@ -78,6 +78,7 @@ export const PAGES: Readonly<Record<string, string>> = {
   'Finish reason': '结束原因',
   'Price lines': '计费明细',
   'No calls, or none that match the filters.': '还没有调用，或没有符合筛选条件的调用。',
+  Incomplete: '未完成',
   'First token': '首个 token',
   'Times are the median / the 95th percentile.': '时间为中位数 / 第 95 百分位数。',
   'Full answer': '完整回答',

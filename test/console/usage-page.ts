@@ -39,6 +39,17 @@ async function expectChosen(page: Page, minutes: number): Promise<void> {
   expect((Date.parse(end) - Date.parse(start)) / 60_000).toBe(minutes);
 }
 
+/** Returns the width of a color of the legend when its name is too long for one line, in pixels. */
+async function swatchBesideLongName(page: Page): Promise<number | undefined> {
+  return await page
+    .locator('.legend-entry')
+    .first()
+    .evaluate((entry) => {
+      entry.append('W'.repeat(500));
+      return entry.querySelector('svg')?.getBoundingClientRect().width;
+    });
+}
+
 export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   const { page, context, open, wrongs, customer } = await console.signIn();
   const body = {
@@ -65,6 +76,7 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   await untilBars(page, 3);
   await expectChosen(page, 15);
   await twoCalls(page);
+  expect(await swatchBesideLongName(page)).toBe(12);
   await page.getByRole('link', { name: 'Back to: Last 6 hours' }).press('Enter');
   await untilBars(page, 72);
   expect(rangeOf(page)).toBe('6h');
@@ -91,6 +103,10 @@ export async function chosenOnChart(console: ConsoleServer): Promise<void> {
   const { width } = (await slider.boundingBox()) ?? { width: 0 };
   await slider.click({ position: { x: width - 8, y: 100 } });
   await page.getByRole('heading', { name: 'Generations' }).waitFor();
+
+  // a call that its client ended counts here, and did not fail
+  await open('usage?tab=speed');
+  await page.getByRole('columnheader', { name: 'Incomplete' }).waitFor();
   expect(wrongs).toEqual([]);
   await context.close();
 }

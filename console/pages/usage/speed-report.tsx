@@ -59,7 +59,7 @@ function SpeedTable({ rows, range }: { readonly rows: readonly SpeedRow[]; reado
         { name: t('UTC'), cell: (row) => nameOf.get(row) ?? '' },
         { name: t('Model'), cell: ({ model }) => model, clip: true },
         { name: t('Requests'), cell: ({ request_count: count }) => formatCount(count), number: true },
-        { name: t('Failed'), cell: ({ failed_count: count }) => formatCount(count), number: true },
+        { name: t('Incomplete'), cell: ({ failed_count: count }) => formatCount(count), number: true },
         {
           name: t('First token'),
           cell: ({ first_token_ms: time }) => <Percentiles of={time} />,
