@@ -231,8 +231,9 @@ export const PAGES: Readonly<Record<string, string>> = {
   'No model is available for this.': '此处没有支持该功能的模型。',
   '1. Get a key': '1. 密钥',
   'Create a key for your program': '为您的程序创建密钥',
-  'Use the key you signed in with, or ask an owner for one.': '使用您登录的密钥，或向所有者索取。',
   'and set it in the environment as TOLLGATE_KEY.': '并将其设为环境变量 TOLLGATE_KEY。',
+  'Use the key you signed in with, or ask an owner for one, and set it in the environment as TOLLGATE_KEY.':
+    '使用您登录的密钥，或向所有者索取，并将其设为环境变量 TOLLGATE_KEY。',
   '2. Make a call': '2. 调用',
   'Base URL for OpenAI clients:': 'OpenAI 客户端的基础 URL：',
   'Base URL for Anthropic clients:': 'Anthropic 客户端的基础 URL：',

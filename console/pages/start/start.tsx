@@ -20,11 +20,15 @@ export function StartPage() {
       <Panel title={t('1. Get a key')}>
         <p>
           {mayChangeKeys() ? (
-            <a href={to('keys')}>{t('Create a key for your program')}</a>
+            <>
+              <a href={to('keys')}>{t('Create a key for your program')}</a>{' '}
+              {t('and set it in the environment as TOLLGATE_KEY.')}
+            </>
           ) : (
-            t('Use the key you signed in with, or ask an owner for one.')
-          )}{' '}
-          {t('and set it in the environment as TOLLGATE_KEY.')}
+            t(
+              'Use the key you signed in with, or ask an owner for one, and set it in the environment as TOLLGATE_KEY.',
+            )
+          )}
         </p>
       </Panel>
       <Panel title={t('2. Make a call')}>
