@@ -181,6 +181,7 @@ export const PAGES: Readonly<Record<string, string>> = {
   'The answer is complete.': '回答已完成。',
   'New conversation': '新对话',
   'Stopped.': '已停止。',
+  'The charge is known once the provider has ended the call:': '提供商结束调用后才能确定费用：',
   charged: '扣费',
   'at most': '最高',
   '{count} tokens': '{count} 个 token',

@@ -4,7 +4,13 @@ import { chatLost, keyLost, orderLost, purchaseLost } from './lost-answers.ts';
 import { invitationStays, keySecretStays, loginStays, ownerKeyStays } from './must-answer.ts';
 import { deepLink, keyOnSignInPage } from './people.ts';
 import { failedStart, keyOverPlainHttp, pageDuringRestart } from './plain-http.ts';
-import { conversationStays, onlyWhatIsAllowed, ownRoleAsks, refusedMessageReturns } from './roles.ts';
+import {
+  conversationStays,
+  onlyWhatIsAllowed,
+  ownRoleAsks,
+  refusedMessageReturns,
+  stoppedIsCharged,
+} from './roles.ts';
 import { operatorAgain, otherAccount, signedInElsewhere, untoldSession, wrongKey } from './two-tabs.ts';
 
 /** What must not cost money, a secret or someone's place: lost answers, stray key presses, a second tab, a role that may do less. */
@@ -45,6 +51,7 @@ describe('signing in', () => {
 test('a role is offered only what it may do', () => onlyWhatIsAllowed(console));
 test("taking away an owner's rights asks first", () => ownRoleAsks(console));
 test('a refused message returns to its field and is not sent again', () => refusedMessageReturns(console));
+test('a stopped answer shows its charge however late it is known', () => stoppedIsCharged(console));
 test('without https a key is created and copied', () => keyOverPlainHttp(console));
 test('a conversation stays while another page is shown', () => conversationStays(console));
 test('a page that is opened while the service restarts is shown afterwards', () =>

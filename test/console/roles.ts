@@ -80,6 +80,45 @@ export async function refusedMessageReturns(console: ConsoleServer): Promise<voi
   await leave();
 }
 
+/** The provider of a stopped answer bills on: the page says so, and shows the charge when it is known. */
+export async function stoppedIsCharged(console: ConsoleServer): Promise<void> {
+  const { page, open, leave } = await console.signIn();
+  await page.addInitScript(() => {
+    const ask = globalThis.fetch;
+    const half = (stop: AbortSignal) =>
+      new ReadableStream({
+        start: (stream) => {
+          stream.enqueue(new TextEncoder().encode('data: {"choices":[{"delta":{"content":"Half"}}]}\n\n'));
+          stop.addEventListener('abort', () => stream.error(stop.reason));
+        },
+      });
+    globalThis.fetch = async (path, sending) =>
+      String(path).endsWith('/chat/completions') && sending?.signal
+        ? new Response(half(sending.signal), { headers: { 'x-generation-id': 'gen-1' } })
+        : await ask(path, sending);
+    // the page's own patience passes at once
+    const wait = globalThis.setTimeout;
+    globalThis.setTimeout = ((act: () => void, ms = 0) => wait(act, ms / 20)) as typeof setTimeout;
+  });
+  let reads = 0;
+  await page.route('**/api/v1/generation?id=gen-1', async (route) => {
+    reads += 1;
+    const usage = { output_tokens: 77 };
+    const ended = { status: 'cancelled', charged_amount: '0.0042', first_token_ms: null, usage };
+    await route.fulfill({
+      json: { data: { id: 'gen-1', ...(reads > 11 ? ended : { status: 'in_progress' }) } },
+    });
+  });
+  await open('playground');
+  await page.getByLabel('Message').fill('Hello');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('Half').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText('Stopped. The charge is known once the provider has ended the call:').waitFor();
+  await page.getByText(/^Stopped\. charged/).waitFor();
+  await leave();
+}
+
 /** A conversation and what is typed stay while another page is shown, and go when someone signs out. */
 export async function conversationStays(console: ConsoleServer): Promise<void> {
   const { page, open, leave, customer } = await console.signIn();

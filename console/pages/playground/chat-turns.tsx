@@ -1,9 +1,14 @@
+import { useEffect } from 'preact/hooks';
+import { useRead } from '../../api/queries.ts';
+import type { Generation } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
 import { formatCount, t } from '../../lib/text.ts';
 import { formatDuration } from '../../lib/time.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { Refused } from './refused.tsx';
-import type { Chat, Turn } from './use-chat.ts';
+import { type Chat, hasEnded, type Turn } from './use-chat.ts';
+
+const LIVE_MS = 2_000;
 
 /** The conversation. Answers are rendered as text: nothing in them becomes markup. */
 export function ChatTurns({ chat }: { readonly chat: Chat }) {
@@ -21,7 +26,7 @@ export function ChatTurns({ chat }: { readonly chat: Chat }) {
               {turn.content}
               {chat.isRunning && turn === last ? <span aria-hidden="true"> ▌</span> : null}
             </p>
-            <TurnEnd turn={turn} />
+            <TurnEnd turn={turn} settle={chat.settle} />
           </li>
         ))}
       </ol>
@@ -39,12 +44,18 @@ export function ChatTurns({ chat }: { readonly chat: Chat }) {
   );
 }
 
-function TurnEnd({ turn: { generation, most, error, isStopped } }: { readonly turn: Turn }) {
+interface TurnEndProps {
+  readonly turn: Turn;
+  readonly settle: Chat['settle'];
+}
+
+function TurnEnd({ turn, settle }: TurnEndProps) {
+  const { generation, most, error, isStopped } = turn;
   if (error !== undefined) {
     return <Refused error={error} needed={most} />;
   }
   if (!generation) {
-    return null;
+    return isStopped ? <Unsettled turn={turn} settle={settle} /> : null;
   }
   return (
     <p class="small quiet">
@@ -57,6 +68,26 @@ function TurnEnd({ turn: { generation, most, error, isStopped } }: { readonly tu
         : ` · ${t('first token after {time}', { time: formatDuration(generation.first_token_ms) })}`}
       {' · '}
       <a href={to('generations', { generation: generation.id })}>{t('Details')}</a>
+    </p>
+  );
+}
+
+/** A stopped answer whose charge is not known yet: what a provider bills on is awaited, which may take minutes. */
+function Unsettled({ turn: { id, call = '' }, settle }: TurnEndProps) {
+  const { data } = useRead<Generation>(
+    '/api/v1/generation',
+    { id: call },
+    { enabled: call !== '', everyMs: LIVE_MS },
+  );
+  useEffect(() => {
+    if (data && hasEnded(data)) {
+      settle(id, data);
+    }
+  }, [data, id]);
+  return (
+    <p class="small quiet">
+      {t('Stopped.')} {t('The charge is known once the provider has ended the call:')}{' '}
+      <a href={to('generations')}>{t('Generations')}</a>
     </p>
   );
 }

@@ -12,6 +12,8 @@ export interface Turn extends ChatMessage {
   readonly most?: bigint;
   readonly error?: unknown;
   readonly isStopped?: boolean;
+  /** Id of the call; empty if it was stopped before its answer began. */
+  readonly call?: string;
 }
 
 export interface Question {
@@ -31,6 +33,8 @@ export interface Chat {
   /** Calls `onUnanswered` when the call fails before the first text. */
   ask(question: Question, onUnanswered: () => void): Promise<void>;
   stop(): void;
+  /** Takes note of how the call of a stopped answer ended. */
+  settle(turn: number, ended: Generation): void;
   clear(): void;
 }
 
@@ -85,7 +89,7 @@ export function useChat(): Chat {
       };
       await streamChat({ ...question, messages, temperature: undefined }, events, controller.signal);
     } catch (error) {
-      change(id, () => (controller.signal.aborted ? { isStopped: true } : { error }));
+      change(id, () => (controller.signal.aborted ? { isStopped: true, call: generation } : { error }));
       if (!hasText) {
         onUnanswered();
       }
@@ -101,6 +105,7 @@ export function useChat(): Chat {
     messages: (question) => messagesOf(question, turns),
     ask,
     stop: () => running?.abort(),
+    settle: (turn, ended) => change(turn, () => ({ generation: ended })),
     clear: () => setConversation(() => ({ turns: [] })),
   };
 }
@@ -122,11 +127,15 @@ function isAnswered(answer: Turn | undefined): boolean {
   return answer !== undefined && answer.content !== '' && answer.error === undefined;
 }
 
-/** Returns the call with its charge from the ledger. A stopped call is settled a moment after the client has disconnected. */
+export function hasEnded({ status }: Generation): boolean {
+  return status !== 'in_progress' && status !== 'queued';
+}
+
+/** Returns the call with its charge from the ledger, or undefined if it takes longer: a provider may bill on after a stop. */
 async function endedGeneration(id: string): Promise<Generation | undefined> {
   for (let tries = 0; id !== '' && tries < CHARGE_TRIES; tries += 1) {
     const { data } = await get<Generation>('/api/v1/generation', { id });
-    if (data.status !== 'in_progress' && data.status !== 'queued') {
+    if (hasEnded(data)) {
       return data;
     }
     await new Promise((resolve) => setTimeout(resolve, CHARGE_WAIT_MS));
