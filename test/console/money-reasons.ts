@@ -35,5 +35,12 @@ export async function limitIsNamed(console: ConsoleServer): Promise<void> {
   expect(await notice.getByRole('link').count()).toBe(0);
   expect((await notice.textContent())?.replaceAll('\u202f', '')).toContain('$0.00002');
   await picture(page, 'key-limit');
+
+  const stopped = { name: 'stopped', limit: 0 };
+  await server.call('POST', '/api/v1/keys', { token: owner.customer.secret, body: stopped });
+  await owner.open('keys');
+  const spent = owner.page.getByRole('progressbar', { name: /stopped/ });
+  await spent.waitFor();
+  expect(await spent.getAttribute('value')).toBe('1');
   await Promise.all([context.close(), owner.context.close()]);
 }

@@ -24,6 +24,12 @@ export function countedNano({ usage, limit, limit_reset: reset, limit_remaining:
     : usdOfNumber(limit) - usdOfNumber(left);
 }
 
+/** Returns the share of a limit that has been spent, 0 to 1 or more. Nothing is left of a limit of zero. */
+export function spentShare(key: ApiKey): number {
+  const limit = usdOfNumber(key.limit ?? 0);
+  return limit === 0n ? 1 : shareOf(countedNano(key), limit);
+}
+
 export function stateOf({ disabled, expires_at: expires }: ApiKey): string {
   if (disabled) {
     return 'disabled';
@@ -45,7 +51,7 @@ export function Limit({ of: key }: { readonly of: ApiKey }) {
     );
   }
   const limit = usdOfNumber(key.limit);
-  const share = shareOf(spent, limit);
+  const share = spentShare(key);
   return (
     <div class="key-limit">
       <span>

@@ -2,11 +2,11 @@ import { useRead } from '../../api/queries.ts';
 import { currentSession } from '../../api/session.ts';
 import type { AccountOverview, ApiKey, Task } from '../../api/types.gen.ts';
 import { to } from '../../lib/location.ts';
-import { shareOf, usd, usdOfNumber } from '../../lib/money.ts';
+import { usd } from '../../lib/money.ts';
 import { t } from '../../lib/text.ts';
 import { Problem, Skeleton } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
-import { countedNano } from '../keys/key-limit.tsx';
+import { spentShare } from '../keys/key-limit.tsx';
 
 const NEAR = 0.8;
 const DAY_MS = 86_400_000;
@@ -79,7 +79,7 @@ function ofKey(key: ApiKey): Item[] {
   const items: Item[] = [];
   const href = to('keys', { key: key.hash });
   if (!key.disabled && key.limit !== null && key.limit > 0) {
-    const share = shareOf(countedNano(key), usdOfNumber(key.limit));
+    const share = spentShare(key);
     if (share >= NEAR) {
       items.push({
         text: t('Key “{name}” has used {percent} % of its limit', {
