@@ -161,3 +161,17 @@ test('a generation shows when it ended and the prices it was charged at', async 
     unit_prices: null,
   });
 });
+
+test('counts only calls that a provider answered as calls without cost', async () => {
+  const { accountId, apiKeyId } = await fundedAccount(server.database, '1.00');
+  const model = 'acme/refused';
+  await createGeneration(server.database, { accountId, apiKeyId, model, status: 'failed', provider: null });
+  await createGeneration(server.database, { accountId, apiKeyId, model, charge: '0.25' });
+  const rows = await report(`reports/margin?${lately()}`);
+  expect(rows.find((row: { model: string }) => row.model === model)).toMatchObject({
+    calls: 2,
+    failed_calls: 1,
+    calls_without_cost: 1,
+    charged_without_cost: '0.25',
+  });
+});

@@ -19,6 +19,8 @@ export interface TestGeneration {
   readonly status?: GenerationStatus;
   readonly endpoint?: string;
   readonly model?: string;
+  /** The provider that answered; null: none did. */
+  readonly provider?: string | null;
   readonly requestId?: string;
   /** Time to the end, and to the first token of a stream, in ms. */
   readonly latencyMs?: number;
@@ -52,7 +54,7 @@ export async function createGeneration(database: Database, options: TestGenerati
     usage: options.usage ?? { ...NO_USAGE, inputTokens: 10, outputTokens: 5 },
     usageSource: 'provider',
     error: options.error ?? null,
-    provider: 'builtin',
+    provider: options.provider === undefined ? 'builtin' : options.provider,
     providerCost: null,
     attempts: [],
     finishReason: 'stop',

@@ -43,7 +43,7 @@ const MARGIN_GROUPS = `
 /**
  * $1 start, $2 end, $3 lowest id of a call that can have ended since the start, $4 length of the periods as date_trunc names it,
  * NULL = one period; $5 by model?, $6 by endpoint?, $7 by provider?, $8 by account?, $9 limit. Calls count in the period they
- * ended in, refunds in the period they were booked in.
+ * ended in, refunds in the period they were booked in. A call that no provider answered has no cost, so none is missing.
  */
 export const marginRows: SqlStatement = {
   name: 'margin_rows',
@@ -51,7 +51,8 @@ export const marginRows: SqlStatement = {
     WITH calls AS (
       SELECT coalesce(date_trunc($4::text, g.completed_at, 'UTC'), $1::timestamptz) AS period, ${MARGIN_GROUPS}, count(*) AS calls,
              count(*) FILTER (WHERE g.status = 'failed') AS failed_calls, sum(g.charge) AS charged,
-             coalesce(sum(g.provider_cost), 0) AS provider_cost, count(*) FILTER (WHERE g.provider_cost IS NULL) AS calls_without_cost,
+             coalesce(sum(g.provider_cost), 0) AS provider_cost,
+             count(*) FILTER (WHERE g.provider_cost IS NULL AND (g.provider IS NOT NULL OR g.charge > 0)) AS calls_without_cost,
              coalesce(sum(g.charge) FILTER (WHERE g.provider_cost IS NULL), 0) AS charged_without_cost
         FROM generations g WHERE g.id >= $3 AND g.completed_at >= $1 AND g.completed_at < $2 GROUP BY 1, 2),
     refunds AS (
