@@ -1,5 +1,6 @@
 import { merged } from '../lib/merged.ts';
 import { readChatAnswer } from './chat-reader.ts';
+import { isCut } from './finish-reasons.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf, without } from './json.ts';
 import { readMessagesAnswer } from './messages-reader.ts';
 import type { ProviderAnswer, StreamPart } from './provider.types.ts';
@@ -56,7 +57,7 @@ export function messagesAnswerOfParts(parts: readonly StreamPart[]): ProviderAns
         break;
     }
   }
-  const wasCut = parts.at(-1)?.finishReason === 'length';
+  const wasCut = isCut(parts.at(-1)?.finishReason);
   // a call whose input was cut off with the answer is none
   wire.content = [...blocks.values()].filter((block) => !wasCut || isReadable(block));
   return withFacts(readMessagesAnswer, wire, parts);

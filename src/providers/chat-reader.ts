@@ -1,7 +1,7 @@
 import { merged } from '../lib/merged.ts';
 import { readChatContent, toolCallsOf } from './chat-message.ts';
 import { ChatToolCalls } from './chat-tool-calls.ts';
-import { finishWithTools, readFinish } from './finish-reasons.ts';
+import { finishWithTools, isCut, readFinish } from './finish-reasons.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import { plainText } from './plain-chunk.ts';
 import type { FinishReason, ProviderAnswer, StreamPart } from './provider.types.ts';
@@ -39,7 +39,7 @@ function readAnswer(
   }
   const finish = readFinish(choice.finish_reason);
   const content = readChatContent(message);
-  const calls = wholeCalls(message, finish?.reason === 'length');
+  const calls = wholeCalls(message, isCut(finish?.reason));
   const finishReason = finishWithTools(finish?.reason ?? 'stop', calls.length > 0);
   const exact = Object.assign(
     { role: 'assistant', content: null, refusal: null },
@@ -114,7 +114,7 @@ class ChatReader implements EventReader {
 
   finish(parts: StreamPart[]): void {
     const finishReason = finishWithTools(this.#finish ?? 'stop', this.#calls.any);
-    const last = this.#calls.end(finishReason === 'length');
+    const last = this.#calls.end(isCut(finishReason));
     if (last.length > 0) {
       parts.push(this.#part({ tool_calls: last }, { text: last.map(textOfCall).join(''), reasoning: '' }));
     }

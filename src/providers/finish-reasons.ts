@@ -66,6 +66,11 @@ function readForeign(text: string): Finish {
   return known ? { reason: known } : { reason: 'stop', unknown: text.slice(0, UNKNOWN_LENGTH_MAX) };
 }
 
+/** Returns whether an answer may have ended amid a tool call: at its maximum, or where a content filter stopped it. */
+export function isCut(reason: FinishReason | undefined): boolean {
+  return reason === 'length' || reason === 'content_filter';
+}
+
 /** Corrects a finish reason by the answer's content: some servers send `stop` after tool calls, some `function_call` without any. */
 export function finishWithTools(reason: FinishReason, called: boolean): FinishReason {
   if (called && reason === 'stop') {

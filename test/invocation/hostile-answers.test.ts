@@ -151,7 +151,7 @@ function isReadable(row: Row, way: Way): boolean {
   if (way === 'streamed chat') {
     return !JSON.stringify(row).includes('custom');
   }
-  return way !== 'streamed message' || row.messages?.finish !== 'max_tokens';
+  return way !== 'streamed message' || !['max_tokens', 'refusal'].includes(row.messages?.finish ?? '');
 }
 
 /** Bytes in place of others, anywhere in an answer. */

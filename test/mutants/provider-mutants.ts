@@ -13,8 +13,8 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
   {
     name: "index: a call gets the provider's number",
     of: 'src/providers/chat-tool-calls.ts',
-    replace: 'index: this.#calls.length,',
-    by: 'index: Number(delta.index ?? 0),',
+    replace: 'call.index = this.#started;',
+    by: 'call.index = [...this.#byGivenIndex].find(([, known]) => known === call)?.[0] ?? 0;',
     caughtBy: 'parallel calls, all with index 0',
   },
   {

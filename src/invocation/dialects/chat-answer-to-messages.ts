@@ -1,3 +1,4 @@
+import { isCut } from '../../providers/finish-reasons.ts';
 import {
   compact,
   isObject,
@@ -36,7 +37,7 @@ export function chatAnswerToMessages(wire: JsonObject, { thinking, toolNames }: 
     type: 'message',
     role: 'assistant',
     content: contentOf(message, citedPages(wire, message).map(citationOf), thinking, (call) =>
-      toolUse(call, toolNames, finish === 'length'),
+      toolUse(call, toolNames, isCut(finish)),
     ),
     stop_reason: stopReasonOf(finishReason, stopSequence),
     stop_sequence: finishReason === 'stop' ? stopSequence : null,

@@ -1,3 +1,4 @@
+import { isCut } from '../../providers/finish-reasons.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
 import { ObjectScan } from '../../providers/object-scan.ts';
 import type { FinishReason } from '../../providers/provider.types.ts';
@@ -58,7 +59,7 @@ export function createChatToMessages({ thinking, toolNames }: MessageForm): Stre
 
 function closingEvents(state: State, choice: JsonObject, finish: FinishReason): JsonObject[] {
   const events: JsonObject[] = [];
-  state.wasCut = finish === 'length';
+  state.wasCut = isCut(finish);
   flushCalls(state, events);
   flushTexts(state, events);
   pushCitations(state, events);
@@ -105,7 +106,7 @@ interface State {
   readonly cited: Set<string>;
   readonly toolNames: MessageForm['toolNames'];
   refused: boolean;
-  /** Whether the maximum of tokens ended the answer, perhaps amid arguments. */
+  /** Whether the answer may have ended amid arguments. */
   wasCut: boolean;
 }
 

@@ -1,13 +1,11 @@
+import { isCut, readFinish } from '../../providers/finish-reasons.ts';
 import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../../providers/json.ts';
 import { ProviderFailure } from '../../providers/provider-failure.ts';
 import type { StreamTranslator } from './chat-stream-to-messages.ts';
 
-/** Reasons for which a message ends in the middle of an input. */
-const CUT: ReadonlySet<unknown> = new Set(['max_tokens', 'model_context_window_exceeded']);
-
 /**
  * Passes exact message events on to clients of the same dialect. Throws {@link ProviderFailure} `malformed` when the input of a tool call
- * ends without forming a JSON object, unless the maximum of tokens cut it: clients' libraries fail with errors of their own at the end of
+ * ends without forming a JSON object, unless the answer was cut: clients' libraries fail with errors of their own at the end of
  * such a block, or run the tool with a part of its input.
  */
 export function createMessagesCheck(): StreamTranslator {
@@ -15,7 +13,8 @@ export function createMessagesCheck(): StreamTranslator {
   let stop: JsonObject | undefined;
   return (event) => {
     const held = stop === undefined ? [] : [stop];
-    const wasCut = event.type === 'message_delta' && CUT.has(objectOf(event.delta).stop_reason);
+    const wasCut =
+      event.type === 'message_delta' && isCut(readFinish(objectOf(event.delta).stop_reason)?.reason);
     if (stop !== undefined && !wasCut) {
       throw new ProviderFailure('malformed');
     }
