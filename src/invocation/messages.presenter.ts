@@ -2,11 +2,12 @@ import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
 import { merged } from '../lib/merged.ts';
 import { NO_USAGE } from '../lib/usage.ts';
-import { type JsonObject, objectOf } from '../providers/json.ts';
+import { isCut, readFinish } from '../providers/finish-reasons.ts';
+import { isObject, type JsonObject, objectOf, parseJson, textOf } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
 import { chatAnswerToMessages } from './dialects/chat-answer-to-messages.ts';
-import { createChatToMessages } from './dialects/chat-stream-to-messages.ts';
-import { createMessagesCheck } from './dialects/messages-check.ts';
+import { createChatToMessages, type StreamTranslator } from './dialects/chat-stream-to-messages.ts';
 import { stopReasonOf } from './dialects/stop-reason.ts';
 import type { CallEnd } from './invocation.types.ts';
 import type {
@@ -36,7 +37,7 @@ export const messagesPresenter: DialectPresenter = {
 
 class MessagesStream implements StreamPresenter {
   readonly #identity: AnswerIdentity;
-  readonly #translate: (event: JsonObject) => readonly JsonObject[];
+  readonly #translate: StreamTranslator;
   /** Index of the open content block. */
   #openBlock: unknown;
   #begun = false;
@@ -102,4 +103,39 @@ class MessagesStream implements StreamPresenter {
 
 function frame(event: JsonObject): string {
   return eventFrame(event, String(event.type));
+}
+
+/**
+ * Passes exact message events on to clients of the same dialect. Throws {@link ProviderFailure} `malformed` when the input of a tool call
+ * ends without forming a JSON object, unless the answer was cut: clients' libraries fail with errors of their own at the end of
+ * such a block, or run the tool with a part of its input.
+ */
+function createMessagesCheck(): StreamTranslator {
+  let pieces: string[] = [];
+  let stop: JsonObject | undefined;
+  return (event) => {
+    const held = stop === undefined ? [] : [stop];
+    const wasCut =
+      event.type === 'message_delta' && isCut(readFinish(objectOf(event.delta).stop_reason)?.reason);
+    if (stop !== undefined && !wasCut) {
+      throw new ProviderFailure('malformed');
+    }
+    stop = undefined;
+    if (event.type === 'content_block_start') {
+      pieces = [];
+    } else if (event.type === 'content_block_delta') {
+      const piece = textOf(objectOf(event.delta).partial_json);
+      if (piece !== '') {
+        pieces.push(piece);
+      }
+    } else if (event.type === 'content_block_stop' && !isInput(pieces.join(''))) {
+      stop = event;
+      return [];
+    }
+    return [...held, event];
+  };
+}
+
+function isInput(text: string): boolean {
+  return text === '' || isObject(parseJson(text));
 }
