@@ -10,7 +10,8 @@ import {
   usd,
   usdOfNumber,
 } from './money.ts';
-import { describePrices, mostCost, mostTokens } from './price.ts';
+import { describePrices } from './other-prices.ts';
+import { mostCost, mostTokens } from './price.ts';
 
 const nano = fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n });
 

@@ -1,6 +1,3 @@
-import { shortUsd } from './money.ts';
-import { t } from './text.ts';
-
 /** Prices are decimal text in USD per token with up to twelve decimals, computed as whole pico-USD (1e-12). */
 const PRICE = /^(\d+)(?:\.(\d{1,12}))?$/;
 const PICO_PER_NANO = 1_000n;
@@ -42,23 +39,7 @@ export function perMillion(price: string): bigint {
   return (picoUsd(price) * 1_000_000n) / PICO_PER_NANO;
 }
 
-/** Describes every price of a chat model that a call may be charged; those of caches and reasoning only where they differ. */
-export function describePrices(prices: ChatPrices): string {
-  const { prompt, completion, request, image } = prices;
-  const price = (text: string) => shortUsd(perMillion(text));
-  const one = (text: string) => shortUsd(picoUsd(text) / PICO_PER_NANO);
-  const isOwn = (text: string, usual: string) => picoUsd(text) > 0n && picoUsd(text) !== picoUsd(usual);
-  const { input_cache_read: read, input_cache_write: write, internal_reasoning: reasoning } = prices;
-  return [
-    t('{input} in, {output} out per million tokens', { input: price(prompt), output: price(completion) }),
-    isOwn(read, prompt) ? t('{price} per million read from a cache', { price: price(read) }) : '',
-    isOwn(write, prompt) ? t('{price} per million written to a cache', { price: price(write) }) : '',
-    isOwn(reasoning, completion)
-      ? t('{price} per million reasoning tokens', { price: price(reasoning) })
-      : '',
-    picoUsd(image) > 0n ? t('{price} per image', { price: one(image) }) : '',
-    picoUsd(request) > 0n ? t('{price} per call', { price: one(request) }) : '',
-  ]
-    .filter((text) => text !== '')
-    .join(' · ');
+/** Returns a price in nano-USD, without what is smaller. */
+export function nanoUsd(price: string): bigint {
+  return picoUsd(price) / PICO_PER_NANO;
 }

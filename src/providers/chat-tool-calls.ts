@@ -4,9 +4,7 @@ import { isObject, type JsonObject, objectOf, textOf } from './json.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
 interface Call {
-  /** Its place among all calls, some of which may turn out to be none. */
-  readonly place: number;
-  /** Its number for clients; undefined until it is passed on. */
+  /** Its number for clients; undefined until it is passed on, and for one that turns out to be none. */
   index: number | undefined;
   readonly id: string;
   /** The provider's id; empty if it sent none. */
@@ -59,7 +57,7 @@ export class ChatToolCalls {
     const certain = call.args.add(args);
     if (certain !== '' && isStarted(call)) {
       deltas.push(next(call, certain));
-    } else if (certain !== '' && call.name !== '' && call.place === this.#front) {
+    } else if (certain !== '' && call.name !== '' && call === this.#calls[this.#front]) {
       deltas.push(this.#start(call, call.args.text));
     }
     return [...deltas, ...this.#advance()];
@@ -136,8 +134,8 @@ export class ChatToolCalls {
   #startOpen(): JsonObject[] {
     const call = this.#open;
     this.#open = undefined;
-    const isNext = call?.place === this.#front && !isStarted(call) && call.name !== '';
-    return isNext ? [this.#start(call, call.args.text)] : [];
+    const isNext = call !== undefined && call === this.#calls[this.#front] && !isStarted(call);
+    return isNext && call.name !== '' ? [this.#start(call, call.args.text)] : [];
   }
 
   /** Returns the start of a call with the next number. */
@@ -187,7 +185,6 @@ export class ChatToolCalls {
     const givenId = textOf(delta.id);
     const taken = givenId === '' || this.#calls.some((call) => call.id === givenId);
     const call: Call = {
-      place: this.#calls.length,
       index: undefined,
       id: taken ? newToolCallId() : givenId,
       givenId,

@@ -47,32 +47,31 @@ const ADDED: Readonly<Record<string, string>> = {
   signature_delta: 'signature',
 };
 
-/** Returns a delta with its type. Where a server leaves the type out, it follows from what is added. */
-export function typedDelta(delta: JsonObject): JsonObject {
-  if (textOf(delta.type) !== '') {
-    return delta;
-  }
-  const found = Object.entries(ADDED).find(([, member]) => typeof delta[member] === 'string');
-  return found ? { ...delta, type: found[0] } : {};
-}
-
 /** The member of each type of block that no other type has. */
 const HELD: Readonly<Record<string, string>> = { text: 'text', thinking: 'thinking', tool_use: 'name' };
 
-/** Returns a block with its type, which follows from what it holds where a server leaves it out; undefined for one that holds nothing known. */
-export function typedBlock(block: JsonObject): JsonObject | undefined {
-  if (textOf(block.type) !== '') {
-    return block;
-  }
-  const found = Object.entries(HELD).find(([, member]) => typeof block[member] === 'string');
-  return found && { ...block, type: found[0] };
+/** Returns a delta with its type, which follows from what it adds where a server leaves it out; undefined for one that adds nothing known. */
+export function typedDelta(delta: JsonObject): JsonObject | undefined {
+  return typed(delta, ADDED);
 }
 
-/** Returns true for a delta without a type, or whose text is missing or null, which clients would print as such. */
+/** {@link typedDelta} for a block, by what it holds. */
+export function typedBlock(block: JsonObject): JsonObject | undefined {
+  return typed(block, HELD);
+}
+
+function typed(value: JsonObject, members: Readonly<Record<string, string>>): JsonObject | undefined {
+  if (textOf(value.type) !== '') {
+    return value;
+  }
+  const found = Object.entries(members).find(([, member]) => typeof value[member] === 'string');
+  return found && { ...value, type: found[0] };
+}
+
+/** Returns true for a delta whose text is missing or null, which clients would print as such. */
 export function saysNothing(delta: JsonObject): boolean {
-  const type = textOf(delta.type);
-  const member = ADDED[type];
-  return type === '' || (member !== undefined && typeof delta[member] !== 'string');
+  const member = ADDED[textOf(delta.type)];
+  return member !== undefined && typeof delta[member] !== 'string';
 }
 
 /** Splits an exact block into an empty start and the deltas that fill it. */

@@ -179,7 +179,7 @@ class MessagesReader implements EventReader {
 
   #readDelta(event: JsonObject, parts: StreamPart[]): void {
     const delta = typedDelta(objectOf(event.delta));
-    if (!saysNothing(delta)) {
+    if (delta && !saysNothing(delta)) {
       this.#blocks.add(event, delta, parts);
     }
   }

@@ -10,7 +10,8 @@ import { testLedger } from '../factories/ledger.ts';
 import { ReplayUpstream } from '../factories/upstream-replay.ts';
 import { packetsOf, type Row, readRows } from '../replay/row.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
-import { Gateway, model, prices } from './gateway.ts';
+import { chatUsage, costOf, messageUsage, PRICING, type Reported, responseUsage } from './client-usage.ts';
+import { Gateway, model } from './gateway.ts';
 
 /**
  * Changes known answers of providers at random places and reads the result with clients' own libraries. Whatever a provider sends, a call is
@@ -21,12 +22,6 @@ import { Gateway, model, prices } from './gateway.ts';
 const ANSWERS = Number(process.env.HOSTILE_ANSWERS ?? 400);
 const PER_ANSWER_MS = 1_000;
 
-/** Nano-USD per token, as whole numbers, so that what a client multiplies is exact. */
-const PRICE = { fresh: 333n, cacheRead: 33n, cacheWrite: 416n, output: 777n };
-const PRICING = prices('0.000000333', '0.000000777', {
-  input_cache_read: '0.000000033',
-  input_cache_write: '0.000000416',
-});
 const PROTOCOLS = ['openai', 'anthropic', 'responses'];
 
 let database: TestDatabase;
@@ -61,32 +56,6 @@ afterAll(async () => {
   await database?.close();
 });
 
-/** Tokens of an answer, as a client's library has them. */
-type Reported = Readonly<Record<keyof typeof PRICE, number>>;
-
-function openAiUsage(input: number, output: number, usage: unknown): Reported {
-  const { cache_read_tokens, cache_write_tokens } = usage as Record<string, number>;
-  const [cacheRead, cacheWrite] = [cache_read_tokens ?? 0, cache_write_tokens ?? 0];
-  return { fresh: input - cacheRead - cacheWrite, cacheRead, cacheWrite, output };
-}
-
-function chatUsage({ usage }: OpenAI.ChatCompletion): Reported {
-  return openAiUsage(usage!.prompt_tokens, usage!.completion_tokens, usage);
-}
-
-function responseUsage({ usage }: { readonly usage?: OpenAI.Responses.ResponseUsage | null }): Reported {
-  return openAiUsage(usage!.input_tokens, usage!.output_tokens, usage);
-}
-
-function messageUsage({ usage }: Anthropic.Message): Reported {
-  return {
-    fresh: usage.input_tokens,
-    cacheRead: usage.cache_read_input_tokens ?? 0,
-    cacheWrite: usage.cache_creation_input_tokens ?? 0,
-    output: usage.output_tokens,
-  };
-}
-
 const content = 'hello '.repeat(12);
 const messages = [{ role: 'user' as const, content }];
 const tools = [{ type: 'function' as const, function: { name: 'f', parameters: { type: 'object' } } }];
@@ -95,15 +64,18 @@ const limited = { max_tokens: 2_000, messages };
 
 /** The ways clients call, each with its library's own way of putting an answer together. */
 const WAYS = {
-  chat: async (id: string) => chatUsage(await openai.chat.completions.create({ model: id, messages, tools })),
+  chat: async (id: string) =>
+    chatUsage((await openai.chat.completions.create({ model: id, messages, tools })).usage),
   'streamed chat': async (id: string) =>
-    chatUsage(await openai.chat.completions.stream({ model: id, ...asked }).finalChatCompletion()),
-  response: async (id: string) => responseUsage(await openai.responses.create({ model: id, input: content })),
+    chatUsage((await openai.chat.completions.stream({ model: id, ...asked }).finalChatCompletion()).usage),
+  response: async (id: string) =>
+    responseUsage((await openai.responses.create({ model: id, input: content })).usage),
   'streamed response': async (id: string) =>
-    responseUsage(await openai.responses.stream({ model: id, input: content }).finalResponse()),
-  message: async (id: string) => messageUsage(await anthropic.messages.create({ model: id, ...limited })),
+    responseUsage((await openai.responses.stream({ model: id, input: content }).finalResponse()).usage),
+  message: async (id: string) =>
+    messageUsage((await anthropic.messages.create({ model: id, ...limited })).usage),
   'streamed message': async (id: string) =>
-    messageUsage(await anthropic.messages.stream({ model: id, ...limited }).finalMessage()),
+    messageUsage((await anthropic.messages.stream({ model: id, ...limited }).finalMessage()).usage),
 };
 type Way = keyof typeof WAYS;
 
@@ -218,11 +190,6 @@ async function ask(way: Way, id: string): Promise<Reported | string> {
     }
     return code;
   }
-}
-
-function costOf(used: Reported): bigint {
-  const names = Object.keys(PRICE) as (keyof typeof PRICE)[];
-  return names.reduce((sum, name) => sum + BigInt(used[name]) * PRICE[name], 0n);
 }
 
 async function recorded(): Promise<{

@@ -8,26 +8,12 @@ import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
-import { Gateway, model, prices } from './gateway.ts';
+import { chatUsage, costOf, messageUsage, PRICING, type Reported, responseUsage } from './client-usage.ts';
+import { Gateway, model } from './gateway.ts';
 
 /** `REPORTED_CALLS=783 npm test -- test/invocation/reported-usage.test.ts` plays that many; docs/api-guide.md has the figure. */
 const CALLS = Number(process.env.REPORTED_CALLS ?? 72);
 const LANES = 8;
-
-/** Nano-USD per token, as whole numbers, so that what a client multiplies is exact. */
-const PRICE = { prompt: 333n, completion: 777n, cacheRead: 33n, cacheWrite: 416n };
-const PRICING = prices('0.000000333', '0.000000777', {
-  input_cache_read: '0.000000033',
-  input_cache_write: '0.000000416',
-});
-
-/** Tokens a client has after its SDK has put an answer together. */
-interface Reported {
-  readonly fresh: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-  readonly output: number;
-}
 
 let database: TestDatabase;
 let upstreams: UpstreamServer[];
@@ -69,36 +55,6 @@ afterAll(async () => {
   await database?.close();
 });
 
-const chatUsage = (usage: OpenAI.CompletionUsage | undefined): Reported => {
-  const cacheRead = usage?.prompt_tokens_details?.cached_tokens ?? 0;
-  // OpenAI's format has no member for cache writes; ours is next to it
-  const { cache_write_tokens: cacheWrite } = usage as unknown as { cache_write_tokens: number };
-  return {
-    fresh: (usage?.prompt_tokens ?? 0) - cacheRead - cacheWrite,
-    cacheRead,
-    cacheWrite,
-    output: usage?.completion_tokens ?? 0,
-  };
-};
-
-const responseUsage = (usage: OpenAI.Responses.ResponseUsage | undefined): Reported => {
-  const cacheRead = usage?.input_tokens_details.cached_tokens ?? 0;
-  const { cache_write_tokens: cacheWrite } = usage as unknown as { cache_write_tokens: number };
-  return {
-    fresh: (usage?.input_tokens ?? 0) - cacheRead - cacheWrite,
-    cacheRead,
-    cacheWrite,
-    output: usage?.output_tokens ?? 0,
-  };
-};
-
-const messageUsage = (usage: Anthropic.Usage): Reported => ({
-  fresh: usage.input_tokens,
-  cacheRead: usage.cache_read_input_tokens ?? 0,
-  cacheWrite: usage.cache_creation_input_tokens ?? 0,
-  output: usage.output_tokens,
-});
-
 const TOOL = { name: 'weather', description: 'the weather', parameters: { type: 'object' } };
 
 /** The ways clients call, each with its SDK's own way of putting an answer together. */
@@ -136,15 +92,6 @@ const WAYS: readonly ((model: string, content: string) => Promise<Reported>)[] =
     return messageUsage((await stream.finalMessage()).usage);
   },
 ];
-
-function costOf({ fresh, cacheRead, cacheWrite, output }: Reported): bigint {
-  return (
-    BigInt(fresh) * PRICE.prompt +
-    BigInt(cacheRead) * PRICE.cacheRead +
-    BigInt(cacheWrite) * PRICE.cacheWrite +
-    BigInt(output) * PRICE.completion
-  );
-}
 
 test(`charges what clients compute from the usage of ${CALLS} answers`, async () => {
   let next = 0;

@@ -1,13 +1,13 @@
 import { useList } from '../../api/lists.ts';
 import type { PricePeriod } from '../../api/types.gen.ts';
 import { parseUsd } from '../../lib/money.ts';
+import { isPerToken, type OtherPrice, otherPrices } from '../../lib/other-prices.ts';
 import { perMillion } from '../../lib/price.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { List } from '../../ui/list.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Time } from '../../ui/time.tsx';
-import { isPerToken, type OtherPrice, otherPrices } from './other-prices.ts';
 
 /** Prices over time, newest first. */
 export function Prices() {
