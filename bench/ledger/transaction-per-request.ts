@@ -53,8 +53,10 @@ async function settle(
   await client.query('SELECT * FROM api_keys WHERE id = $1 FOR UPDATE', [apiKeyId]);
   await client.query('DELETE FROM holds WHERE id = $1', [id]);
   const { rows } = await client.query(
-    `UPDATE balances SET posted = posted - $2, used = used + $2, held = held - $2, seq = seq + 1
-      WHERE account_id = $1 RETURNING posted, seq`,
+    // under the lock: the transaction began before that of the entry it waited for
+    `UPDATE balances SET posted = posted - $2, used = used + $2, held = held - $2, seq = seq + 1,
+       last_at = greatest(last_at, clock_timestamp())
+      WHERE account_id = $1 RETURNING posted, seq, last_at::text AS at`,
     [accountId, nano],
   );
   await client.query('UPDATE api_keys SET held = held - $2, spent = spent + $2 WHERE id = $1', [
@@ -71,8 +73,8 @@ async function settle(
   );
   await client.query(
     `INSERT INTO ledger_entries (account_id, seq, type, amount, balance_after, contra, reference, api_key_id, at)
-     VALUES ($1, $2, 'usage_charge', -$3::bigint, $4, 'revenue', $5, $6, now())`,
-    [accountId, rows[0].seq, nano, rows[0].posted, id, apiKeyId],
+     VALUES ($1, $2, 'usage_charge', -$3::bigint, $4, 'revenue', $5, $6, $7::timestamptz)`,
+    [accountId, rows[0].seq, nano, rows[0].posted, id, apiKeyId, rows[0].at],
   );
   await client.query(
     `INSERT INTO usage_rollups AS u VALUES ($1, date_bin('5 minutes', now(), 'epoch'::timestamptz), $2,
