@@ -16,6 +16,7 @@ const GenerationsPage = lazy(
 const UsagePage = lazy(async () => (await import('./pages/usage/usage.tsx')).UsagePage);
 const TasksPage = lazy(async () => (await import('./pages/tasks/tasks.tsx')).TasksPage);
 const PlaygroundPage = lazy(async () => (await import('./pages/playground/playground.tsx')).PlaygroundPage);
+const ModelsPage = lazy(async () => (await import('./pages/models/models.tsx')).ModelsPage);
 const StartPage = lazy(async () => (await import('./pages/start/start.tsx')).StartPage);
 const MembersPage = lazy(async () => (await import('./pages/members/members.tsx')).MembersPage);
 const AccountPage = lazy(async () => (await import('./pages/account/account.tsx')).AccountPage);
@@ -26,6 +27,7 @@ const TITLES: Readonly<Record<string, string>> = {
   tasks: 'Tasks',
   generations: 'Generations',
   usage: 'Usage & Costs',
+  models: 'Models',
   keys: 'Keys',
   billing: 'Billing',
   members: 'Members',
@@ -45,6 +47,7 @@ export function Pages() {
       <Arrival titleOf={titleOf} />
       <Router>
         <Route path={BASE} component={OverviewPage} />
+        <Route path={`${BASE}models`} component={ModelsPage} />
         <Route path={`${BASE}keys`} component={KeysPage} />
         <Route path={`${BASE}billing`} component={BillingPage} />
         <Route path={`${BASE}generations`} component={GenerationsPage} />

@@ -30,6 +30,7 @@ const PAGES: readonly Page[] = [
   { page: 'tasks', icon: 'tasks', word: 'Tasks' },
   { page: 'generations', icon: 'generations', word: 'Generations' },
   { page: 'usage', icon: 'usage', word: 'Usage & Costs' },
+  { page: 'models', icon: 'models', word: 'Models' },
   { page: 'keys', icon: 'keys', word: 'Keys', ownerOnly: true },
   { page: 'billing', icon: 'billing', word: 'Billing', ownerOnly: true },
   { page: 'members', icon: 'members', word: 'Members', ownerOnly: true, forPeople: true },

@@ -226,7 +226,7 @@ export const PAGES: Readonly<Record<string, string>> = {
   Run: '运行',
   costs: '费用',
   'you are not charged for failures': '失败不收费',
-  'Ordered. Watch the progress': '已提交。查看生成过程',
+  'Ordered. Show the task': '已提交。查看任务',
   Chat: '对话',
   'What to generate': '生成内容',
   'No model is available for this.': '此处没有支持该功能的模型。',

@@ -4,6 +4,7 @@ import { type ConsoleServer, startConsole } from './console-server.ts';
 import { hints } from './hints.ts';
 import { longAmounts, longNames } from './long-texts.ts';
 import { ordersAsOffered } from './media-orders.ts';
+import { pricesOfModels } from './model-prices.ts';
 import { limitIsNamed, operatorsReason } from './money-reasons.ts';
 import { attentionIsTrue, longEstimate, workingFirst } from './overview-page.ts';
 
@@ -22,6 +23,9 @@ test(
   () => ordersAsOffered(console),
   LONG_MS,
 );
+
+test('the page of models names all their prices, finds one, and leads to trying it', () =>
+  pricesOfModels(console));
 
 test('a long amount stays within its figure in all widths', () => longAmounts(console), LONG_MS);
 

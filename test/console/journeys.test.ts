@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
+import { picture } from '../browser/browser.ts';
 import { eventually } from '../factories/eventually.ts';
 import { orderVideo } from '../operators/support/customer.ts';
 import { CHROMIUM_TIMEOUT_MS } from '../setup/chromium-from-apt.ts';
@@ -153,7 +154,10 @@ test('an image is ordered, made, shown and made again, and its cost matches the 
   await page.getByLabel('Prompt').fill('a toll gate at dawn');
   await page.getByLabel('Size').selectOption('512*512');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('link', { name: 'Ordered. Watch the progress' }).click();
+  // the picture comes where it was ordered
+  await page.locator('.ordered img').waitFor({ timeout: 60_000 });
+  await picture(page, 'play-ordered');
+  await page.getByRole('link', { name: 'Ordered. Show the task' }).click();
   const sheet = page.getByRole('dialog');
   await sheet.getByRole('img').waitFor({ timeout: 60_000 });
   await sheet.getByText('a toll gate at dawn').waitFor();
@@ -166,7 +170,7 @@ test('an image is ordered, made, shown and made again, and its cost matches the 
   expect(await page.getByLabel('Prompt').inputValue()).toBe('a toll gate at dawn');
   expect(await page.getByLabel('Size').inputValue()).toBe('512*512');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('link', { name: 'Ordered. Watch the progress' }).click();
+  await page.getByRole('link', { name: 'Ordered. Show the task' }).click();
   await sheet.getByRole('img').waitFor({ timeout: 60_000 });
   const { data } = (await console.server.call('GET', '/api/v1/tasks', { token: customer.secret })).json;
   const [again, first] = data.map(({ seed, parameters, outputs }: Ordered) => ({
@@ -174,6 +178,7 @@ test('an image is ordered, made, shown and made again, and its cost matches the 
   }));
   expect(again).toEqual(first);
   // a gallery costs one request plus the images: no address redirects, and what is cached is not requested again
+  await page.goto('about:blank');
   requests.length = 0;
   await open('tasks');
   await page.locator('.card img').nth(1).waitFor();

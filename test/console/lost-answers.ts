@@ -30,8 +30,8 @@ export async function orderLost(console: ConsoleServer): Promise<void> {
   await open('playground?kind=image');
   await page.getByLabel('Prompt').fill('a toll gate at dusk');
   await page.getByLabel('Size').selectOption('512*512');
-  const run = page.getByRole('button', { name: 'Run' });
-  const ordered = page.getByRole('link', { name: 'Ordered. Watch the progress' });
+  const run = page.getByRole('button', { name: 'Run', exact: true });
+  const ordered = page.getByRole('link', { name: 'Ordered. Show the task' });
   await run.click();
   await page.getByRole('alert').getByText(UNKNOWN).waitFor();
   await run.click();

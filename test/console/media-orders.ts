@@ -9,7 +9,7 @@ const costOf = async (page: Page) =>
 async function order(page: Page): Promise<void> {
   await page.getByLabel('Prompt').fill('slow waves');
   await page.getByRole('button', { name: 'Run' }).click();
-  await page.getByRole('link', { name: 'Ordered. Watch the progress' }).waitFor();
+  await page.getByRole('link', { name: 'Ordered. Show the task' }).waitFor();
 }
 
 /** Orders from two models that are not the built-in ones: each has sizes and prices of its own. */
@@ -42,7 +42,7 @@ export async function ordersAsOffered(console: ConsoleServer): Promise<void> {
     ['acme/film', '0.48'],
     ['acme/photo', '0.08'],
   ]);
-  await page.getByRole('link', { name: 'Ordered. Watch the progress' }).click();
+  await page.getByRole('link', { name: 'Ordered. Show the task' }).click();
   await page.getByRole('dialog').getByRole('link', { name: 'Run again with this seed' }).click();
   await page.getByLabel('Prompt').waitFor();
   expect(await page.getByLabel('Size').inputValue()).toBe('1920*1080');

@@ -110,8 +110,8 @@ export async function byKeyboard(console: ConsoleServer): Promise<void> {
   await open('playground?kind=video&steps=30');
   await fill(page, 'Prompt', 'a toll gate at noon');
   await press(page, 'Run');
-  await page.getByRole('link', { name: 'Ordered. Watch the progress' }).waitFor();
-  await press(page, 'Ordered. Watch the progress');
+  await page.getByRole('link', { name: 'Ordered. Show the task' }).waitFor();
+  await press(page, 'Ordered. Show the task');
   await page.getByRole('button', { name: 'Cancel: stops the task, you pay nothing' }).waitFor();
   await press(page, 'Cancel');
   await page.getByRole('dialog').getByText('You paid nothing.').waitFor({ timeout: 30_000 });

@@ -28,6 +28,7 @@ const PAGES = [
   'usage',
   'usage?tab=tokens',
   'usage?tab=speed',
+  'models',
   'keys',
   'billing',
   'billing?tab=statements',

@@ -60,6 +60,11 @@ function columns(choose: (hash: string) => void): Column<ApiKey>[] {
     { name: t('Role'), cell: ({ role }) => t(role), card: 'named' },
     { name: t('Spent / limit'), cell: (key) => <Limit of={key} />, card: 'wide' },
     {
+      name: t('Expires'),
+      cell: ({ expires_at: at }) => (at === null ? '–' : <Time at={at} />),
+      card: 'named',
+    },
+    {
       name: t('Last used'),
       cell: ({ last_used_at: at }) => (at === null ? t('never') : <Time at={at} relative />),
       card: 'named',

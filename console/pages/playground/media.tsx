@@ -5,11 +5,10 @@ import { refresh } from '../../api/queries.ts';
 import { useSendOnce } from '../../api/send-once.ts';
 import type { MediaOptions, Model } from '../../api/types.gen.ts';
 import { promptOf, rememberPrompt } from '../../lib/device-store.ts';
-import { to, useQueryState } from '../../lib/location.ts';
+import { useQueryState } from '../../lib/location.ts';
 import { t } from '../../lib/text.ts';
 import { Amount } from '../../ui/amount.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
-import { Notice } from '../../ui/feedback.tsx';
 import { Choice, Field } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { mediaSnippets } from '../../ui/snippets.ts';
@@ -22,6 +21,7 @@ import {
   priceOf,
   sizesOf,
 } from './media-order.ts';
+import { Ordered } from './ordered.tsx';
 import { Refused } from './refused.tsx';
 
 export interface MediaPlaygroundProps {
@@ -102,12 +102,8 @@ export function MediaPlayground({ kind, models }: MediaPlaygroundProps) {
               {t('costs')} <Amount value={price} /> · {t('you are not charged for failures')}
             </span>
           </div>
-          {ordered === undefined ? null : (
-            <Notice tone="good">
-              <a href={to('tasks', { task: ordered })}>{t('Ordered. Watch the progress')}</a>
-            </Notice>
-          )}
         </form>
+        {ordered === undefined ? null : <Ordered key={ordered} id={ordered} />}
       </Panel>
       <Panel title={t('Code')}>
         <CodeTabs snippets={mediaSnippets(path, body)} />

@@ -2,7 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { useAction } from '../../api/action.ts';
 import { send } from '../../api/client.ts';
 import { mayCall } from '../../api/members.ts';
-import { refresh, useRead } from '../../api/queries.ts';
+import { refresh } from '../../api/queries.ts';
 import type { Task } from '../../api/types.gen.ts';
 import { promptOf } from '../../lib/device-store.ts';
 import { to } from '../../lib/location.ts';
@@ -16,17 +16,11 @@ import { Icon } from '../../ui/icon.tsx';
 import { Status } from '../../ui/status.tsx';
 import { Time } from '../../ui/time.tsx';
 import { isLive } from './task-state.ts';
-
-const LIVE_MS = 1_000;
+import { useTask } from './use-task.ts';
 
 /** One task: its image or video, its cost, and its actions. */
 export function TaskSheet({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
-  const [isOver, setOver] = useState(false);
-  const reading = useRead<Task>(`/api/v1/tasks/${id}`, {}, { everyMs: isOver ? undefined : LIVE_MS });
-  if (reading.data && !isLive(reading.data) && !isOver) {
-    setOver(true);
-    refresh('/api/v1/tasks', '/api/v1/account');
-  }
+  const reading = useTask(id);
   return (
     <Dialog title={reading.data?.model ?? t('Task')} kind="sheet" onClose={onClose}>
       <Loaded reading={reading} lines={10}>
