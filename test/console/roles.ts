@@ -23,6 +23,9 @@ export async function onlyWhatIsAllowed(console: ConsoleServer): Promise<void> {
   await viewer.open('tasks');
   await viewer.page.getByRole('heading', { name: 'Tasks' }).waitFor();
   expect(await viewer.page.getByRole('link', { name: 'New', exact: true }).count()).toBe(0);
+  await viewer.open('models');
+  await viewer.page.getByText('tollgate/small').first().waitFor();
+  expect(await viewer.page.getByRole('link', { name: 'Try it' }).count()).toBe(0);
   await viewer.open('start');
   await viewer.page.getByText('or ask an owner for one, and set it').waitFor();
   await viewer.context.close();
