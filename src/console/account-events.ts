@@ -1,3 +1,4 @@
+import { AccountConcurrency } from '../lib/account-concurrency.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
 import type { EventsReadModel, LiveFacts, LiveGeneration, LiveTask } from './events.read-model.ts';
@@ -37,10 +38,14 @@ export interface AccountEventsOptions {
   readonly lookMs?: number;
   /** Default {@link FOLLOWERS_MAX}. */
   readonly followersMax?: number;
+  /** Default {@link FOLLOWERS_PER_ACCOUNT_MAX}. */
+  readonly followersPerAccountMax?: number;
 }
 
 /** Maximum number of pages that one process informs; further ones are asked to poll. */
 const FOLLOWERS_MAX = 1_000;
+/** Maximum number of them from one account, so that no account takes the places of the others. */
+const FOLLOWERS_PER_ACCOUNT_MAX = 100;
 const LOOK_MS = 1_000;
 
 /**
@@ -50,6 +55,7 @@ const LOOK_MS = 1_000;
 export class AccountEvents {
   readonly #options: AccountEventsOptions;
   readonly #followers = new Set<Follower>();
+  readonly #places: AccountConcurrency;
   /** State of the followed accounts at the last query. */
   #known = new Map<string, LiveFacts>();
   /** Followers that have received their `hello`. */
@@ -59,20 +65,27 @@ export class AccountEvents {
 
   constructor(options: AccountEventsOptions) {
     this.#options = options;
+    this.#places = new AccountConcurrency(options.followersPerAccountMax ?? FOLLOWERS_PER_ACCOUNT_MAX);
   }
 
   /**
    * Follows an account. Sends `hello` first; changes after it are reported. Returns a function that stops following; undefined when this
-   * process has its maximum number of followers or is about to stop.
+   * process has its maximum number of followers, of this account or of all, or is about to stop.
    */
   follow(follower: Follower): (() => void) | undefined {
     if (this.#isClosed || this.#followers.size >= (this.#options.followersMax ?? FOLLOWERS_MAX)) {
       return undefined;
     }
+    const leavePlace = this.#places.take(follower.accountId);
+    if (!leavePlace) {
+      return undefined;
+    }
     this.#followers.add(follower);
     this.#lookLater();
     return () => {
-      this.#followers.delete(follower);
+      if (this.#followers.delete(follower)) {
+        leavePlace();
+      }
     };
   }
 

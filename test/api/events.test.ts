@@ -132,6 +132,23 @@ test('tells every follower to read again after a database outage', async () => {
   expect([heard, looks.length]).toEqual([['hello', 'hello'], 0]);
 });
 
+test('one account cannot take the places of the others', () => {
+  const events = new AccountEvents({ rows: { read: async () => [] }, followersPerAccountMax: 2 });
+  const join = (accountId: string) =>
+    events.follow({ accountId, apiKeyId: null, tell: () => undefined, end: () => undefined });
+  const [first, second, third] = [join('a'), join('a'), join('a')];
+  expect([first, second, third, join('b')].map((leave) => leave !== undefined)).toEqual([
+    true,
+    true,
+    false,
+    true,
+  ]);
+  first?.();
+  first?.();
+  expect([join('a'), join('a')].map((leave) => leave !== undefined)).toEqual([true, false]);
+  events.close();
+});
+
 test('a disabled key and a signed-out browser receive nothing more', async () => {
   const { id, owner } = await customer();
   const cookies = await server.call('POST', '/api/v1/sessions', { body: { api_key: owner.secret } });
