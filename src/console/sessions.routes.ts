@@ -13,7 +13,7 @@ import {
   sessionListResponse,
   sessionParams,
 } from './sessions.schema.ts';
-import type { SessionsService, SignedIn } from './sessions.service.ts';
+import { SESSIONS_PER_KEY_MAX, type SessionsService, type SignedIn } from './sessions.service.ts';
 
 type Keys = Pick<KeysService, 'get'>;
 const common = { tag: 'Console', envelope: 'data' } as const;
@@ -46,6 +46,7 @@ function currentRoutes(sessions: SessionsService, keys: Keys, members: MembersSe
       path: '/api/v1/sessions',
       operationId: 'createSession',
       summary: 'Sign a browser in: exchange a key for a cookie',
+      description: `A key has at most ${SESSIONS_PER_KEY_MAX} sessions; a further one ends its oldest.`,
       access: 'public',
       body: createSessionBody,
       response: { status: 201, schema: createdSessionResponse },

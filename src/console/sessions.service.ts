@@ -27,6 +27,8 @@ export interface SignedIn {
 
 /** Maximum duration of a session, in hours. */
 export const SESSION_HOURS = 12;
+/** Maximum number of sessions of a key. A further one ends the oldest: whoever holds a key may sign in as often as they like. */
+export const SESSIONS_PER_KEY_MAX = 100;
 /** How long a session is cached, in ms: as long as keys, so that an ended session is rejected everywhere within a second. */
 const FRESH_MS = 800;
 const ENTRIES_MAX = 10_000;
@@ -108,6 +110,7 @@ export class SessionsService implements BrowserSessions {
       ...{ id: newOwnedUuid(accountId), tokenHash: sha256(token), accountId, apiKeyId, hours: SESSION_HOURS },
       userAgent: (headers['user-agent'] ?? '').slice(0, TEXT_MAX),
       address: address.slice(0, TEXT_MAX),
+      most: SESSIONS_PER_KEY_MAX,
     });
     return { principal, session: { ...timesOf(row), id: row.id, accountId, keyHash, token } };
   }

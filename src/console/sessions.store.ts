@@ -33,6 +33,8 @@ export interface NewSession {
   readonly hours: number;
   readonly userAgent: string;
   readonly address: string;
+  /** Maximum number of sessions of the key, including this one. */
+  readonly most: number;
 }
 
 /** Selects the sessions of a key or of the whole account. */
@@ -49,9 +51,10 @@ export class SessionsStore {
     this.#cells = cells;
   }
 
+  /** Ends the oldest sessions of the key when it has too many. */
   async insert(session: NewSession): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'>> {
-    const { id, tokenHash, accountId, apiKeyId, hours, userAgent, address } = session;
-    const values = [id, tokenHash, accountId, apiKeyId, hours, userAgent, address];
+    const { id, tokenHash, accountId, apiKeyId, hours, userAgent, address, most } = session;
+    const values = [id, tokenHash, accountId, apiKeyId, hours, userAgent, address, most];
     const [row] = await run<SessionRow>(this.#cells.of(accountId).money, insertConsoleSession, values);
     return row as SessionRow;
   }

@@ -174,6 +174,35 @@ test('reads by a session do not count against the rate limit of the key', async 
   expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe('39');
 });
 
+test('signing in again and again gives neither more reads nor more sessions', async () => {
+  const { id, key, browser } = await account('inference');
+  const browsers = [browser];
+  for (let count = 0; count < 13; count += 1) {
+    browsers.push(await signIn(key.secret));
+  }
+  const statuses = await Promise.all(
+    browsers.flatMap(({ cookie }) =>
+      Array.from({ length: 40 }, async () => {
+        const { status } = await fetch(`${server.url}/api/v1/credits`, { headers: { cookie } });
+        return status;
+      }),
+    ),
+  );
+  const served = statuses.filter((status) => status === 200).length;
+  expect([served >= 400, served < 520]).toEqual([true, true]);
+  await server.database.money.query(
+    `INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, ends_at)
+     SELECT gen_random_uuid(), encode(sha256(n::text::bytea), 'hex'), $1, $2, now() + interval '1 hour' FROM generate_series(1, 150) n`,
+    [id, key.id],
+  );
+  await signIn(key.secret);
+  const { rows } = await server.database.money.query(
+    'SELECT count(*)::int AS kept FROM console_sessions WHERE api_key_id = $1',
+    [key.id],
+  );
+  expect(rows).toEqual([{ kept: 100 }]);
+});
+
 test('the account shows what is held and what is left', async () => {
   const { browser } = await account();
   const { data } = (await browser.call('GET', '/api/v1/account')).json;

@@ -28,6 +28,9 @@ const NOBODY: AdmittedCaller = {
   reportTokens: () => undefined,
 };
 
+/** Number of browsers that may read as much as one may, before the browsers of an account share that: anyone with a key can sign in anew. */
+const BROWSER_SHARES = 10;
+
 /** Calls per minute that the workers of one token may make: enough for a few hundred slots with short runs. */
 const WORKER_CALLS = { requestsPerMinute: 30_000, tokensPerMinute: 1, concurrency: 1 };
 
@@ -83,16 +86,21 @@ export async function admitCaller(
 }
 
 /**
- * Selects the rate limits that a call counts toward. Reads from a browser count per session: viewing pages uses up none of the requests
- * that the account's programs may make, and limits of the key do not apply to pages.
+ * Selects the rate limits that a call counts toward. Reads from a browser count per session and for all browsers of the account: viewing
+ * pages uses up none of the requests that the account's programs may make, and limits of the key do not apply to pages.
  */
 function allowanceOf(
   { method }: Route,
   { apiKeyId, accountId, rateLimits }: Principal,
   session: PresentedSession | undefined,
-): Pick<RateCall, 'keyId' | 'accountId' | 'own'> {
+): Pick<RateCall, 'keyId' | 'accountId' | 'own' | 'accountShares'> {
   return session && method === 'get'
-    ? { keyId: session.id, accountId: `session:${session.id}`, own: { key: null, account: null } }
+    ? {
+        keyId: session.id,
+        accountId: `sessions:${accountId}`,
+        own: { key: null, account: null },
+        accountShares: BROWSER_SHARES,
+      }
     : { keyId: apiKeyId, accountId, own: rateLimits };
 }
 

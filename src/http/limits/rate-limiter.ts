@@ -15,6 +15,8 @@ export interface RateCall {
   readonly accountId: string;
   /** Limits of the key and of its account where they differ from the configured ones. */
   readonly own: OwnRateLimits;
+  /** How many times its requests per minute the account may make; 1 if left out. The key may make them once. */
+  readonly accountShares?: number;
   /** Whether the call takes a concurrent place until {@link RateTicket.finish}. */
   readonly concurrent: boolean;
   /** Declared size of the body in bytes, from which the tokens are estimated. */
@@ -51,9 +53,10 @@ export class RateLimiter {
    * its account, whichever has less left.
    */
   async admit(call: RateCall, setHeaders: (headers: Record<string, string>) => void): Promise<RateTicket> {
-    const { keyId, accountId, own } = call;
-    const account = { ...this.#limits(), ...own.account };
-    const key = tightened(account, own.key ?? {});
+    const { keyId, accountId, own, accountShares = 1 } = call;
+    const limits = { ...this.#limits(), ...own.account };
+    const key = tightened(limits, own.key ?? {});
+    const account = { ...limits, requestsPerMinute: limits.requestsPerMinute * accountShares };
     const tokens = call.concurrent ? estimate(call.bodyBytes, key) : 0;
     const question: RateQuestion = {
       keyId,
