@@ -356,6 +356,22 @@ describe('every command', () => {
     expect([stdout.includes('\u001b'), stdout.includes('\u0007')]).toEqual([false, false]);
   });
 
+  test('nor does the name of a key in a sentence', async () => {
+    const customer = await createCustomer(server);
+    const body = { name: 'evil\u001b[2J\u202ename' };
+    const { data } = (await server.call('POST', '/api/v1/keys', { token: customer.secret, body })).json;
+    const { stdout } = await run('keys', 'disable', customer.account, data.hash);
+    expect(stdout).toBe('Key evil [2J name is disabled.\n');
+  });
+
+  test("a customer's text cannot turn a line around", async () => {
+    await server.call('POST', '/admin/v1/accounts', { body: { name: 'lies\u202e\u2067\u2028name' } });
+    expect((await run('accounts', 'list')).stdout).toMatch(/ lies {3}name +0\.00 +0\.00 /);
+    expect(await json('accounts', 'list')).toContainEqual(
+      expect.objectContaining({ name: 'lies\u202e\u2067\u2028name' }),
+    );
+  });
+
   test('reports an unreachable service in one line', async () => {
     const result = await run('--url', 'http://127.0.0.1:1', 'queues', 'list');
     expect([result.code, result.stdout]).toEqual([1, '']);

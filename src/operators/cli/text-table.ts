@@ -7,6 +7,8 @@ export interface Column<Row> {
 
 const GAP = '  ';
 const EMPTY = '–';
+/** Control characters, line separators, and marks that reverse or hide the order of everything after them on the line. */
+const UNSHOWN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /** Formats rows as aligned columns under their titles, without color or frame, so that `grep` and `awk` can process them. */
 export function textTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
@@ -39,10 +41,14 @@ function padded<Row>(
   return texts.join(GAP).trimEnd();
 }
 
-/** Removes control characters: a customer's text must not control the terminal. */
+/** Replaces what a terminal would obey: a customer's text must neither control it nor turn the rest of the line around. */
+export function terminalText(text: string): string {
+  return text.replace(UNSHOWN, ' ');
+}
+
 function textOf(value: unknown): string {
   if (value === null || value === undefined || value === '') {
     return EMPTY;
   }
-  return String(value).replace(/\p{Cc}/gu, ' ');
+  return terminalText(String(value));
 }

@@ -12,7 +12,7 @@ import { checkProvider } from '../../checks/provider-check.ts';
 import type { CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { engineSurroundings, readCatalog } from '../read-catalog.ts';
-import { type Column, textTable } from '../text-table.ts';
+import { type Column, terminalText, textTable } from '../text-table.ts';
 
 interface CheckOptions {
   readonly catalog?: string;
@@ -237,7 +237,7 @@ async function report(
 
 function textOf({ id, model, ok, steps }: CheckReport): string {
   const said = steps.flatMap(({ step, said: words }) =>
-    words === null ? [] : [`${step}, the upstream said: ${words.replace(/\p{Cc}/gu, ' ')}`],
+    words === null ? [] : [`${step}, the upstream said: ${terminalText(words)}`],
   );
   const verdict = `${id} with ${model}: ${ok ? 'all tests passed' : 'some tests failed'}`;
   return [verdict, '', textTable(COLUMNS, steps), ...(said.length > 0 ? ['', ...said] : [])].join('\n');

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ApiKeyJson } from '../../../keys/keys.schema.ts';
 import { CliContext, type CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
-import { type Column, textTime } from '../text-table.ts';
+import { type Column, terminalText, textTime } from '../text-table.ts';
 import { accountPath } from './accounts.command.ts';
 
 const COLUMNS: readonly Column<ApiKeyJson>[] = [
@@ -61,7 +61,10 @@ export function addKeyCommands(program: Command, surroundings: CliSurroundings):
         const context = await CliContext.of(command, surroundings);
         const path = `${accountPath(account)}/keys/${encodeURIComponent(hash)}`;
         const { data } = await context.client.send<{ data: ApiKeyJson }>('PATCH', path, { disabled });
-        context.showResult(data, `Key ${data.name} is ${data.disabled ? 'disabled' : 'active'}.`);
+        context.showResult(
+          data,
+          `Key ${terminalText(data.name)} is ${data.disabled ? 'disabled' : 'active'}.`,
+        );
       });
   }
 }

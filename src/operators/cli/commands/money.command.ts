@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { adjustmentResponse, refundResponse } from '../../operators.schema.ts';
 import { CliContext, type CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
+import { terminalText } from '../text-table.ts';
 import { accountPath, showAccount } from './accounts.command.ts';
 
 interface BookingOptions {
@@ -49,7 +50,8 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
       await book<Adjustment>(command, surroundings, options, {
         path: `${accountPath(id)}/adjustments`,
         body: { amount, description: options.description, reason: options.reason },
-        act: ({ data }) => `book ${amount} USD (${options.reason}) on ${data.id} "${data.name}"`,
+        act: ({ data }) =>
+          `book ${amount} USD (${options.reason}) on ${data.id} "${terminalText(data.name)}"`,
         left: ({ data }) => data.remaining_credits,
         show: (context, { data }) => showAccount(context, data),
       });
