@@ -8,6 +8,7 @@ import { inTransaction } from './in-transaction.ts';
 import type { Migration } from './migration.types.ts';
 import { rightsOf } from './rights.ts';
 import { rightsOfScaler } from './scaler-rights.ts';
+import { refuseTransactionPooler } from './transaction-pooler.ts';
 import { rightsOfWorker } from './worker-rights.ts';
 
 /** Session advisory lock that makes replicas migrate one after the other. The number only has to be unique to us. */
@@ -77,12 +78,11 @@ function namesOf(migrations: readonly Migration[]): string[] {
 }
 
 async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-  // a lost connection fails the current statement or the next one
-  client.on('error', () => undefined);
+  const client = clientOf(ownerUrl);
   await client.connect();
   try {
     await refuseOldServer(client);
+    await refuseTransactionPooler(client, clientOf(ownerUrl));
     await takeLock(client);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
@@ -91,6 +91,13 @@ async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => P
     // ending the session releases the lock, whatever state it is in
     await client.end();
   }
+}
+
+function clientOf(ownerUrl: string): Client {
+  const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+  // a lost connection fails the current statement or the next one
+  client.on('error', () => undefined);
+  return client;
 }
 
 /**

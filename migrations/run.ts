@@ -1,12 +1,13 @@
 import { SecretFileError, withSecretFiles } from '../src/lib/secret-files.ts';
 import { migrateDown, migrateUp } from './migrate.ts';
+import { TransactionPoolerError } from './transaction-pooler.ts';
 
 /** A wrong setting: another attempt would fail in the same way. */
 class SettingsError extends Error {}
 
 /**
  * `node run.js [down [name]]`: prints a one-line result to stdout, or a failure to stderr with exit
- * code 1 (2 for a wrong setting or argument).
+ * code 1 (2 for a wrong setting or argument, or a pooler that cannot be used).
  */
 async function main(
   given: NodeJS.ProcessEnv,
@@ -63,5 +64,5 @@ try {
   process.stdout.write(`${await main(process.env, process.argv[2], process.argv[3])}\n`);
 } catch (error) {
   process.stderr.write(`migration failed: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = error instanceof SettingsError ? 2 : 1;
+  process.exitCode = error instanceof SettingsError || error instanceof TransactionPoolerError ? 2 : 1;
 }

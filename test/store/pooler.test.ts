@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { migrateUp } from '../../migrations/migrate.ts';
 import { choosePort, tryListen } from '../../ops/embedded/free-port.ts';
 import { createDatabase, type Database } from '../../src/store/database.ts';
 import { inspectDatabase } from '../../src/store/inspect-database.ts';
@@ -30,7 +31,15 @@ afterAll(async () => {
 
 /** Opens the test database through PgBouncer with only its required settings. */
 async function through(poolMode: 'session' | 'transaction'): Promise<Database> {
-  const url = new URL(db.url);
+  return createDatabase(
+    { url: await urlThrough(poolMode), moneyConnections: 4, connections: 2, process: 'worker' },
+    () => undefined,
+  );
+}
+
+/** Starts a PgBouncer in front of the test database and returns its address. */
+async function urlThrough(poolMode: 'session' | 'transaction', to = db.url): Promise<string> {
+  const url = new URL(to);
   const port = await choosePort();
   const folder = temporaryFolder('pgbouncer');
   chmodSync(folder, 0o755);
@@ -57,10 +66,7 @@ pool_mode = ${poolMode}
   );
   await eventually(async () => (await tryListen('127.0.0.1', port)) !== undefined);
   url.port = String(port);
-  return createDatabase(
-    { url: url.href, moneyConnections: 4, connections: 2, process: 'worker' },
-    () => undefined,
-  );
+  return url.href;
 }
 
 test('rejects a pooler in transaction mode with a one-line message', async () => {
@@ -72,6 +78,17 @@ test('rejects a pooler in transaction mode with a one-line message', async () =>
     ),
   });
   await database.close();
+});
+
+test('a migration rejects a pooler in transaction mode, and leaves no lock for the next one to wait for', async () => {
+  await expect(migrateUp({ ownerUrl: await urlThrough('transaction', db.ownerUrl) })).rejects.toMatchObject({
+    name: 'TransactionPoolerError',
+    message: expect.stringMatching(/^this looks like a pooler in transaction mode.*session mode/),
+  });
+  const { rows } = await db.database.money.query(
+    `SELECT FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  expect(rows).toEqual([]);
 });
 
 test('a pooler in session mode works with default settings, and statement timeouts apply', async () => {
