@@ -40,6 +40,10 @@ export function watchChild(child: ChildProcess, limits: ChildLimits): ChildWatch
   let killTimer: NodeJS.Timeout | undefined;
   let stallTimer: NodeJS.Timeout | undefined;
   const terminate = () => {
+    // a child that could not start has no id, and Node would signal id 0: our own process group with whatever started us
+    if (child.pid === undefined) {
+      return;
+    }
     killTimer ??= setTimeout(() => child.kill('SIGKILL'), limits.killAfterMs ?? KILL_AFTER_MS);
     child.kill('SIGTERM');
   };

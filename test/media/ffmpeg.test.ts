@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { watchChild } from '../../src/media/child-watch.ts';
 import { createFfmpeg } from '../../src/media/ffmpeg.ts';
 import { eventually } from '../factories/eventually.ts';
 import { fakeTool, isRunning, testFolder } from './media-tools.ts';
@@ -103,6 +105,16 @@ describe('ffmpeg children', () => {
     await expect(poster).rejects.toMatchObject({ code: 'media_tool_missing' });
     const probe = ffmpeg.probe('in.mp4', { ...LIMITS, signal: never });
     await expect(probe).rejects.toMatchObject({ code: 'media_tool_missing' });
+  });
+
+  test('a missing binary is sent no signal: it would reach our own process group', async () => {
+    const signals: unknown[] = [];
+    const child = spawn(`${folder.path}/absent`);
+    child.kill = (signal) => signals.push(signal) > 0;
+    const watch = watchChild(child, { timeoutMs: 60_000, signal: AbortSignal.abort('too late') });
+    watch.stop();
+    expect(await watch.exited).toEqual({ code: null, killedBy: null, stopped: 'aborted' });
+    expect(signals).toEqual([]);
   });
 
   test('gives ffprobe its own timeout', async () => {
