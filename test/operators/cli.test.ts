@@ -270,7 +270,13 @@ describe('every command', () => {
       { task: waiting, result: null, refused: expect.stringContaining('task_not_retryable') },
     ]);
     expect((await json('tasks', 'list', '-a', customer.account, '-n', 'all')).length).toBe(3);
-    expect((await run('tasks', 'list', '-n', 'many')).code).toBe(2);
+    for (const rows of ['many', '']) {
+      expect(await run('tasks', 'list', '-n', rows)).toMatchObject({
+        code: 2,
+        stderr: `tollgate: --limit must be a number of rows or "all", not "${rows}"\n`,
+      });
+    }
+    expect((await run('books', 'export', '-f', '')).stderr).toContain('beancount, not ""');
   });
 
   test('an order without workers shows up where an operator looks', async () => {

@@ -107,7 +107,7 @@ function rowLimit(option: string | undefined): number {
     return Number.POSITIVE_INFINITY;
   }
   if (!/^[1-9]\d{0,6}$/.test(option)) {
-    throw new CliError(`--limit must be a number of rows or "all", not ${option}`, EXIT.usage);
+    throw new CliError(`--limit must be a number of rows or "all", not "${option}"`, EXIT.usage);
   }
   return Number(option);
 }

@@ -67,7 +67,10 @@ function addExport(books: Command, surroundings: CliSurroundings): void {
     .option('-f, --format <format>', EXPORT_FORMATS.join(', '), 'csv')
     .action(async ({ from, to, format }: ExportOptions, command: Command) => {
       if (!isFormat(format)) {
-        throw new CliError(`--format must be one of ${EXPORT_FORMATS.join(', ')}, not ${format}`, EXIT.usage);
+        throw new CliError(
+          `--format must be one of ${EXPORT_FORMATS.join(', ')}, not "${format}"`,
+          EXIT.usage,
+        );
       }
       const context = await CliContext.of(command, surroundings);
       const query = { start_time: from, end_time: to };
