@@ -32,6 +32,8 @@ export interface MigrateOptions {
   readonly scalerRole?: string;
   /** Replaces {@link MIGRATIONS}. */
   readonly migrations?: readonly Migration[];
+  /** Called once when another migration of the database has to end first. */
+  readonly onWait?: () => void;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface MigrateOptions {
  * that changed, all in one transaction. Returns the names applied (`functions/<name>.sql` for the latter). Throws Postgres errors.
  */
 export function migrateUp(options: MigrateOptions): Promise<string[]> {
-  return withLockedClient(options.ownerUrl, async (client) => {
+  return withLockedClient(options, async (client) => {
     const { migrations = MIGRATIONS } = options;
     const applied = (await umzugOn(client, migrations).up()).map((migration) => migration.name);
     // a release newer than this build owns the functions, and knows which of its tables hold money: an older build must not replace that
@@ -65,7 +67,7 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
  * only partly those of that state, until the next `migrateUp` applies every file again.
  */
 export function migrateDown(options: MigrateOptions, to?: string): Promise<string[]> {
-  return withLockedClient(options.ownerUrl, async (client) => {
+  return withLockedClient(options, async (client) => {
     await forgetFunctions(client);
     const { migrations = MIGRATIONS } = options;
     const undone = await umzugOn(client, migrations).down(to === undefined ? {} : { to });
@@ -77,13 +79,16 @@ function namesOf(migrations: readonly Migration[]): string[] {
   return migrations.map((migration) => migration.name);
 }
 
-async function withLockedClient<T>(ownerUrl: string, work: (client: Client) => Promise<T>): Promise<T> {
+async function withLockedClient<T>(
+  { ownerUrl, onWait }: MigrateOptions,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   const client = clientOf(ownerUrl);
   await client.connect();
   try {
     await refuseOldServer(client);
     await refuseTransactionPooler(client, clientOf(ownerUrl));
-    await takeLock(client);
+    await takeLock(client, onWait);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
     return await work(client);
@@ -104,14 +109,17 @@ function clientOf(ownerUrl: string): Client {
  * Polls for the lock until it is free. A session that waited for it inside a statement would be an old transaction to the concurrent build
  * of an index, and each would wait for the other.
  */
-async function takeLock(client: Client): Promise<void> {
-  for (;;) {
+async function takeLock(client: Client, onWait: (() => void) | undefined): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
     const { rows } = await client.query<{ isTaken: boolean }>(
       'SELECT pg_try_advisory_lock($1) AS "isTaken"',
       [MIGRATION_LOCK],
     );
     if (rows[0]?.isTaken) {
       return;
+    }
+    if (attempt === 0) {
+      onWait?.();
     }
     await sleep(LOCK_PAUSE_MS);
   }

@@ -37,7 +37,7 @@ async function main(
     );
   }
   if (command === 'down') {
-    const undone = await migrateDown({ ownerUrl }, to);
+    const undone = await migrateDown({ ownerUrl, onWait: sayWaiting }, to);
     return `undone: ${undone.join(', ') || 'nothing'}`;
   }
   const applicationRole =
@@ -45,11 +45,16 @@ async function main(
   const { DATABASE_WORKER_ROLE: workerRole, DATABASE_SCALER_ROLE: scalerRole } = environment;
   const applied = await migrateUp({
     ownerUrl,
+    onWait: sayWaiting,
     ...(applicationRole && { applicationRole }),
     ...(workerRole && { workerRole }),
     ...(scalerRole && { scalerRole }),
   });
   return applied.length === 0 ? 'schema is current' : `applied: ${applied.join(', ')}`;
+}
+
+function sayWaiting(): void {
+  process.stderr.write('waiting until another migration of this database has ended\n');
 }
 
 function readFiles(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

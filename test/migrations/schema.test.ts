@@ -64,6 +64,19 @@ test('migrates once when twenty replicas start together', async () => {
   expect(applied.flat()).toEqual([...migrationNames(), ...functionFiles().map((file) => file.name)]);
 });
 
+test('says once that another migration has to end first', async () => {
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  await other.query('SELECT pg_advisory_lock($1)', [7_706_115_001]);
+  let waits = 0;
+  const onWait = () => {
+    waits += 1;
+    setTimeout(() => void other.end(), 1_000);
+  };
+  await migrateUp({ ownerUrl: url, onWait });
+  expect(waits).toBe(1);
+});
+
 async function query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
