@@ -1193,6 +1193,8 @@ BEGIN
   DELETE FROM account_alerts s WHERE s.account_id = account;
   DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
   UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
+  -- retention deletes the files within minutes
+  UPDATE tasks t SET media_expires_at = now_at WHERE t.account_id = account AND t.media_expires_at > now_at;
   UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, now_at) WHERE k.account_id = account;
   PERFORM record_act(current_act(), '{}');
   RETURN true;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Movements } from '../../src/ledger/movements.ts';
 import { publicId } from '../../src/lib/ids.ts';
 import { TASK_RESULT } from '../../src/tasks/task-result.presenter.ts';
 import { createKey } from '../factories/api-key.ts';
@@ -316,6 +317,20 @@ test('deletes expired media; the task stays readable and answers without it', as
   expect(await it.stack.storage.stat(key)).toBeUndefined();
   const { json } = await result(id);
   expect(json).toMatchObject({ task: { status: 'TASK_STATUS_SUCCEED' }, images: [] });
+});
+
+test('erasing an account deletes the files of its tasks', async () => {
+  const other = await customer(it.database.database);
+  const running = it.stack.start();
+  const id = await submitImage(it.stack, other, 'run=1');
+  await it.ended(id);
+  await running.close();
+  const key = (await it.stack.reads.listOutputs([id])).get(id)?.[0]?.storageKey ?? '';
+  expect(await it.stack.storage.stat(key)).toBeDefined();
+  const movements = new Movements(() => it.database.database.money);
+  expect(await movements.eraseAccount(other.accountId, { actor: 'operator', request_id: null })).toBe(true);
+  await it.stack.services.retention.expireMedia(new AbortController().signal);
+  expect(await it.stack.storage.stat(key)).toBeUndefined();
 });
 
 test('deletes rows of tasks that ended long ago, but not live or recent ones', async () => {
