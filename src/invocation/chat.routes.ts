@@ -1,14 +1,11 @@
+import { MAX_COST_HEADER } from '../http/input/max-cost.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { chatPresenterFor } from './chat.presenter.ts';
 import { chatRequest } from './chat.schema.ts';
 import { chatChunk, chatCompletion } from './chat-answer.schema.ts';
 import { functionsAsTools } from './dialects/legacy-functions.ts';
 import type { InvocationService } from './invocation.service.ts';
-import {
-  INVOCATION_ANSWER_HEADERS,
-  INVOCATION_ERRORS,
-  INVOCATION_HEADERS,
-} from './invocation-description.ts';
+import { INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from './invocation-description.ts';
 import { invoke } from './invoke.ts';
 
 const PATH = '/api/v1/chat/completions';
@@ -40,7 +37,7 @@ export function chatRoutes({ service, bodyBytesMax }: ChatRouteDependencies): Ro
       envelope: 'bare',
       body: chatRequest,
       bodyBytesMax,
-      requestHeaders: INVOCATION_HEADERS,
+      requestHeaders: MAX_COST_HEADER,
       response: {
         status: 200,
         schema: chatCompletion,

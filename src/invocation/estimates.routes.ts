@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_COST_HEADER } from '../http/input/max-cost.ts';
 import { validate } from '../http/input/validate.ts';
 import { answerOf, CURRENCY, currencyJson, modelId, usdString } from '../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
@@ -9,7 +10,7 @@ import { chatRequest } from './chat.schema.ts';
 import { functionsAsTools } from './dialects/legacy-functions.ts';
 import type { InvocationService } from './invocation.service.ts';
 import type { Invocation } from './invocation.types.ts';
-import { COUNT_ERRORS, INVOCATION_HEADERS } from './invocation-description.ts';
+import { COUNT_ERRORS } from './invocation-description.ts';
 import { type InvocationContext, invocationOf } from './invoke.ts';
 import { messagesRequest } from './messages.schema.ts';
 import type { TypicalOutput } from './typical-output.read-model.ts';
@@ -66,7 +67,7 @@ export function estimateRoutes(
       envelope: 'data',
       body: estimateRequest,
       bodyBytesMax: BODY_BYTES_MAX,
-      requestHeaders: INVOCATION_HEADERS,
+      requestHeaders: MAX_COST_HEADER,
       response: { status: 200, schema: answerOf(estimateJson, 'The maximum cost') },
       errors: [...COUNT_ERRORS, 'context_length_exceeded', 'max_cost_exceeded'],
       idempotency: 'natural',

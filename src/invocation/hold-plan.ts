@@ -5,9 +5,9 @@ import {
   costCeiling,
   ONE_CALL,
 } from '../catalog/pricing.ts';
+import { requireMaxCost } from '../http/input/max-cost.ts';
 import type { LineItem } from '../ledger/ledger.types.ts';
-import { AppError } from '../lib/errors.ts';
-import { formatUsd, type NanoUsd, nanoUsd } from '../lib/money.ts';
+import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { NO_USAGE } from '../lib/usage.ts';
 import { contextExceeded, type InputEstimate } from './input-estimate.ts';
 import type { InvocableModel } from './invocation.types.ts';
@@ -41,11 +41,7 @@ export function planHold(wish: HoldWish): HoldPlan {
   const floor = costOf(wish, Math.min(outputTokens, wish.floorTokens));
   const full = costOf(wish, outputTokens);
   const amount = wish.maxCost !== undefined && wish.maxCost < full ? wish.maxCost : full;
-  if (amount < floor) {
-    const limit = formatUsd(amount);
-    const least = formatUsd(floor);
-    throw new AppError('max_cost_exceeded', `x-max-cost ${limit} is less than this call needs (${least})`);
-  }
+  requireMaxCost(wish.maxCost, floor);
   return { amount, minimum: wish.maxTokens === undefined ? floor : amount, outputTokens };
 }
 

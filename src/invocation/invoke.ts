@@ -1,9 +1,9 @@
 import { COMMENT_KEEP_ALIVE, EventStream } from '../http/answers/sse.ts';
+import { maxCostOf } from '../http/input/max-cost.ts';
 import type { Reply, RouteContext } from '../http/route.ts';
-import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import { merged } from '../lib/merged.ts';
-import { formatUsd, type NanoUsd, parseUsd } from '../lib/money.ts';
+import { formatUsd } from '../lib/money.ts';
 import { inputsToEmbed } from '../providers/embeddings-reader.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { RequestDialect } from '../providers/provider.types.ts';
@@ -111,7 +111,7 @@ export async function invocationOf(
     betas: dialect === 'messages' ? betasOf(context.headers['anthropic-beta']) : [],
     inputs: inputsOf(dialect, body),
     maxTokens,
-    maxCost: maxCostOf(context.headers['x-max-cost']),
+    maxCost: maxCostOf(context.headers),
     streamed: body.stream === true,
     separateUsageChunk: objectOf(body.stream_options).include_usage === true,
     signal: context.signal,
@@ -139,15 +139,4 @@ function inputsOf(dialect: RequestDialect, { input, documents }: JsonObject): nu
     default:
       return 1;
   }
-}
-
-function maxCostOf(header: string | readonly string[] | undefined): NanoUsd | undefined {
-  if (header === undefined) {
-    return undefined;
-  }
-  const amount = typeof header === 'string' ? parseUsd(header) : undefined;
-  if (amount === undefined || amount < 0n) {
-    throw new AppError('invalid_parameter', 'x-max-cost: must be a decimal amount of USD, e.g. "0.05"');
-  }
-  return amount;
 }

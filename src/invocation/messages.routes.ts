@@ -1,14 +1,10 @@
 import type { z } from 'zod';
+import { MAX_COST_HEADER } from '../http/input/max-cost.ts';
 import { FieldError } from '../http/input/validate.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
-import {
-  COUNT_ERRORS,
-  INVOCATION_ANSWER_HEADERS,
-  INVOCATION_ERRORS,
-  INVOCATION_HEADERS,
-} from './invocation-description.ts';
+import { COUNT_ERRORS, INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from './invocation-description.ts';
 import { answerTokenCount, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
 import { messagesPresenter } from './messages.presenter.ts';
 import { inputCount, messageAnswer, messageEvent, messagesRequest } from './messages.schema.ts';
@@ -45,7 +41,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       envelope: 'bare',
       body: messagesRequest,
       bodyBytesMax,
-      requestHeaders: { ...INVOCATION_HEADERS, ...VERSION_HEADERS },
+      requestHeaders: { ...MAX_COST_HEADER, ...VERSION_HEADERS },
       response: {
         status: 200,
         schema: messageAnswer,

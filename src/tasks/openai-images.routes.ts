@@ -7,7 +7,7 @@ import { usdNumber } from '../lib/money.ts';
 import { type ImageDependencies, OpenAiImagesService } from './openai-images.service.ts';
 import { orderImage, requireOneFromText } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
-import { SUBMIT_ERRORS } from './task-request.ts';
+import { SUBMIT } from './task-request.ts';
 import type { TaskResult } from './task-results.service.ts';
 
 /** Body of POST /api/v1/images/generations: OpenAI's members that say what to draw. The model's own schema validates the rest. */
@@ -79,6 +79,7 @@ export function openAiImageRoutes(submits: SubmitTaskService, waiting: ImageDepe
   const images = new OpenAiImagesService(waiting);
   return [
     defineRoute({
+      ...SUBMIT,
       method: 'post',
       path: PATH,
       operationId: 'createImage',
@@ -94,15 +95,13 @@ supported; they are ignored and named in X-Ignored-Parameters.`,
       bodyBytesMax: BODY_BYTES_MAX,
       response: { status: 200, schema: openAiImageAnswer },
       errors: [
-        ...SUBMIT_ERRORS,
+        ...SUBMIT.errors,
         'payload_too_large',
         'task_not_finished',
         'provider_error',
         'provider_timeout',
       ],
-      idempotency: 'replay',
-      async handle({ principal, body, requestId, generationId, signal, note }) {
-        const caller = { principal, requestId, generationId, signal, note };
+      async handle({ body, ...caller }) {
         requireOneFromText(body);
         const order = () => orderImage(submits, body.model, orderOf(body), caller, PATH);
         const result = await images.draw(order, caller);

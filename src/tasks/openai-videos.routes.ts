@@ -15,7 +15,7 @@ import {
 } from './openai-videos.schema.ts';
 import { openAiVideoOrder, orderVideo } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
-import { SUBMIT_ERRORS, scopeOf, taskIdOf, taskNotFound } from './task-request.ts';
+import { SUBMIT, scopeOf, taskIdOf, taskNotFound } from './task-request.ts';
 import type { TaskDetails, TasksService } from './tasks.service.ts';
 
 const PATH = '/api/v1/videos';
@@ -36,6 +36,7 @@ export function openAiVideoRoutes(submits: SubmitTaskService, tasks: TasksServic
 function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
   return defineRoute({
     ...SHARED,
+    ...SUBMIT,
     method: 'post',
     path: PATH,
     operationId: 'createVideo',
@@ -45,14 +46,14 @@ function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
     body: openAiVideoRequest,
     bodyFormat: 'json or form',
     response: { status: 200, schema: openAiVideo },
-    errors: SUBMIT_ERRORS,
-    idempotency: 'replay',
-    async handle({ principal, body, requestId, generationId, signal, note }) {
-      const { options } = submits.model(body.model, 'video', principal);
+    async handle({ body, ...caller }) {
+      const { options } = submits.model(body.model, 'video', caller.principal);
       const said = options.seconds ? [...SAID, 'seconds'] : SAID;
-      const caller = { principal, requestId, generationId, signal, note };
       const id = await orderVideo(submits, openAiVideoOrder(body, options), caller, PATH);
-      return { headers: ignoredHeader(body, said), body: presentVideo(await videoOf(tasks, id, principal)) };
+      return {
+        headers: ignoredHeader(body, said),
+        body: presentVideo(await videoOf(tasks, id, caller.principal)),
+      };
     },
   });
 }

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { MediaModel } from '../catalog/catalog.service.ts';
+import { maxCostOf, requireMaxCost } from '../http/input/max-cost.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 import type { Principal } from '../http/route.ts';
 import type { HoldRequest, Ledger } from '../ledger/ledger.types.ts';
@@ -42,6 +44,8 @@ export interface SubmitContext {
   readonly principal: Principal;
   readonly requestId: string;
   readonly signal: StopSignal;
+  /** Of the request: `x-max-cost` limits what the order may cost. */
+  readonly headers: IncomingHttpHeaders;
   /** The id to use, if one was promised for the request's Idempotency-Key. */
   readonly generationId?: string | undefined;
   /** Adds facts about the order to the request's log line. */
@@ -76,15 +80,17 @@ export class SubmitTaskService {
   }
 
   /**
-   * Submits an order. Returns the task's id (UUID). Throws AppError rate_limit_exceeded, service_unavailable, and what
-   * Ledger.reserve throws.
+   * Submits an order. Returns the task's id (UUID). Throws AppError max_cost_exceeded, invalid_parameter (for its header),
+   * rate_limit_exceeded, service_unavailable, and what Ledger.reserve throws.
    */
   async submit(order: TaskSubmit, context: SubmitContext): Promise<string> {
+    const id = context.generationId ?? newOwnedUuid(context.principal.accountId);
+    const hold = this.#holdRequest(id, order, context);
+    requireMaxCost(maxCostOf(context.headers), hold.amount);
     await this.#settings.requireWorkingPool?.(order.model.pools);
     await this.#requireRoom(order.model.pool, context.principal);
-    const id = context.generationId ?? newOwnedUuid(context.principal.accountId);
     try {
-      await this.#ledger.reserve(this.#holdRequest(id, order, context), context.signal);
+      await this.#ledger.reserve(hold, context.signal);
     } catch (error) {
       // an earlier request with the same Idempotency-Key placed the order, and its task has ended since
       if (!(error instanceof AppError && error.code === 'idempotency_completed')) {

@@ -1,3 +1,4 @@
+import { MAX_COST_HEADER } from '../http/input/max-cost.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import { parsePublicId } from '../lib/ids.ts';
@@ -25,18 +26,23 @@ export function taskNotFound(): AppError {
   return new AppError('task_not_found', 'No such task.');
 }
 
-/** The errors of every submit, besides those of every route. */
-export const SUBMIT_ERRORS = [
-  'insufficient_credits',
-  'key_limit_exceeded',
-  'model_not_found',
-  'model_not_allowed',
-  'model_not_supported_on_endpoint',
-  'account_suspended',
-  'idempotency_in_progress',
-  'idempotency_key_reused',
-  'service_unavailable',
-] as const;
+/** What all routes that order something have in common; their errors are in addition to those of every route. */
+export const SUBMIT = {
+  requestHeaders: MAX_COST_HEADER,
+  errors: [
+    'insufficient_credits',
+    'max_cost_exceeded',
+    'key_limit_exceeded',
+    'model_not_found',
+    'model_not_allowed',
+    'model_not_supported_on_endpoint',
+    'account_suspended',
+    'idempotency_in_progress',
+    'idempotency_key_reused',
+    'service_unavailable',
+  ],
+  idempotency: 'replay',
+} as const;
 
 /** The description of the header for routes that honor it. */
 export const PREFER_WAIT = 'wait=N waits up to N (at most 30) seconds for the end of the task';

@@ -5,7 +5,7 @@ import { defineRoute, type Reply, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { IMAGE_PATH, orderImage, orderVideo, VIDEO_PATH } from './order-media.ts';
 import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
-import { PREFER_WAIT, preferredWaitMs, SUBMIT_ERRORS, scopeOf, taskIdOf } from './task-request.ts';
+import { PREFER_WAIT, preferredWaitMs, SUBMIT, scopeOf, taskIdOf } from './task-request.ts';
 import { presentTaskResult, retryAfterHeader, TASK_RESULT } from './task-result.presenter.ts';
 import type { TaskResultsService } from './task-results.service.ts';
 import {
@@ -33,6 +33,7 @@ export function taskRoutes(submits: SubmitTaskService, results: TaskResultsServi
 
 function videoRoute(submits: SubmitTaskService): Route {
   return defineRoute({
+    ...SUBMIT,
     method: 'post',
     path: VIDEO_PATH,
     operationId: 'submitVideo',
@@ -42,8 +43,6 @@ function videoRoute(submits: SubmitTaskService): Route {
     envelope: 'task',
     body: VIDEO_SUBMIT,
     response: { status: 200, schema: SUBMIT_RESPONSE },
-    errors: SUBMIT_ERRORS,
-    idempotency: 'replay',
     async handle({ body, ...context }) {
       const id = await orderVideo(submits, body, context);
       const { options } = submits.model(body.model_name, 'video', context.principal);
@@ -53,6 +52,7 @@ function videoRoute(submits: SubmitTaskService): Route {
 }
 
 const IMAGE_ROUTE = {
+  ...SUBMIT,
   method: 'post',
   tag: 'Async',
   access: 'inference',
@@ -60,8 +60,6 @@ const IMAGE_ROUTE = {
   body: IMAGE_SUBMIT,
   bodyBytesMax: IMAGE_BODY_BYTES_MAX,
   response: { status: 200, schema: SUBMIT_RESPONSE },
-  errors: SUBMIT_ERRORS,
-  idempotency: 'replay',
 } as const;
 
 function interfaceImageRoute(submits: SubmitTaskService): Route {

@@ -53,6 +53,11 @@ export async function submitImage(
   prompt = '',
   changes: Partial<TaskSubmit> = {},
 ): Promise<string> {
-  const context = { principal: who.principal, requestId: 'req_test', signal: new AbortController().signal };
+  const context = {
+    principal: who.principal,
+    requestId: 'req_test',
+    signal: new AbortController().signal,
+    headers: {},
+  };
   return await stack.submits.submit(imageOrder(prompt, changes), { ...context, generationId: newUuid() });
 }

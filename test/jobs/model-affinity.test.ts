@@ -59,7 +59,12 @@ afterAll(() => it?.close());
 
 async function order(model: string, who: TestCustomer = it.who, prompt = ''): Promise<string> {
   const orderable = CATALOG.orderable(`acme/${model}`, 'image', { allowedModels: null });
-  const context = { principal: who.principal, requestId: 'req_test', signal: new AbortController().signal };
+  const context = {
+    principal: who.principal,
+    requestId: 'req_test',
+    signal: new AbortController().signal,
+    headers: {},
+  };
   return await it.stack.submits.submit(
     imageOrder(prompt, { endpoint: `/v3/async/acme/${model}`, model: orderable }),
     { ...context, generationId: newUuid() },

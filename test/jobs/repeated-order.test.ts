@@ -16,6 +16,7 @@ function submit(generationId: string): Promise<string> {
     principal: it.who.principal,
     requestId: 'req_test',
     signal: new AbortController().signal,
+    headers: {},
   };
   return it.stack.submits.submit(imageOrder(''), { ...context, generationId });
 }

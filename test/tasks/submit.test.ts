@@ -179,6 +179,25 @@ test('returns 402 without money, with the reason that clients of this API know, 
   expect(rows).toEqual([]);
 });
 
+test.each([
+  ['/v3/async/image-turbo', IMAGE, '0.005'],
+  ['/v3/async/video-fast', VIDEO, '0.30'],
+  ['/api/v1/images/generations', { model: 'image-turbo', prompt: 'a river' }, '0.005'],
+  ['/api/v1/videos', { model: 'video-fast', prompt: 'a river', size: '1280x720' }, '0.30'],
+])('%s costs at most what x-max-cost allows', async (path, body, price) => {
+  const before = await it.openHolds();
+  const order = (cost: string) => server.call('POST', path, { body, headers: { 'x-max-cost': cost } });
+  const refused = await order('0.0049');
+  expect(refused).toMatchObject({ status: 402, json: { error: { code: 'max_cost_exceeded' } } });
+  expect(refused.json.error.message).toContain(`is less than this call needs (${price})`);
+  expect(await order('cheap')).toMatchObject({ status: 400, json: { error: { code: 'invalid_parameter' } } });
+  expect(await it.openHolds()).toBe(before);
+  if (path.startsWith('/v3')) {
+    expect((await order(price)).status).toBe(200);
+    expect(await it.openHolds()).toBe(before + 1);
+  }
+});
+
 test('rejects a model that this key may not use', async () => {
   const { secret } = await createKey(it.database.database, it.who.accountId, {
     allowedModels: ['video-fast'],

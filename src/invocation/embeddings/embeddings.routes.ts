@@ -1,7 +1,8 @@
+import { MAX_COST_HEADER } from '../../http/input/max-cost.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { objectsOf } from '../../providers/json.ts';
 import type { InvocationService } from '../invocation.service.ts';
-import { INVOCATION_ERRORS, INVOCATION_HEADERS } from '../invocation-description.ts';
+import { INVOCATION_ERRORS } from '../invocation-description.ts';
 import { invocationOf } from '../invoke.ts';
 import type { DialectPresenter } from '../presenter.types.ts';
 import { presentEmbeddingsUsage } from '../usage.presenter.ts';
@@ -33,7 +34,7 @@ export function embeddingsRoutes({ service, bodyBytesMax }: EmbeddingsRouteDepen
       envelope: 'bare',
       body: embeddingsRequest,
       bodyBytesMax,
-      requestHeaders: INVOCATION_HEADERS,
+      requestHeaders: MAX_COST_HEADER,
       response: { status: 200, schema: embeddingsAnswer },
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { MAX_COST_HEADER } from '../../http/input/max-cost.ts';
 import { usageJson } from '../../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { objectsOf } from '../../providers/json.ts';
 import type { InvocationService } from '../invocation.service.ts';
-import { INVOCATION_ERRORS, INVOCATION_HEADERS } from '../invocation-description.ts';
+import { INVOCATION_ERRORS } from '../invocation-description.ts';
 import { invocationOf } from '../invoke.ts';
 import type { DialectPresenter } from '../presenter.types.ts';
 import { presentEmbeddingsUsage } from '../usage.presenter.ts';
@@ -98,7 +99,7 @@ export function rerankRoutes({ service, bodyBytesMax }: RerankRouteDependencies)
       envelope: 'bare',
       body: rerankRequest,
       bodyBytesMax,
-      requestHeaders: INVOCATION_HEADERS,
+      requestHeaders: MAX_COST_HEADER,
       response: { status: 200, schema: rerankAnswer },
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',

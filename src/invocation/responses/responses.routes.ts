@@ -1,11 +1,8 @@
+import { MAX_COST_HEADER } from '../../http/input/max-cost.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { merged } from '../../lib/merged.ts';
 import type { InvocationService } from '../invocation.service.ts';
-import {
-  INVOCATION_ANSWER_HEADERS,
-  INVOCATION_ERRORS,
-  INVOCATION_HEADERS,
-} from '../invocation-description.ts';
+import { INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from '../invocation-description.ts';
 import { invoke } from '../invoke.ts';
 import { ResponsesPresenter } from './responses.presenter.ts';
 import { responsesAnswer, responsesEvent, responsesRequest } from './responses.schema.ts';
@@ -39,7 +36,7 @@ Reasoning items have \`encrypted_content\` when \`include\` requests it; send th
       envelope: 'bare',
       body: responsesRequest,
       bodyBytesMax,
-      requestHeaders: INVOCATION_HEADERS,
+      requestHeaders: MAX_COST_HEADER,
       response: {
         status: 200,
         schema: responsesAnswer,
