@@ -54,6 +54,7 @@ import { unreadStatistics } from './0116-unread-statistics.ts';
 import { hourTotals } from './0117-hour-totals.ts';
 import { erasedAccounts } from './0118-erased-accounts.ts';
 import { endedRuns } from './0119-ended-runs.ts';
+import { sessionsOfKey } from './0120-sessions-of-a-key.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -114,6 +115,7 @@ export const MIGRATIONS: readonly Migration[] = [
   hourTotals,
   erasedAccounts,
   endedRuns,
+  sessionsOfKey,
 ];
 
 /** Returns the names of this build's migrations, oldest first. */

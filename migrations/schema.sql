@@ -186,6 +186,7 @@ TABLE console_sessions
   console_sessions_token_hash_check CHECK (((octet_length(token_hash) = 64) AND (token_hash !~ '[^0-9a-f]'::text)))
   CREATE INDEX console_sessions_account ON console_sessions USING btree (account_id, id DESC)
   CREATE INDEX console_sessions_end ON console_sessions USING btree (ends_at)
+  CREATE INDEX console_sessions_key ON console_sessions USING btree (account_id, api_key_id, id DESC)
   CREATE UNIQUE INDEX console_sessions_token ON console_sessions USING btree (token_hash)
 
 TABLE document_csv_parts

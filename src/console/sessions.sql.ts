@@ -4,7 +4,7 @@ import type { SqlStatement } from '../store/statement.ts';
 const LIVE = `s.ends_at > statement_timestamp() AND s.seen_at > statement_timestamp() - interval '2 hours'`;
 
 /**
- * Creates a session, and deletes ended ones of all accounts and the oldest ones of the key beyond its maximum. $1 id, $2 token hash, $3
+ * Creates a session. Deletes ended ones of all accounts, and up to ten that the key has beyond its maximum. $1 id, $2 token hash, $3
  * account, $4 key, $5 duration in hours, $6 user agent, $7 address, $8 maximum per key.
  */
 export const insertConsoleSession: SqlStatement = {
@@ -15,7 +15,7 @@ export const insertConsoleSession: SqlStatement = {
         SELECT id FROM console_sessions WHERE ends_at < statement_timestamp() ORDER BY ends_at LIMIT 100)),
     surplus AS (
       DELETE FROM console_sessions WHERE id IN (
-        SELECT id FROM console_sessions WHERE account_id = $3 AND api_key_id = $4 ORDER BY id DESC OFFSET $8 - 1))
+        SELECT id FROM console_sessions WHERE account_id = $3 AND api_key_id = $4 ORDER BY id DESC OFFSET $8 - 1 LIMIT 10))
     INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, ends_at, user_agent, address)
     VALUES ($1, $2, $3, $4, statement_timestamp() + $5 * interval '1 hour', $6, $7)
     RETURNING id, created_at, ends_at`,

@@ -156,9 +156,9 @@ const LOOKUPS: readonly { name: string; statement: SqlStatement; values?: () => 
   { name: 'old alert deliveries', statement: deleteOldAlerts, values: () => [30, 100] },
   { name: 'typical task duration', statement: typicalDuration, values: () => ['m'] },
   {
-    name: 'a sign-in, which removes ended sessions',
+    name: 'a sign-in, which removes ended sessions and those beyond the maximum',
     statement: insertConsoleSession,
-    values: () => [newUuid(), 'f'.repeat(64), accountId, keyId, 1, '', ''],
+    values: () => [newUuid(), 'f'.repeat(64), accountId, keyId, 1, '', '', 100],
   },
   { name: 'accounts to seal', statement: accountsToSeal, values: () => [100] },
   { name: 'the seal of an account', statement: sealAccount, values: () => [accountId, 1_000, null] },
