@@ -1,4 +1,4 @@
-import { matches, modelKind, pricesOf } from './model-kind.ts';
+import { isTried, matches, modelKind, pricesOf } from './model-kind.ts';
 
 const TOKENS = { prompt: '0.000001', completion: '0.000002' };
 const REST = { request: '0', image: '0', web_search: '0', internal_reasoning: '0.000002' };
@@ -9,6 +9,11 @@ test('a model is for what its endpoints say, and for chats where they say messag
   expect(modelKind({ endpoints: ['messages'] })).toBe('chat');
   expect(modelKind({ endpoints: ['embeddings'] })).toBe('embeddings');
   expect(modelKind({ endpoints: ['video'] })).toBe('video');
+});
+
+test('the playground offers what answers at the endpoints that it calls', () => {
+  const offered = [['chat', 'messages'], ['image'], ['video'], ['messages'], ['embeddings'], ['rerank']];
+  expect(offered.map((endpoints) => isTried({ endpoints }))).toEqual([true, true, true, false, false, false]);
 });
 
 test('a text finds a model by id, alias and name, in capitals or not', () => {

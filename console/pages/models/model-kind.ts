@@ -3,8 +3,8 @@ import type { Model } from '../../api/types.gen.ts';
 /** What a model is for. Models for chats also serve messages and responses. */
 export type ModelKind = 'chat' | 'image' | 'video' | 'embeddings' | 'rerank';
 
-/** The kinds that the playground can try. */
-export const TRIED: readonly ModelKind[] = ['chat', 'image', 'video'];
+/** The endpoints that the playground calls. */
+const TRIED: readonly ModelKind[] = ['chat', 'image', 'video'];
 
 const BY_ENDPOINT: Readonly<Record<string, ModelKind>> = {
   image: 'image',
@@ -17,6 +17,12 @@ const BY_ENDPOINT: Readonly<Record<string, ModelKind>> = {
 export function modelKind({ endpoints }: Pick<Model, 'endpoints'>): ModelKind {
   const [kind] = endpoints.flatMap((endpoint) => BY_ENDPOINT[endpoint] ?? []);
   return kind ?? 'chat';
+}
+
+/** Returns whether the playground offers a model; one that serves only messages is for chats, too, but not there. */
+export function isTried(model: Pick<Model, 'endpoints'>): boolean {
+  const kind = modelKind(model);
+  return TRIED.includes(kind) && model.endpoints.includes(kind);
 }
 
 /** Returns the id of a model, then its aliases. */

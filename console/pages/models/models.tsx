@@ -10,7 +10,7 @@ import { TextFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { MillionPrice, otherPriceLines } from '../../ui/prices.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { idsOf, type ModelKind, matches, modelKind, pricesOf, TRIED } from './model-kind.ts';
+import { idsOf, isTried, type ModelKind, matches, modelKind, pricesOf } from './model-kind.ts';
 
 /** The models that the key may use, with all their prices. */
 export function ModelsPage() {
@@ -80,7 +80,7 @@ function Names({ of: model }: { readonly of: Model }) {
         </div>
       ))}
       {model.name === model.id ? null : <div class="quiet small">{model.name}</div>}
-      {mayCall() && TRIED.includes(kind) ? (
+      {mayCall() && isTried(model) ? (
         <a class="small" href={to('playground', { kind: kind === 'chat' ? '' : kind, model: model.id })}>
           {t('Try it')}
         </a>
