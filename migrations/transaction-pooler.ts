@@ -12,12 +12,7 @@ export class TransactionPoolerError extends Error {
 export async function refuseTransactionPooler(first: Client, second: Client): Promise<void> {
   await second.connect();
   try {
-    const before = await session(first);
-    await second.query('BEGIN');
-    const other = await session(second);
-    const after = await session(first);
-    await second.query('ROLLBACK');
-    if (other === before || after !== before) {
+    if (await sharesSessions(first, second)) {
       throw new TransactionPoolerError(
         'this looks like a pooler in transaction mode, which would keep the lock of the migration: use session mode, or connect to Postgres directly',
       );
@@ -25,6 +20,16 @@ export async function refuseTransactionPooler(first: Client, second: Client): Pr
   } finally {
     await second.end();
   }
+}
+
+/** Returns whether a transaction of one connection runs in the session of another, or a connection changes its session. */
+export async function sharesSessions(first: Client, second: Client): Promise<boolean> {
+  const before = await session(first);
+  await second.query('BEGIN');
+  const other = await session(second);
+  const after = await session(first);
+  await second.query('ROLLBACK');
+  return other === before || after !== before;
 }
 
 async function session(client: Client): Promise<number | undefined> {

@@ -1,3 +1,4 @@
+import { sharesSessions } from '../../migrations/transaction-pooler.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { tlsRefusal } from '../lib/tls-refusal.ts';
 import type { Database } from './database.ts';
@@ -61,19 +62,4 @@ function explain(error: unknown): unknown {
     return new ConfigError('DATABASE_URL: sslmode requires TLS, which this server does not offer');
   }
   return REFUSED.includes(code ?? '') ? new ConfigError(`DATABASE_URL: ${message}`) : error;
-}
-
-/** Returns whether a transaction of one connection runs in the session of another, or a connection changes its session. */
-async function sharesSessions(first: PrimaryClient, second: PrimaryClient): Promise<boolean> {
-  const before = await session(first);
-  await second.query('BEGIN');
-  const other = await session(second);
-  const after = await session(first);
-  await second.query('ROLLBACK');
-  return other === before || after !== before;
-}
-
-async function session(client: PrimaryClient): Promise<number | undefined> {
-  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  return rows[0]?.pid;
 }

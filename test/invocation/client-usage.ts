@@ -19,26 +19,19 @@ export interface Reported {
 
 export const chatUsage = (usage: OpenAI.CompletionUsage | undefined): Reported => {
   const cacheRead = usage?.prompt_tokens_details?.cached_tokens ?? 0;
-  // OpenAI's format has no member for cache writes; ours is next to it
-  const { cache_write_tokens: cacheWrite } = usage as unknown as { cache_write_tokens: number };
-  return {
-    fresh: (usage?.prompt_tokens ?? 0) - cacheRead - cacheWrite,
-    cacheRead,
-    cacheWrite,
-    output: usage?.completion_tokens ?? 0,
-  };
+  return openAiUsage(usage, usage?.prompt_tokens ?? 0, cacheRead, usage?.completion_tokens ?? 0);
 };
 
 export const responseUsage = (usage: OpenAI.Responses.ResponseUsage | undefined): Reported => {
   const cacheRead = usage?.input_tokens_details.cached_tokens ?? 0;
-  const { cache_write_tokens: cacheWrite } = usage as unknown as { cache_write_tokens: number };
-  return {
-    fresh: (usage?.input_tokens ?? 0) - cacheRead - cacheWrite,
-    cacheRead,
-    cacheWrite,
-    output: usage?.output_tokens ?? 0,
-  };
+  return openAiUsage(usage, usage?.input_tokens ?? 0, cacheRead, usage?.output_tokens ?? 0);
 };
+
+/** OpenAI's formats count cached tokens as input, and have no member for cache writes; ours is next to theirs. */
+function openAiUsage(usage: unknown, input: number, cacheRead: number, output: number): Reported {
+  const { cache_write_tokens: cacheWrite } = usage as { cache_write_tokens: number };
+  return { fresh: input - cacheRead - cacheWrite, cacheRead, cacheWrite, output };
+}
 
 export const messageUsage = (usage: Anthropic.Usage): Reported => ({
   fresh: usage.input_tokens,
