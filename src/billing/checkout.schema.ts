@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { storableText } from '../http/input/storable-text.ts';
-import { answerOf, CURRENCY, currencyJson, usdString } from '../http/input/wire-shapes.ts';
+import { answerOf, CURRENCY, currencyJson, storableText, usdString } from '../http/input/wire-shapes.ts';
 import { AppError } from '../lib/errors.ts';
 import { NANO_USD_PER_USD, type NanoUsd, parseUsd } from '../lib/money.ts';
 

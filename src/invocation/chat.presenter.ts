@@ -1,8 +1,7 @@
 import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
-import { type JsonObject, objectsOf, without } from '../providers/json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, without } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
-import { choiceWithoutReasoning, hidesReasoning } from './dialects/hidden-reasoning.ts';
 import { choiceWithFunctionCall, offersFunctions } from './dialects/legacy-functions.ts';
 import { messagesAnswerToChat } from './dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from './dialects/messages-stream-to-chat.ts';
@@ -134,4 +133,18 @@ class ChatStream implements StreamPresenter {
 
 function head(identity: AnswerIdentity, object: string): JsonObject {
   return { id: identity.id, object, created: identity.createdSeconds, model: identity.model };
+}
+
+/** Returns whether a chat request wants no reasoning in its answer: OpenRouter's `reasoning.exclude`, or its older `include_reasoning`. */
+function hidesReasoning(body: JsonObject): boolean {
+  return objectOf(body.reasoning).exclude === true || body.include_reasoning === false;
+}
+
+/** Removes the reasoning from an exact choice of an answer or chunk. Returns undefined for a chunk of which nothing is left. */
+function choiceWithoutReasoning(choice: JsonObject): JsonObject | undefined {
+  const place = isObject(choice.message) ? 'message' : 'delta';
+  const said = objectOf(choice[place]);
+  const rest = without(said, 'reasoning', 'reasoning_content', 'reasoning_details');
+  const isGone = place === 'delta' && Object.keys(rest).length === 0 && Object.keys(said).length > 0;
+  return isGone && !choice.finish_reason ? undefined : { ...choice, [place]: rest };
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/answers/page.ts';
-import { storableText } from '../http/input/storable-text.ts';
-import { accountId, answerOf, listOf } from '../http/input/wire-shapes.ts';
+import { accountId, answerOf, listOf, storableText } from '../http/input/wire-shapes.ts';
 import { parseUsdNumber } from '../lib/money.ts';
 
 const name = storableText.trim().min(1).max(200).meta({ description: 'Display name; need not be unique' });

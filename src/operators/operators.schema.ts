@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { pageQuery } from '../http/answers/page.ts';
-import { storableText } from '../http/input/storable-text.ts';
-import { accountId, answerOf, currencyJson, listOf, usdString } from '../http/input/wire-shapes.ts';
+import {
+  accountId,
+  answerOf,
+  currencyJson,
+  listOf,
+  storableText,
+  usdString,
+} from '../http/input/wire-shapes.ts';
 import { rateLimits } from '../keys/keys.schema.ts';
 import { NANO_USD_PER_USD, type NanoUsd, parseUsd } from '../lib/money.ts';
 

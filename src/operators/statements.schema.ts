@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { invoiceJson } from '../billing/invoices.schema.ts';
-import { storableText } from '../http/input/storable-text.ts';
-import { listOf } from '../http/input/wire-shapes.ts';
+import { listOf, storableText } from '../http/input/wire-shapes.ts';
 
 export const statementParams = z.object({
   id: z.string().min(1).max(64).meta({ description: 'Id of the account, acc_…' }),

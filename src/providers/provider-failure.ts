@@ -1,4 +1,4 @@
-import { maskKeys } from '../lib/mask-keys.ts';
+import { maskKeys } from '../lib/redaction.ts';
 import type { ReportedUsage } from '../lib/usage.ts';
 import type { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { TransportError } from '../upstream/transport-error.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { storableText } from '../http/input/storable-text.ts';
-import { answerOf } from '../http/input/wire-shapes.ts';
+import { answerOf, storableText } from '../http/input/wire-shapes.ts';
 import { UPLOAD_PART_BYTES } from './upload-part.ts';
 
 const MS_MAX = 7 * 24 * 3_600_000;

@@ -9,6 +9,7 @@ import {
 import type { Logger } from '../lib/logger.ts';
 import { LruMap } from '../lib/lru-map.ts';
 import type { NanoUsd } from '../lib/money.ts';
+import { redactForOperators } from '../lib/redaction.ts';
 import type { EngineRests } from './engine-rests.ts';
 import type {
   AttemptOutcome,
@@ -18,7 +19,6 @@ import type {
   RunEndings,
 } from './generate.types.ts';
 import { MisconfiguredModels } from './misconfigured-models.ts';
-import { redactForOperators } from './redact-for-operators.ts';
 import { backoffMs, INTERRUPTIONS_MAX } from './retry-policy.ts';
 import type { ClaimedRun, ClaimedTask } from './task-claims.store.ts';
 import { type EngineRun, toAttempt } from './task-endings.ts';

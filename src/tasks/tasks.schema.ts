@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { areListed, type MediaOptions, offersSize, sizeText } from '../catalog/media-options.ts';
-import { storableText } from '../http/input/storable-text.ts';
-import { httpUrl } from '../http/input/wire-shapes.ts';
+import { httpUrl, storableText } from '../http/input/wire-shapes.ts';
 
 const VIDEO_PROMPT_CODE_POINTS_MAX = 2_000;
 const SIZE_PATTERN = /^(\d{1,5})\*(\d{1,5})$/;

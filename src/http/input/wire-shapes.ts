@@ -1,5 +1,10 @@
 import { z } from 'zod';
 
+/** Text that the database can hold: well-formed Unicode without NUL. */
+export const storableText = z
+  .string()
+  .refine((text) => !/[\0\p{Surrogate}]/u.test(text), 'must be well-formed Unicode without NUL');
+
 /** The request id that a response contains beside its data. */
 export const requestId = z.string().meta({
   description: 'Id of this request, the same as the header x-request-id: quote it when you ask for help',

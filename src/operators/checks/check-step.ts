@@ -1,4 +1,4 @@
-import { maskKeys } from '../../lib/mask-keys.ts';
+import { maskKeys } from '../../lib/redaction.ts';
 
 /** One test against a real system, and its result. */
 export interface CheckStep {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { redactForOperators } from './redact-for-operators.ts';
+import { redactForOperators } from './redaction.ts';
 
 const PROMPT = 'a "red" lighthouse at dusk, painted in oil, by the sea';
 

@@ -1,10 +1,20 @@
-import { maskKeys } from '../lib/mask-keys.ts';
+const KEYS = [
+  /\b(?:bearer|basic)\s+\S+/gi,
+  // a JSON Web Token (JWT)
+  /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g,
+  /\b(?:sk|pk|rk|gsk|xai|nvapi|key|AIza|AKIA)[-_]?[\w*.-]*[\w*-]{8}/g,
+];
 
 /** Minimum characters of a quote: upstreams quote at least this much of a prompt, and words shared by chance are shorter. */
 const QUOTED_MIN = 16;
 /** Only the first part of a longer prompt is searched for. */
 const PROMPT_MAX = 20_000;
 const MASK = '[prompt]';
+
+/** Masks anything in an upstream's message that looks like a credential, because the message is stored and logged. */
+export function maskKeys(text: string): string {
+  return KEYS.reduce((masked, pattern) => masked.replace(pattern, '[key]'), text);
+}
 
 /** Returns an upstream's words for operators: without keys, and without quotes from the prompt. */
 export function redactForOperators(said: string, prompt: string): string {
