@@ -127,7 +127,7 @@ function* userMessages(blocks: readonly JsonObject[]): Steps<JsonObject[]> {
   const images = results.flatMap((result) =>
     objectsOf(result.content).filter(({ type }) => type !== 'text' && type !== 'tool_reference'),
   );
-  const parts = yield* mapInSteps([...images, ...rest], partOf);
+  const parts = (yield* mapInSteps([...images, ...rest], partsOf)).flat();
   const answered = yield* mapInSteps(results, (result) => ({
     role: 'tool',
     tool_call_id: providerToolId(result.tool_use_id).id,
@@ -151,43 +151,47 @@ function plainIfPossible(parts: readonly JsonObject[]): string | readonly JsonOb
   return parts.length === 1 && only?.type === 'text' ? textOf(only.text) : parts;
 }
 
-function partOf(block: JsonObject): JsonObject {
+function partsOf(block: JsonObject): JsonObject[] {
   switch (block.type) {
     case 'text':
-      return { type: 'text', text: textOf(block.text) };
+      return [{ type: 'text', text: textOf(block.text) }];
     case 'image': {
       const source = sourceOfBlock(block);
       if (!source) {
         throw untranslatable('an image by its file id');
       }
-      return { type: 'image_url', image_url: { url: urlOfSource(source) } };
+      return [{ type: 'image_url', image_url: { url: urlOfSource(source) } }];
     }
     case 'document':
-      return documentPart(block);
+      return documentParts(block);
     default:
       throw untranslatable(`content of type ${JSON.stringify(block.type)}`);
   }
 }
 
-function documentPart(block: JsonObject): JsonObject {
+/** Returns a document as chat can express it: the model also reads its title and its context, so they stand before its text. */
+function documentParts(block: JsonObject): JsonObject[] {
   const inline = objectOf(block.source);
+  const [title, context] = [textOf(block.title), textOf(block.context)];
+  const textPart = (...texts: string[]) => ({
+    type: 'text',
+    text: texts.filter((text) => text !== '').join('\n'),
+  });
   if (inline.type === 'text') {
-    return { type: 'text', text: textOf(inline.data) };
+    return [textPart(title, context, textOf(inline.data))];
   }
   if (inline.type === 'content') {
     if (objectsOf(inline.content).some(({ type }) => type !== 'text')) {
       throw untranslatable('a document with images');
     }
-    return { type: 'text', text: textBlocks(inline.content) };
+    return [textPart(title, context, textBlocks(inline.content))];
   }
   const source = sourceOfBlock(block);
   if (source?.kind !== 'base64') {
     throw untranslatable('a document that is not sent inline');
   }
-  return {
-    type: 'file',
-    file: { filename: textOf(block.title) || 'document.pdf', file_data: urlOfSource(source) },
-  };
+  const file = { filename: title || 'document.pdf', file_data: urlOfSource(source) };
+  return [...(context === '' ? [] : [textPart(context)]), { type: 'file', file }];
 }
 
 function textBlocks(content: unknown): string {

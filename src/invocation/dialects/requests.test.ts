@@ -186,8 +186,15 @@ describe('messages → chat', () => {
         type: 'document',
         source: { type: 'base64', media_type: 'application/pdf', data: 'JV' },
         title: 't.pdf',
+        context: 'from 2019',
       },
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'plain' } },
+      {
+        type: 'document',
+        title: 'Notes',
+        context: 'of Anna',
+        source: { type: 'text', media_type: 'text/plain', data: 'plain' },
+      },
       { type: 'document', source: { type: 'content', content: 'whole' } },
       {
         type: 'document',
@@ -204,8 +211,10 @@ describe('messages → chat', () => {
       {
         role: 'user',
         content: [
+          { type: 'text', text: 'from 2019' },
           { type: 'file', file: { filename: 't.pdf', file_data: 'data:application/pdf;base64,JV' } },
           { type: 'text', text: 'plain' },
+          { type: 'text', text: 'Notes\nof Anna\nplain' },
           { type: 'text', text: 'whole' },
           { type: 'text', text: 'one\ntwo' },
         ],

@@ -66,14 +66,6 @@ test.each<[string, JsonObject]>([
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', cache_control: { type: MARK } }] }] },
   ],
   [
-    'messages[].content[].context',
-    {
-      messages: [
-        { role: 'user', content: [{ type: 'document', source: { type: 'text', data: 'a' }, context: MARK }] },
-      ],
-    },
-  ],
-  [
     'messages[].content[].thinking',
     {
       messages: [

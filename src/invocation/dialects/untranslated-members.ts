@@ -85,7 +85,6 @@ const UNSAID_IN_CHAT = [
   'system[].citations',
   'messages[].content[].cache_control',
   'messages[].content[].citations',
-  'messages[].content[].context',
   'messages[].content[].content[].cache_control',
   'messages[].content[].content[].citations',
   'tools[].cache_control',
