@@ -24,7 +24,6 @@ import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
 import { secretHash } from '../keys/secret.ts';
 import { HoldReaper } from '../ledger/reaper.ts';
-import { nanoUsd } from '../lib/money.ts';
 import { operatorBrowsers } from '../operators/board/operator-gate.ts';
 import type { OperatorSessions } from '../operators/board/operator-session.ts';
 import type { MetricsSource } from '../processes/api-slot.ts';
@@ -182,7 +181,7 @@ function composePipeline(
     loopQueue: parts.loopQueue,
     requireFunds: async ({ accountId, apiKeyId }) => {
       if (!foundation.catalog.hasFreeModel) {
-        await foundation.ledger.requireFunds(accountId, apiKeyId, nanoUsd(1n));
+        await foundation.ledger.requireFunds(accountId, apiKeyId);
       }
     },
     onAuthenticated: (principal) => identity.lastUsed.touch(principal.apiKeyId),

@@ -126,12 +126,13 @@ export class PostgresLedger implements Ledger {
     throw refusal(row.outcome, request);
   }
 
-  async requireFunds(accountId: string, apiKeyId: string, amount: NanoUsd): Promise<void> {
+  async requireFunds(accountId: string, apiKeyId: string, amount?: NanoUsd): Promise<void> {
     const funds = await this.#store.spendable(accountId, apiKeyId);
-    if (funds.account < amount) {
+    const least = amount ?? nanoUsd(1n);
+    if (funds.account < least) {
       throw uncovered('insufficient_credits', amount, funds);
     }
-    if (funds.key !== null && funds.key < amount) {
+    if (funds.key !== null && funds.key < least) {
       throw uncovered('key_limit_exceeded', amount, funds);
     }
   }
@@ -229,7 +230,7 @@ const RENEWALS = {
 /** All these messages start with the same words, by which clients recognize the state. */
 function uncovered(
   code: 'insufficient_credits' | 'key_limit_exceeded',
-  needed: NanoUsd,
+  needed: NanoUsd | undefined,
   { account, key, reset, debt }: SpendableFunds,
 ): AppError {
   if (debt > 0n) {
@@ -240,11 +241,12 @@ function uncovered(
   const free = (isKey ? key : account) ?? ZERO_USD;
   const left = formatUsd(free > 0n ? free : ZERO_USD);
   const whose = isKey ? 'the limit of this API key leaves' : 'the account has';
+  const needs = needed === undefined ? '' : `this call needs ${formatUsd(needed)} USD and `;
   const renewal = reset === null ? '' : ` or wait until it renews (${RENEWALS[reset]})`;
   const remedy = isKey ? `raise the limit of the key${renewal}` : 'add credits';
   return new AppError(
     code,
-    `Insufficient credits: this call needs ${formatUsd(needed)} USD and ${whose} ${left} USD free. ` +
+    `Insufficient credits: ${needs}${whose} ${left} USD free. ` +
       `To continue, ${remedy}, or reduce the request (a shorter input, a lower max_tokens).`,
   );
 }

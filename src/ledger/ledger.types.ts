@@ -183,10 +183,10 @@ export interface Ledger {
    */
   reserve(request: HoldRequest, signal?: StopSignal): Promise<Hold>;
   /**
-   * Throws what `reserve` would (insufficient_credits, key_limit_exceeded) when the account or key cannot spend `amount` nano-USD now.
-   * Holds nothing. For callers who seem to have no money, before any work is done for them.
+   * Throws what `reserve` would (insufficient_credits, key_limit_exceeded) when the account or key cannot spend `amount` nano-USD now;
+   * anything at all if left out. Holds nothing. For callers who seem to have no money, before any work is done for them.
    */
-  requireFunds(accountId: string, apiKeyId: string, amount: NanoUsd): Promise<void>;
+  requireFunds(accountId: string, apiKeyId: string, amount?: NanoUsd): Promise<void>;
   /** Adds to an open hold. Returns the new total in nano-USD, or undefined when it is not affordable or the hold is closed. */
   extend(hold: Hold, amount: NanoUsd): Promise<NanoUsd | undefined>;
   /** Ends a hold: charges, releases the rest, writes generation, ledger and roll-ups. Idempotent by hold id. Never dropped. */

@@ -36,7 +36,7 @@ class LateLedger implements Ledger {
   target: Ledger | undefined;
   readonly #get = (): Ledger => this.target!;
   reserve = (request: HoldRequest, signal?: AbortSignal) => this.#get().reserve(request, signal);
-  requireFunds = (accountId: string, apiKeyId: string, amount: NanoUsd) =>
+  requireFunds = (accountId: string, apiKeyId: string, amount?: NanoUsd) =>
     this.#get().requireFunds(accountId, apiKeyId, amount);
   extend = (hold: Hold, amount: NanoUsd) => this.#get().extend(hold, amount);
   settle = (settlement: Settlement) => this.#get().settle(settlement);

@@ -59,7 +59,7 @@ export class MemoryLedger implements Ledger {
     return { id, accountId, apiKeyId, granted };
   }
 
-  async requireFunds(_accountId: string, _apiKeyId: string, amount: NanoUsd): Promise<void> {
+  async requireFunds(_accountId: string, _apiKeyId: string, amount: NanoUsd = nanoUsd(1n)): Promise<void> {
     if (this.balance - this.held < amount) {
       throw new AppError('insufficient_credits', 'not enough credits');
     }

@@ -338,6 +338,11 @@ test('ends a day at 00:00 UTC to the millisecond, and says in the rejection when
     code: 'key_limit_exceeded',
     message: expect.stringContaining('wait until it renews (at 00:00 UTC)'),
   });
+  // before a body is read nobody knows what the call needs
+  const anything = ledger.requireFunds(account.accountId, account.apiKeyId);
+  await expect(anything).rejects.toThrow(
+    /^Insufficient credits: the limit of this API key leaves 0\.00 USD free\. To/,
+  );
   await setTo(midnight);
   // held across the boundary, it counts in the new day: 40 are held, 60 are free
   await expect(ledger.reserve(holdRequest(account, nanoUsd(61n)))).rejects.toThrow('Insufficient credits');
