@@ -28,6 +28,18 @@ test('a refund returns the credits used last: paid credits first', () => {
   expect([granted.closing, paid.closing]).toEqual([1n, 20n]);
 });
 
+test('a refund returns credits granted since if those were used last', () => {
+  const { granted, paid } = splitCredits([
+    moved('cash_clearing', 20),
+    moved('revenue', -8),
+    moved('operator', 5),
+    moved('revenue', -3),
+    moved('revenue', 4),
+  ]);
+  expect([granted.used, paid.used]).toEqual([0n, 7n]);
+  expect([granted.closing, paid.closing]).toEqual([5n, 13n]);
+});
+
 test('a reversal that the balance cannot cover removes the whole payment', () => {
   const { paid } = splitCredits([
     moved('cash_clearing', 20),

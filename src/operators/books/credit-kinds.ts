@@ -45,9 +45,17 @@ export function splitCredits(movements: readonly CreditMovement[]): {
 } {
   const granted = new Credits();
   const paid = new Credits();
+  const uses: Use[] = [];
   let start = snapshot(granted, paid);
   for (const { contra, amount, is_before: isBefore } of movements) {
-    move(granted, paid, contra, BigInt(amount));
+    const nano = BigInt(amount);
+    if (contra !== 'revenue') {
+      move(granted, paid, contra, nano);
+    } else if (nano <= 0n) {
+      use(granted, paid, uses, -nano);
+    } else {
+      giveBack(uses, nano);
+    }
     if (isBefore) {
       start = snapshot(granted, paid);
     }
@@ -56,9 +64,7 @@ export function splitCredits(movements: readonly CreditMovement[]): {
 }
 
 function move(granted: Credits, paid: Credits, contra: string, amount: bigint): void {
-  if (contra === 'revenue') {
-    use(granted, paid, -amount);
-  } else if (contra === 'operator') {
+  if (contra === 'operator') {
     const taken = amount < 0n ? -least(granted.left, -amount) : amount;
     granted.add(taken);
     paid.add(amount - taken);
@@ -69,16 +75,36 @@ function move(granted: Credits, paid: Credits, contra: string, amount: bigint): 
   }
 }
 
-/** Uses an amount, or returns it when it is negative. */
-function use(granted: Credits, paid: Credits, amount: bigint): void {
-  if (amount >= 0n) {
-    const first = least(granted.left, amount);
-    granted.use(first);
-    paid.use(amount - first);
-  } else {
-    const last = least(paid.used, -amount);
-    paid.use(-last);
-    granted.use(amount + last);
+/** Credits of one kind that were used in a row and not refunded since, in nano-USD. */
+interface Use {
+  readonly credits: Credits;
+  amount: bigint;
+}
+
+function use(granted: Credits, paid: Credits, uses: Use[], amount: bigint): void {
+  const first = least(granted.left, amount);
+  for (const [credits, part] of [[granted, first] as const, [paid, amount - first] as const]) {
+    const last = uses.at(-1);
+    credits.use(part);
+    if (last?.credits === credits) {
+      last.amount += part;
+    } else if (part > 0n) {
+      uses.push({ credits, amount: part });
+    }
+  }
+}
+
+/** Returns what was used last. */
+function giveBack(uses: Use[], amount: bigint): void {
+  let left = amount;
+  for (let last = uses.at(-1); left > 0n && last !== undefined; last = uses.at(-1)) {
+    const part = least(last.amount, left);
+    last.credits.use(-part);
+    last.amount -= part;
+    left -= part;
+    if (last.amount === 0n) {
+      uses.pop();
+    }
   }
 }
 
