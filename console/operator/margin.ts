@@ -11,11 +11,13 @@ export interface MarginSums {
   readonly margin: bigint;
   /** The part of `charged` whose cost is unknown. */
   readonly unknown: bigint;
+  /** The part of `refunded` whose cost is unknown. */
+  readonly refundedUnknown: bigint;
 }
 
 const NOTHING: MarginSums = {
   ...{ calls: 0, failed: 0 },
-  ...{ charged: 0n, refunded: 0n, cost: 0n, margin: 0n, unknown: 0n },
+  ...{ charged: 0n, refunded: 0n, cost: 0n, margin: 0n, unknown: 0n, refundedUnknown: 0n },
 };
 
 export function sumOf(rows: readonly Margin[]): MarginSums {
@@ -28,13 +30,14 @@ export function sumOf(rows: readonly Margin[]): MarginSums {
       cost: sum.cost + usd(row.provider_cost),
       margin: sum.margin + usd(row.margin),
       unknown: sum.unknown + usd(row.charged_without_cost),
+      refundedUnknown: sum.refundedUnknown + usd(row.refunded_without_cost),
     }),
     NOTHING,
   );
 }
 
-/** Returns what is known of margins: only of charges with a known cost, undefined if there are none. In nano-USD. */
-export function knownOf({ charged, unknown, cost, margin }: MarginSums): {
+/** Returns what is known of margins: only of charges with a known cost and their refunds, undefined if there are none. In nano-USD. */
+export function knownOf({ charged, unknown, refundedUnknown, cost, margin }: MarginSums): {
   readonly charged: bigint;
   readonly cost: bigint | undefined;
   readonly margin: bigint | undefined;
@@ -42,7 +45,7 @@ export function knownOf({ charged, unknown, cost, margin }: MarginSums): {
   const known = charged - unknown;
   return known === 0n
     ? { charged: known, cost: undefined, margin: undefined }
-    : { charged: known, cost, margin: margin - unknown };
+    : { charged: known, cost, margin: margin - unknown + refundedUnknown };
 }
 
 /** Formats a percentage like `41.6 %`, cut to tenths; a dash if there is nothing to compare with. */

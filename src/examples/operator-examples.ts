@@ -142,6 +142,7 @@ export const OPERATOR_EXAMPLES = {
     charged_without_cost: '0.00',
     charged: '18.402375',
     refunded: '0.00',
+    refunded_without_cost: '0.00',
     provider_cost: '11.20',
     margin: '7.202375',
   },

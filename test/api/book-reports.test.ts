@@ -166,12 +166,16 @@ test('counts only calls that a provider answered as calls without cost', async (
   const { accountId, apiKeyId } = await fundedAccount(server.database, '1.00');
   const model = 'acme/refused';
   await createGeneration(server.database, { accountId, apiKeyId, model, status: 'failed', provider: null });
-  await createGeneration(server.database, { accountId, apiKeyId, model, charge: '0.25' });
+  const charged = await createGeneration(server.database, { accountId, apiKeyId, model, charge: '0.25' });
+  const refund = { accountId, reference: newUuid(), description: 'Bad answer' };
+  await new Movements(() => server.database.money).refundCharge(refund, charged, usd('0.10'));
   const rows = await report(`reports/margin?${lately()}`);
   expect(rows.find((row: { model: string }) => row.model === model)).toMatchObject({
     calls: 2,
     failed_calls: 1,
     calls_without_cost: 1,
     charged_without_cost: '0.25',
+    refunded: '0.10',
+    refunded_without_cost: '0.10',
   });
 });

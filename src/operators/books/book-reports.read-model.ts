@@ -49,6 +49,7 @@ export interface MarginRow {
   readonly charged_without_cost: string;
   readonly charged: string;
   readonly refunded: string;
+  readonly refunded_without_cost: string;
   readonly provider_cost: string;
   readonly margin: string;
 }

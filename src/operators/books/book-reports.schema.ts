@@ -89,6 +89,9 @@ export const marginJson = z
     }),
     charged: usdString.meta({ description: 'Charged to customers, USD' }),
     refunded: usdString.meta({ description: 'Refunded in the period, whenever it was charged' }),
+    refunded_without_cost: usdString.meta({
+      description: 'The part of `refunded` that was charged by calls without a known cost',
+    }),
     provider_cost: usdString.meta({ description: 'Provider cost, USD, including failed calls' }),
     margin: usdString.meta({ description: 'charged − refunded − provider_cost' }),
   })

@@ -56,7 +56,8 @@ export const marginRows: SqlStatement = {
              coalesce(sum(g.charge) FILTER (WHERE g.provider_cost IS NULL), 0) AS charged_without_cost
         FROM generations g WHERE g.id >= $3 AND g.completed_at >= $1 AND g.completed_at < $2 GROUP BY 1, 2),
     refunds AS (
-      SELECT coalesce(date_trunc($4::text, e.at, 'UTC'), $1::timestamptz) AS period, ${MARGIN_GROUPS}, sum(e.amount) AS refunded
+      SELECT coalesce(date_trunc($4::text, e.at, 'UTC'), $1::timestamptz) AS period, ${MARGIN_GROUPS}, sum(e.amount) AS refunded,
+             coalesce(sum(e.amount) FILTER (WHERE g.provider_cost IS NULL), 0) AS refunded_without_cost
         FROM ledger_entries e LEFT JOIN generations g ON g.id = e.reverses
        WHERE e.type = 'refund' AND e.contra = 'revenue' AND e.at >= $1 AND e.at < $2 GROUP BY 1, 2)
     SELECT to_char(period AT TIME ZONE 'UTC', 'YYYY-MM') AS month, greatest(period, $1::timestamptz) AS period_start,
@@ -65,6 +66,7 @@ export const marginRows: SqlStatement = {
            coalesce(c.failed_calls, 0)::integer AS failed_calls, coalesce(c.calls_without_cost, 0)::integer AS calls_without_cost,
            coalesce(c.charged_without_cost, 0)::text AS charged_without_cost,
            coalesce(c.charged, 0)::text AS charged, coalesce(r.refunded, 0)::text AS refunded,
+           coalesce(r.refunded_without_cost, 0)::text AS refunded_without_cost,
            coalesce(c.provider_cost, 0)::text AS provider_cost,
            (coalesce(c.charged, 0) - coalesce(r.refunded, 0) - coalesce(c.provider_cost, 0))::text AS margin
       FROM calls c FULL JOIN refunds r USING (period, groups) ORDER BY period, groups LIMIT $9`,

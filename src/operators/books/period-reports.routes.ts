@@ -58,6 +58,7 @@ export function periodReportRoutes(books: BookReportsReadModel): Route[] {
             charged: usd(row.charged),
             charged_without_cost: usd(row.charged_without_cost),
             refunded: usd(row.refunded),
+            refunded_without_cost: usd(row.refunded_without_cost),
             provider_cost: usd(row.provider_cost),
             margin: usd(row.margin),
           }));
