@@ -9,7 +9,7 @@ export interface CreditsRow {
   readonly used: string;
   readonly held: string;
   readonly debt: string;
-  readonly last_at: Date;
+  readonly changed_at: Date;
 }
 
 export class CreditsReadModel {

@@ -77,6 +77,6 @@ function presentCredits(row: CreditsRow): z.output<typeof creditsJson> {
     remaining_credits: formatUsd(remaining),
     debt: formatUsd(nanoUsd(row.debt)),
     currency: CURRENCY,
-    updated_at: row.last_at.toISOString(),
+    updated_at: row.changed_at.toISOString(),
   };
 }

@@ -1,5 +1,6 @@
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
+import { atTime } from '../factories/history.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
 
 let server: TestServer;
@@ -25,4 +26,14 @@ test("tells clients not to retry a wrong key, and uses OpenAI's error form under
   const { headers, json } = await server.call('GET', '/v3/openai/nothing');
   expect(headers.get('x-should-retry')).toBe('false');
   expect(Object.keys(json)).toEqual(['error', 'request_id']);
+});
+
+test('closing a month does not change when the balance last changed', async () => {
+  const { test: own, database } = server;
+  const account = await atTime(own.url, database, '-40 days', (then) => createAccount(then));
+  const { secret: key } = await createKey(database, account.id, { role: 'owner' });
+  await database.money.query('SELECT close_months($1)', [account.id]);
+  const { data: credits } = (await server.call('GET', '/api/v1/credits', { key })).json;
+  const { data: entries } = (await server.call('GET', '/api/v1/billing/balance-transactions', { key })).json;
+  expect(credits.updated_at).toBe(entries[0].created_at);
 });
