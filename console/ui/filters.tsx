@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { useRead } from '../api/queries.ts';
 import { currentSession } from '../api/session.ts';
 import type { ApiKey, Model } from '../api/types.gen.ts';
+import { keyNames } from '../lib/key-names.ts';
 import { useQueryState } from '../lib/location.ts';
 import { language, t } from '../lib/text.ts';
 import { isRange, rangeName } from '../lib/time.ts';
@@ -172,17 +173,16 @@ export function EndpointFilter({ value, onChange }: FilterProps) {
 
 /** The keys of the account, as a filter; only for owners, because others see only one. */
 export function KeyFilter({ value, onChange }: FilterProps) {
-  const keys = useKeys();
+  const names = useKeyNames();
   if (currentSession().key.role !== 'owner') {
     return null;
   }
-  const known = keys.map(({ hash, name }): [string, string] => [hash, name]);
   return (
     <Choice
       bare
       label={t('Key')}
       value={value}
-      options={withAll(t('All keys'), known, value)}
+      options={withAll(t('All keys'), [...names], value)}
       onChange={onChange}
     />
   );
@@ -190,7 +190,7 @@ export function KeyFilter({ value, onChange }: FilterProps) {
 
 /** Returns the names of keys by hash; a deleted key has none. */
 export function useKeyNames(): ReadonlyMap<string, string> {
-  return new Map(useKeys().map(({ hash, name }) => [hash, name]));
+  return keyNames(useKeys());
 }
 
 function useKeys(): readonly ApiKey[] {
