@@ -1,6 +1,7 @@
 import { AccountConcurrency } from '../lib/account-concurrency.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
+import { availableOf } from './account.read-model.ts';
 import type { EventsReadModel, LiveFacts, LiveGeneration, LiveTask } from './events.read-model.ts';
 
 /** Events sent to a page that follows an account. */
@@ -165,11 +166,10 @@ function hasChanged(before: LiveTask | undefined, after: LiveTask): boolean {
   return before?.state !== after.state || before.progress !== after.progress;
 }
 
-function balanceOf({ posted, held }: LiveFacts): BalanceEvent {
-  const [all, set] = [nanoUsd(posted), nanoUsd(held)];
+function balanceOf(facts: LiveFacts): BalanceEvent {
   return {
-    remaining_credits: formatUsd(all),
-    held: formatUsd(set),
-    available: formatUsd(nanoUsd(all - set)),
+    remaining_credits: formatUsd(nanoUsd(facts.posted)),
+    held: formatUsd(nanoUsd(facts.held)),
+    available: formatUsd(availableOf(facts)),
   };
 }

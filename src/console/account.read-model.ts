@@ -1,4 +1,5 @@
 import { invariant } from '../lib/errors.ts';
+import { type NanoUsd, nanoUsd, ZERO_USD } from '../lib/money.ts';
 import type { Cells } from '../store/cells.ts';
 import { readRows } from '../store/report.ts';
 import { accountOverview } from './account.sql.ts';
@@ -14,6 +15,14 @@ export interface AccountOverviewRow {
   readonly debt: string;
   readonly running_calls: number;
   readonly running_tasks: number;
+}
+
+/** Amounts in nano-USD as decimal text. */
+export type Funds = Pick<AccountOverviewRow, 'posted' | 'held' | 'debt'>;
+
+/** Returns the most that a new call may cost, in nano-USD. An account that owes something may make none, whatever it has. */
+export function availableOf({ posted, held, debt }: Funds): NanoUsd {
+  return BigInt(debt) > 0n ? ZERO_USD : nanoUsd(BigInt(posted) - BigInt(held));
 }
 
 export class AccountReadModel {

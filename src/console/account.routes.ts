@@ -4,7 +4,7 @@ import type { RateLimits } from '../http/limits/rate-policy.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../lib/money.ts';
-import type { AccountOverviewRow, AccountReadModel } from './account.read-model.ts';
+import { type AccountOverviewRow, type AccountReadModel, availableOf } from './account.read-model.ts';
 
 const count = z.int().min(0);
 
@@ -16,9 +16,11 @@ const accountOverviewJson = z
       .boolean()
       .meta({ description: 'true: its keys can only read, and paid calls are rejected with 403' }),
     created_at: z.iso.datetime().meta({ description: 'When it was opened' }),
-    remaining_credits: usdString.meta({ description: 'Settled balance: available plus held' }),
+    remaining_credits: usdString.meta({ description: 'Settled balance, including what is held' }),
     held: usdString.meta({ description: 'Reserved for running calls and tasks' }),
-    available: usdString.meta({ description: 'Most that a new call may cost' }),
+    available: usdString.meta({
+      description: 'Most that a new call may cost; nothing while something is owed',
+    }),
     debt: usdString.meta({ description: 'Owed for reversed payments that the balance did not cover' }),
     currency: currencyJson,
     running_calls: count.meta({
@@ -87,16 +89,15 @@ function presentAccountOverview(
   limits: RateLimits,
   features: ConsoleFeatures,
 ): AccountOverviewJson {
-  const [posted, held, debt] = [nanoUsd(row.posted), nanoUsd(row.held), nanoUsd(row.debt)];
   return {
     id: publicId('account', row.id),
     name: row.name,
     suspended: row.suspended,
     created_at: row.created_at.toISOString(),
-    remaining_credits: formatUsd(posted),
-    held: formatUsd(held),
-    available: formatUsd(nanoUsd(posted - held)),
-    debt: formatUsd(debt),
+    remaining_credits: formatUsd(nanoUsd(row.posted)),
+    held: formatUsd(nanoUsd(row.held)),
+    available: formatUsd(availableOf(row)),
+    debt: formatUsd(nanoUsd(row.debt)),
     currency: CURRENCY,
     running_calls: row.running_calls,
     running_tasks: row.running_tasks,

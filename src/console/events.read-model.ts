@@ -21,6 +21,7 @@ export interface LiveFacts {
   readonly account_id: string;
   readonly posted: string;
   readonly held: string;
+  readonly debt: string;
   /** Sequence number of the newest ledger entry. */
   readonly seq: string;
   readonly tasks: readonly LiveTask[];

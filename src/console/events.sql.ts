@@ -8,7 +8,7 @@ import type { SqlStatement } from '../store/statement.ts';
 export const liveFacts: SqlStatement = {
   name: 'console_live_facts',
   text: `
-    SELECT b.account_id, b.posted::text AS posted, b.held::text AS held, b.seq::text AS seq, newest.tasks, last.generation
+    SELECT b.account_id, b.posted::text AS posted, b.held::text AS held, b.debt::text AS debt, b.seq::text AS seq, newest.tasks, last.generation
       FROM balances b CROSS JOIN LATERAL (
            SELECT coalesce(jsonb_agg(jsonb_build_object('id', t.id, 'key', t.api_key_id, 'state', t.state, 'progress', t.progress)), '[]') AS tasks
              FROM (SELECT id, api_key_id, state, progress, completed_at FROM tasks WHERE account_id = b.account_id ORDER BY id DESC LIMIT $2) t

@@ -4,7 +4,7 @@ import { exportBooks } from '../../src/operators/cli/commands/books-export.ts';
 import type { LedgerEntryJson } from '../../src/operators/ledger-entries.schema.ts';
 import { createKey, type TestKey } from '../factories/api-key.ts';
 import { createGeneration } from '../factories/generation.ts';
-import { purchaseCredits, usd } from '../factories/ledger.ts';
+import { holdRequest, purchaseCredits, settlement, testLedger, usd } from '../factories/ledger.ts';
 import { whileUnrecordable } from '../factories/unrecordable.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
@@ -221,6 +221,23 @@ describe('the debt left when a reversed payment exceeds the balance', () => {
       { contra: 'receivable', total: usd('12').toString() },
       { contra: 'revenue', total: usd('-12').toString() },
     ]);
+  });
+
+  test('leaves nothing available, whatever a running call gives back', async () => {
+    const other = await customer();
+    await purchase(other, '20.00');
+    const hold = holdRequest({ accountId: other.accountId, apiKeyId: other.key.id }, usd('10.00'));
+    const ledger = testLedger(server.database);
+    await ledger.reserve(hold);
+    const [bought] = (await own(other, 'billing/balance-transactions')).data;
+    const takenBack = { transaction_id: bought.id, amount: '20.00', description: 'Chargeback' };
+    expect((await admin(`accounts/${other.id}/refunds`, takenBack)).json.data.debt).toBe('10.00');
+    await ledger.settle(settlement(hold, usd('1.00')));
+    expect((await own(other, 'account')).data).toMatchObject({
+      remaining_credits: '9.00',
+      debt: '10.00',
+      available: '0.00',
+    });
   });
 
   test('can be paid in part by bank and the rest forgiven, but never more than is owed', async () => {

@@ -114,7 +114,7 @@ test('an inference key receives only events of its own tasks and calls', async (
 });
 
 test('tells every follower to read again after a database outage', async () => {
-  const known = { account_id: 'a', posted: '0', held: '0', seq: '1', tasks: [], generation: null };
+  const known = { account_id: 'a', posted: '0', held: '0', debt: '0', seq: '1', tasks: [], generation: null };
   const looks = [async () => [known], () => Promise.reject(new Error('away')), async () => [known]];
   const read = async () => (await looks.shift()?.()) ?? [];
   const events = new AccountEvents({ rows: { read }, lookMs: 1 });
