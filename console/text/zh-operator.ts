@@ -49,6 +49,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   'since the account was opened': '自开户以来',
   Debt: '欠款',
   'from reversed payments; blocks new calls': '来自被撤回的付款；会阻止新调用',
+  'from reversed payments; new credits repay it first': '来自被撤回的付款；新额度会先用于偿还',
   'Open account': '开户',
   'No accounts, or none that match the filters.': '没有账户，或筛选后没有结果。',
   'Filter by name': '名称的一部分',

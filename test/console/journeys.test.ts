@@ -110,8 +110,8 @@ test('a new key shows its secret once and can make calls', async () => {
   await context.close();
 });
 
-test('a payment with test money returns to Billing with the new balance, without a reload', async () => {
-  const { page, context, open, wrongs } = await console.signIn();
+test('a payment with test money returns to Billing with the new balance, without a reload; taken back, it is shown as a debt', async () => {
+  const { page, context, open, wrongs, customer } = await console.signIn();
   await open('billing');
   await page.getByRole('button', { name: 'Pay $25.00' }).click();
   await page.getByRole('heading', { name: 'Buy prepaid credits' }).waitFor();
@@ -124,6 +124,16 @@ test('a payment with test money returns to Billing with the new balance, without
   const paid = new URL(page.url()).searchParams.get('session');
   await open(`billing?cancelled=${paid}`);
   await page.getByText('have been added to the balance').waitFor();
+  const book = async (path: string, body: object) => {
+    const url = `/admin/v1/accounts/${customer.account}/${path}`;
+    expect((await console.server.call('POST', url, { body })).status).toBe(201);
+  };
+  const list = '/api/v1/billing/balance-transactions?type=credit_purchase';
+  const [purchase] = (await console.server.call('GET', list, { token: customer.secret })).json.data;
+  await book('adjustments', { amount: '-35.00', description: 'Fee' });
+  await book('refunds', { transaction_id: purchase.id, amount: '25.00', description: 'Chargeback' });
+  await open('billing');
+  await page.locator('.figure').filter({ hasText: 'Debt' }).getByText('$25.00').waitFor();
   expect(wrongs).toEqual([]);
   await context.close();
 });

@@ -32,6 +32,11 @@ export function BillingPage() {
         <Figure label={t('Balance')} note={t('available plus held, as recorded in the ledger')}>
           <Amount value={account.data?.remaining_credits} short />
         </Figure>
+        {account.data === undefined || account.data.debt === '0.00' ? null : (
+          <Figure label={t('Debt')} note={t('from reversed payments; new credits repay it first')}>
+            <Amount value={account.data.debt} short />
+          </Figure>
+        )}
       </dl>
       {isOwner() ? <Buy account={account.data} /> : null}
       <Tabs
