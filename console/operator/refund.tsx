@@ -11,11 +11,19 @@ export interface RefundDialogProps {
   readonly generation?: string;
   /** The purchase or charge to refund. */
   readonly transaction?: string;
+  /** Whether that is a purchase: how much of it was returned must be typed. */
+  readonly isPurchase?: boolean;
   readonly onClose: () => void;
 }
 
 /** Refunds a charge, or takes back a purchase. */
-export function RefundDialog({ account, generation, transaction, onClose }: RefundDialogProps) {
+export function RefundDialog({
+  account,
+  generation,
+  transaction,
+  isPurchase = false,
+  onClose,
+}: RefundDialogProps) {
   const [amount, setAmount] = useState('');
   const nano = amount.trim() === '' ? undefined : parseTypedUsd(amount);
   const isWrong = amount.trim() !== '' && (nano === undefined || nano <= 0n);
@@ -37,12 +45,13 @@ export function RefundDialog({ account, generation, transaction, onClose }: Refu
         </p>
         <Field
           label={t('Amount in USD')}
-          hint={t('Empty: the full remaining amount.')}
+          hint={isPurchase ? t('What was returned to the customer.') : t('Empty: the full remaining amount.')}
           problem={isWrong ? t('An amount above zero, such as 12.50') : undefined}
         >
           <input
             type="text"
             inputMode="decimal"
+            required={isPurchase}
             value={amount}
             onInput={(event) => setAmount(event.currentTarget.value)}
           />

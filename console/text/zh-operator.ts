@@ -200,6 +200,7 @@ export const OPERATOR: Readonly<Record<string, string>> = {
   'Refunding a charge returns it to the balance. Refunding a purchase takes its credits out of the balance; refund the payment itself at the payment provider.':
     '扣费退回余额。购买则从余额中扣除；付款本身在支付渠道退款。',
   'Empty: the full remaining amount.': '留空：剩余的全部。',
+  'What was returned to the customer.': '已退还给客户的金额。',
   'An amount above zero, such as 12.50': '大于零的金额，例如 12.50',
   'Search by ID, number or name': '查找 ID、编号或名称',
   'ID, number or name': 'ID、编号或名称',

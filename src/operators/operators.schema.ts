@@ -145,7 +145,9 @@ export const refundBody = z
       .max(64)
       .optional()
       .meta({ description: 'Generation whose charge is refunded, gen-…; or name a transaction' }),
-    amount: positive.optional().meta({ description: 'Default: the remaining amount of the transaction' }),
+    amount: positive.optional().meta({
+      description: 'Default: what remains of a charge; required to take back a purchase',
+    }),
     description,
   })
   .refine((body) => (body.transaction_id === undefined) !== (body.generation_id === undefined), {

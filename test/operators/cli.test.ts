@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { transactionId } from '../../src/billing/transaction-id.ts';
+import { newUuid } from '../../src/lib/ids.ts';
+import { purchaseCredits, usd } from '../factories/ledger.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { compiled } from '../setup/compiled.ts';
 import { type CliRun, cliRun } from './support/cli-run.ts';
@@ -252,6 +255,27 @@ describe('every command', () => {
     expect(before.total_usage).not.toBe('0.00');
     await json('refund', customer.account, '--generation', chat.json.id, '-d', 'Unusable', '-y');
     expect(await json('accounts', 'show', customer.account)).toMatchObject({ remaining_credits: '10.00' });
+  });
+
+  test('says how much of a purchase that is taken back is then owed', async () => {
+    const { account, accountId } = await createCustomer(server);
+    const { database } = server.db;
+    const reference = newUuid();
+    await purchaseCredits(database, { accountId, reference, description: 'Purchase' }, usd('20.00'));
+    await database.money.query(
+      `INSERT INTO checkout_sessions (id, account_id, amount, currency, provider, url, success_url, cancel_url, status, payment_status,
+         expires_at, credited_at)
+       VALUES ($1, $2, $3, 'USD', 'test', '', '', '', 'complete', 'paid', ledger_now(), ledger_now())`,
+      [reference, accountId, usd('20.00').toString()],
+    );
+    expect((await run('adjust', '-d', 'Fee', '-y', account, '--', '-25.00')).code).toBe(0);
+    const purchase = transactionId({ type: 'credit_purchase', reference });
+    const takeBack = ['refund', account, '-t', purchase, '-a', '20.00', '-d', 'Chargeback'];
+    const owed = ', of which the account then owes 15.00 USD';
+    expect((await run(...takeBack, '--dry-run')).stdout).toContain(`${owed}; the balance is then 0.00 USD`);
+    expect((await run(...takeBack, '-y')).stdout).toMatch(
+      new RegExp(`^20\\.00 USD refunded as txn_R\\w+${owed}`),
+    );
   });
 
   test('tasks: list, show, and retry of several with one failure', async () => {

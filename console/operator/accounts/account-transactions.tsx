@@ -14,7 +14,7 @@ const REFUNDABLE = ['credit_purchase', 'usage_charge'];
 
 /** All movements of the balance; purchases and charges can be refunded. */
 export function AccountTransactions({ id }: { readonly id: string }) {
-  const [refunded, refund] = useState<string>();
+  const [refunded, refund] = useState<BalanceTransaction>();
   const path = `/admin/v1/accounts/${id}/transactions`;
   const listing = useList<BalanceTransaction>(path, {}, { everyMs: LIVE_MS });
   const close = () => {
@@ -44,14 +44,21 @@ export function AccountTransactions({ id }: { readonly id: string }) {
             name: t('Action'),
             cell: (row) =>
               REFUNDABLE.includes(row.type) ? (
-                <button type="button" class="button" onClick={() => refund(row.id)}>
+                <button type="button" class="button" onClick={() => refund(row)}>
                   {t('Refund …')}
                 </button>
               ) : null,
           },
         ]}
       />
-      {refunded === undefined ? null : <RefundDialog account={id} transaction={refunded} onClose={close} />}
+      {refunded === undefined ? null : (
+        <RefundDialog
+          account={id}
+          transaction={refunded.id}
+          isPurchase={refunded.type === 'credit_purchase'}
+          onClose={close}
+        />
+      )}
     </Panel>
   );
 }

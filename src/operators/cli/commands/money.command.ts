@@ -60,7 +60,7 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
     .description('refund a charge as credits, or take back a purchase whose money was returned')
     .option('-g, --generation <id>', 'the charged generation')
     .option('-t, --transaction <id>', 'the charge or purchase')
-    .option('-a, --amount <usd>', 'amount in USD; default: the remaining amount')
+    .option('-a, --amount <usd>', 'amount in USD; default: what remains of a charge; required for a purchase')
     .action(async (id: string, options: RefundOptions, command: Command) => {
       if ((options.generation === undefined) === (options.transaction === undefined)) {
         throw new CliError('use either --generation or --transaction', EXIT.usage);
@@ -69,12 +69,17 @@ export function addMoneyCommands(program: Command, surroundings: CliSurroundings
       await book<Refund>(command, surroundings, options, {
         path: `${accountPath(id)}/refunds`,
         body: { generation_id: generation, transaction_id: transaction, amount, description },
-        act: ({ data }) => `refund ${data.amount} USD of ${generation ?? transaction} in ${id}`,
+        act: ({ data }) => `refund ${data.amount} USD of ${generation ?? transaction} in ${id}${owed(data)}`,
         left: ({ data }) => data.remaining_credits,
         show: (context, { data }) =>
-          context.showResult(data, `${data.amount} USD refunded as ${data.transaction_id}.`),
+          context.showResult(data, `${data.amount} USD refunded as ${data.transaction_id}${owed(data)}.`),
       });
     });
+}
+
+/** Says how much of a purchase that is taken back the balance cannot cover. */
+function owed({ debt }: Refund['data']): string {
+  return debt === '0.00' ? '' : `, of which the account then owes ${debt} USD`;
 }
 
 /** `tollgate debt …`: debts that no checkout will pay. */
