@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { API_DESCRIPTION } from '../api-description.ts';
 import { type AppOptions, createApp } from '../app.ts';
 import { CreditsReadModel } from '../credits/credits.read-model.ts';
@@ -15,6 +14,7 @@ import { UsedUploads } from '../media/used-uploads.ts';
 import type { MetricsSource } from '../processes/api-slot.ts';
 import { tracedRoute } from '../telemetry/traced-routes.ts';
 import { composeBilling } from './billing.ts';
+import { uploadFolderOf } from './data-folder.ts';
 import type { Foundation } from './foundation.ts';
 import type { OperatorParts } from './operators.ts';
 import type { RemoteWorkers } from './remote-workers.ts';
@@ -92,7 +92,7 @@ function composeWorkerStorage({
     return [];
   }
   const guard = createStorageTokenGuard([...acceptedStorageTokens(config), config.adminToken], clock);
-  const folder = join(config.dataFolder, 'uploads');
+  const folder = uploadFolderOf(config);
   const used = new UsedUploads(folder, clock);
   return [
     {

@@ -2,6 +2,10 @@ import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ConfigError, UnavailableError } from '../config/config-error.ts';
+import type { Loop } from '../lib/every.ts';
+import type { Logger } from '../lib/logger.ts';
+import { incomingFolderOf } from '../media/media-root.ts';
+import { keepSwept } from '../media/temporary-folder.ts';
 
 /** Only the account that works in it may read what it does. */
 export const WORK_FOLDER_MODE = 0o700;
@@ -12,6 +16,24 @@ const FULL = new Set(['ENOSPC', 'EDQUOT']);
 /** Returns the folder in which a worker keeps the files of running tasks. */
 export function workFolderOf({ dataFolder }: { readonly dataFolder: string }): string {
   return join(dataFolder, 'work');
+}
+
+/** Returns the folder in which an API assembles uploads. */
+export function uploadFolderOf({ dataFolder }: { readonly dataFolder: string }): string {
+  return join(dataFolder, 'uploads');
+}
+
+/** Returns the folder in which media are stored, unless they are stored elsewhere. */
+export function mediaFolderOf({ dataFolder }: { readonly dataFolder: string }): string {
+  return join(dataFolder, 'media');
+}
+
+/** Keeps removing what killed processes left in the folders of temporary files, until closed. */
+export function removeLeftovers(config: { readonly dataFolder: string }, log: Logger): Loop {
+  return keepSwept(
+    [workFolderOf(config), uploadFolderOf(config), incomingFolderOf(mediaFolderOf(config))],
+    log,
+  );
 }
 
 /**

@@ -32,6 +32,7 @@ import {
   registerPoolGauges,
 } from '../telemetry/process-gauges.ts';
 import { createSettlementMetrics } from '../telemetry/settlement-metrics.ts';
+import { removeLeftovers } from './data-folder.ts';
 import { migrationsTable } from './readiness.sql.ts';
 import { rootCopies } from './root-copies.ts';
 import { composeStorage, type StorageParts } from './storage.ts';
@@ -85,6 +86,7 @@ export async function composeFoundation(
   const books = composeLedger(config, process, { cells, registry, tracing, log });
   const bookRoots = composeBookRoots(config, cells);
   const databaseWatch = await watchDatabase(config, { database, clock, registry, log });
+  const leftovers = removeLeftovers(config, log);
   registerBuildInfo(registry);
   registerPoolGauges(registry, database);
   registerCheckGauges(registry, cells.home.money);
@@ -104,7 +106,7 @@ export async function composeFoundation(
     bookRoots,
     ...storage,
     close: async () => {
-      await catalogSource.close();
+      await Promise.all([catalogSource.close(), leftovers.close()]);
       await books.ledger.close();
       await storage.storage.close();
       await databaseWatch.close();

@@ -14,7 +14,7 @@ import { LoadedModels } from '../tasks/loaded-models.ts';
 import { StorageRetry } from '../tasks/outage-retry.ts';
 import { createRunMetrics, registerEngineGauges } from '../telemetry/engine-metrics.ts';
 import { registerBuildInfo, registerStorageGauge } from '../telemetry/process-gauges.ts';
-import { prepareFolder, WORK_FOLDER_MODE, workFolderOf } from './data-folder.ts';
+import { prepareFolder, removeLeftovers, WORK_FOLDER_MODE, workFolderOf } from './data-folder.ts';
 import { composeOwnEngines } from './own-engines.ts';
 
 /**
@@ -25,6 +25,7 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
   const log = createLogger({ name: 'worker', level: config.logLevel });
   const workFolder = workFolderOf(config);
   await prepareFolder(workFolder, WORK_FOLDER_MODE);
+  const leftovers = removeLeftovers(config, log);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   registerBuildInfo(registry);
@@ -67,7 +68,7 @@ export async function composeRemoteWorker(config: RemoteWorkerConfig, serves: (p
       rests.retryMisconfigured();
     },
     close: async () => {
-      await catalogSource.close();
+      await Promise.all([catalogSource.close(), leftovers.close()]);
       rests.close();
       await leases.close();
       await api.close();

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { poolOf } from '../../queues/queue-name.ts';
 import type { Route } from '../http/route.ts';
 import { ClaimDispatcher } from '../remote-workers/claim-dispatcher.ts';
@@ -10,6 +9,7 @@ import { TokenWorkerAuthenticator } from '../remote-workers/worker-authenticator
 import { WorkerTokensStore } from '../remote-workers/worker-tokens.store.ts';
 import { TaskSignalsStore } from '../tasks/task-signals.store.ts';
 import { WorkersStore } from '../tasks/workers.store.ts';
+import { uploadFolderOf } from './data-folder.ts';
 import type { Foundation } from './foundation.ts';
 import type { TaskParts } from './tasks.ts';
 
@@ -43,7 +43,7 @@ export function composeRemoteWorkers(
     ...{ door, desk, claims, endings, dispatch, storage },
     held: new HeldRunsStore(cells),
     workers: new WorkersStore(cells.home.money),
-    uploads: new OutputUploads(storage, join(config.dataFolder, 'uploads')),
+    uploads: new OutputUploads(storage, uploadFolderOf(config)),
     policyOf: (task) => catalog.runPolicyOf(task),
     extraOf: (task) => catalog.extraOf(task),
   });

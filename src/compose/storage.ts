@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { type Config, ConfigError } from '../config/config.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -11,7 +10,7 @@ import { createFileStorage } from '../media/storage-fs.ts';
 import { RemoteStorage } from '../media/storage-remote.ts';
 import { S3Storage } from '../media/storage-s3.ts';
 import { deriveStorageToken } from '../media/storage-token.ts';
-import { prepareFolder } from './data-folder.ts';
+import { mediaFolderOf, prepareFolder } from './data-folder.ts';
 
 /** The media storage and the signers of its URLs. */
 export interface StorageParts {
@@ -40,7 +39,7 @@ export async function composeStorage(
   const choice = config.storage;
   switch (choice.kind) {
     case 'fs': {
-      const root = join(config.dataFolder, 'media');
+      const root = mediaFolderOf(config);
       await prepareFolder(root, FOLDER_MODE);
       const storage = await createFileStorage({ root, sign: signer.sign });
       return {

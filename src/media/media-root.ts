@@ -14,6 +14,11 @@ const MARKER_TEXT =
 /** Errors about one name and not about the folder: another try would fail the same way. */
 const OF_THE_NAME = new Set(['EEXIST', 'EISDIR', 'ENAMETOOLONG', 'EINVAL']);
 
+/** Returns the folder in which files are until they are complete. */
+export function incomingFolderOf(root: string): string {
+  return join(root, INCOMING);
+}
+
 /** The folder of a file storage, whose disk may go away while the process runs. */
 export class MediaRoot {
   /** Absolute, without symbolic links. */
@@ -23,13 +28,13 @@ export class MediaRoot {
 
   private constructor(path: string, isMarked: boolean) {
     this.path = path;
-    this.incoming = join(path, INCOMING);
+    this.incoming = incomingFolderOf(path);
     this.#isMarked = isMarked;
   }
 
   /** Creates the folder if it is missing, and marks it. One that cannot be marked now, because its disk is full, works without. */
   static async open(folder: string): Promise<MediaRoot> {
-    await mkdir(join(folder, INCOMING), { recursive: true, mode: FOLDER_MODE });
+    await mkdir(incomingFolderOf(folder), { recursive: true, mode: FOLDER_MODE });
     const path = await realpath(folder);
     const marker = join(path, MARKER);
     const isThere = () => access(marker).then(yes, no);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import {
   access,
@@ -22,6 +21,7 @@ import { FILE_MODE } from './place-files.worker.ts';
 import type { ByteRange, ListedObject, SignOptions, Storage, StoredObject } from './storage.types.ts';
 import { mediaNotFound } from './storage-error.ts';
 import { isStorageKey, mediaTypeOfKey } from './storage-key.ts';
+import { temporaryPath } from './temporary-folder.ts';
 
 export interface FileStorageOptions {
   /** The absolute folder of the objects, created if missing. Nothing else may write below it. */
@@ -71,7 +71,7 @@ async function storeObject(
     await access(content);
   }
   return await root.write(async () => {
-    const incoming = join(root.incoming, randomBytes(12).toString('hex'));
+    const incoming = temporaryPath(root.incoming, 'file');
     const isPath = typeof content === 'string';
     try {
       const bytes = isPath ? await copyDurably(content, incoming) : content.length;

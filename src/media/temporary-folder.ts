@@ -3,7 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../lib/clock.ts';
+import { every, type Loop } from '../lib/every.ts';
+import type { Logger } from '../lib/logger.ts';
 
+const SWEEP_EVERY_MS = 3_600_000;
 /** Age in ms beyond which any folder is stale. Longer than any task may run. */
 const STALE_AFTER_MS = 24 * 3600_000;
 /** Distinguishes this process from an earlier one with the same pid, such as the first process of a container. */
@@ -19,7 +23,7 @@ export async function withTemporaryFolder<Result>(
   name: string,
   fn: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const folder = newFolderPath(base, name);
+  const folder = temporaryPath(base, name);
   await mkdir(folder, { mode: 0o700 }).catch(async () => {
     await mkdir(base, { recursive: true, mode: 0o700 });
     await mkdir(folder, { mode: 0o700 });
@@ -41,7 +45,7 @@ export async function withFolderOnDemand<Result>(
   try {
     return await fn(() => {
       if (folder === undefined) {
-        folder = newFolderPath(base, name);
+        folder = temporaryPath(base, name);
         mkdirSync(folder, { recursive: true, mode: 0o700 });
       }
       return folder;
@@ -53,8 +57,8 @@ export async function withFolderOnDemand<Result>(
   }
 }
 
-/** Returns a path that names its owner, so a folder left behind by a dead process can be recognized. */
-function newFolderPath(base: string, name: string): string {
+/** Returns a new path that names its owner, so what a dead process left behind can be recognized. */
+export function temporaryPath(base: string, name: string): string {
   const label = name.replace(/[^A-Za-z0-9-]/g, '').slice(0, 60);
   const owner = `${hostLabel()}.${process.pid}.${RUN_ID}`;
   return join(base, `${owner}.${label}.${randomBytes(6).toString('hex')}`);
@@ -70,11 +74,26 @@ async function removeFolder(folder: string): Promise<void> {
   }
 }
 
+/** Sweeps folders now and every hour until closed. What other hosts left is recognized only by its age, so once is not enough. */
+export function keepSwept(bases: readonly string[], log: Logger): Loop {
+  const sweep = async (): Promise<void> => {
+    for (const base of bases) {
+      await sweepTemporaryFiles(base, systemClock.now()).then(
+        (removed) => removed > 0 && log.info({ base, removed }, 'removed what dead processes left behind'),
+        (error: unknown) => log.warn({ error, base }, 'a folder of temporary files could not be swept'),
+      );
+    }
+  };
+  const loop = every(SWEEP_EVERY_MS, sweep);
+  void loop.runNow();
+  return loop;
+}
+
 /**
- * Removes folders that dead processes left below `base`: those of this host whose process is not running, and any older than a day. Other
- * hosts may share `base`, so their recent folders stay. Returns how many were removed.
+ * Removes files and folders that dead processes left in `base`: those of this host whose process is not running, and any older than a day.
+ * Other hosts may share `base`, so their recent ones stay. Returns how many were removed.
  */
-export async function sweepTemporaryFolders(base: string, nowMs: number): Promise<number> {
+export async function sweepTemporaryFiles(base: string, nowMs: number): Promise<number> {
   const entries = await readdir(base, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') {
       return [];
@@ -84,7 +103,7 @@ export async function sweepTemporaryFolders(base: string, nowMs: number): Promis
   let removed = 0;
   for (const entry of entries) {
     const path = join(base, entry.name);
-    if (entry.isDirectory() && NAME_PATTERN.test(entry.name) && (await isStale(path, entry.name, nowMs))) {
+    if (NAME_PATTERN.test(entry.name) && (await isStale(path, entry.name, nowMs))) {
       await rm(path, { recursive: true, force: true, maxRetries: 3 });
       removed += 1;
     }

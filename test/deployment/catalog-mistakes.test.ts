@@ -1,5 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -112,9 +114,16 @@ test.each([
 
 test('a worker adopts a changed catalog, and keeps the old one when the new one has a mistake', async () => {
   await writeFile(catalog, GOOD);
+  const { pid: dead } = spawnSync('true');
+  const leftovers = ['work', 'uploads', 'media/.incoming'].map((name) =>
+    join(folder, name, `${hostname()}.${dead}.0123456789ab.task.00`),
+  );
+  await Promise.all(leftovers.map((path) => mkdir(path, { recursive: true })));
   const worker = await start({}, 'workers/main.ts', '--queues=generate');
   const says = (text: string) => eventually(async () => worker.said.stdout.includes(text), 30_000, text);
   await says('"slots":{"generate-first":');
+  // what killed processes left behind is not kept
+  await eventually(async () => !leftovers.some(existsSync));
   await writeFile(catalog, BAD);
   worker.child.kill('SIGHUP');
   await says('nosuch is not one of');

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { sweepTemporaryFolders, withTemporaryFolder } from '../../src/media/temporary-folder.ts';
+import { sweepTemporaryFiles, withTemporaryFolder } from '../../src/media/temporary-folder.ts';
 import { testFolder } from './media-tools.ts';
 
 describe('temporary folders', () => {
@@ -43,14 +43,16 @@ describe('temporary folders', () => {
       await mkdir(join(base, entry), { recursive: true });
     }
     const old = new Date(Date.now() - 25 * 3600_000);
+    stale.push(name(host, dead).replace('task', 'file'));
+    await writeFile(join(base, stale.at(-1)!), 'x');
     await utimes(join(base, name('other-host', 5)), old, old);
     await withTemporaryFolder(base, 'live', async (path) => {
-      expect(await sweepTemporaryFolders(base, Date.now())).toBe(3);
+      expect(await sweepTemporaryFiles(base, Date.now())).toBe(4);
       expect((await readdir(base)).sort()).toEqual([...kept, path.slice(base.length + 1)].sort());
     });
   });
 
   test('sweeps nothing when the base is missing', async () => {
-    expect(await sweepTemporaryFolders(join(folder.path, 'absent'), Date.now())).toBe(0);
+    expect(await sweepTemporaryFiles(join(folder.path, 'absent'), Date.now())).toBe(0);
   });
 });
