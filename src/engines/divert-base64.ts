@@ -44,6 +44,10 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const COMMA = 0x2c;
 const LIST = 0x5b;
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/g;
+/** An escape whose end is in the next chunk. */
+const CUT_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
+const CUT_ESCAPE_LENGTH_MAX = 5;
 
 /**
  * Reads a JSON document that carries base64 files without ever holding a large one in memory: large files are streamed to disk, and the
@@ -84,6 +88,8 @@ class DivertingReader {
   #file: FileHandle | undefined;
   #fileBytes = 0;
   #carry = '';
+  /** The beginning of an escape that the last chunk cut. */
+  #cut = '';
   /** Whether the value may still begin as a data URL. */
   #isHead = false;
 
@@ -170,14 +176,16 @@ class DivertingReader {
     this.#named = false;
     this.#fileBytes = 0;
     this.#carry = '';
+    this.#cut = '';
     this.#isHead = true;
   }
 
   async #takeValue(chunk: Buffer, from: number): Promise<number> {
     const quote = chunk.indexOf(QUOTE, from);
     const end = quote === -1 ? chunk.length : quote;
-    // JSON may escape the slashes of base64 with a backslash.
-    const seen = this.#carry + chunk.toString('latin1', from, end).replaceAll('\\', '');
+    const written = this.#cut + chunk.toString('latin1', from, end);
+    this.#cut = quote === -1 ? (CUT_ESCAPE.exec(written.slice(-CUT_ESCAPE_LENGTH_MAX))?.[0] ?? '') : '';
+    const seen = this.#carry + unescaped(written.slice(0, written.length - this.#cut.length));
     const text = this.#isHead ? withoutDataUrl(seen, quote !== -1) : seen;
     if (text === undefined) {
       this.#carry = seen;
@@ -238,6 +246,25 @@ class DivertingReader {
     }
     this.#rest.push(bytes);
   }
+}
+
+/**
+ * Returns base64 as it was before it became JSON. Any of its characters may be escaped (.NET escapes `+`, Gson `=`, PHP `/`), and some
+ * encoders break its lines.
+ */
+function unescaped(json: string): string {
+  if (!json.includes('\\')) {
+    return json;
+  }
+  return json
+    .replace(ESCAPE, (_, code: string | undefined, character: string) =>
+      code === undefined ? unescapedCharacter(character) : String.fromCharCode(Number.parseInt(code, 16)),
+    )
+    .replace(/\s+/g, '');
+}
+
+function unescapedCharacter(character: string): string {
+  return 'bfnrt'.includes(character) ? '' : character;
 }
 
 /** Returns base64 without the `data:image/png;base64,` that some servers put before it; undefined if more of it must be seen. */

@@ -1,4 +1,4 @@
-import { open, rm } from 'node:fs/promises';
+import { open, rm, writeFile } from 'node:fs/promises';
 import { NotPublicError, rejectPrivateLiteral } from '../lib/ip-address.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
@@ -20,7 +20,10 @@ export const OUTPUT_MS_MAX: Readonly<Record<EngineRequest['kind'], number>> = {
 };
 
 export interface OutputDownload {
-  /** A path below the base URL, or an absolute URL. It and its redirects may lead to other hosts, which never see our headers. */
+  /**
+   * A path below the base URL, or an absolute URL. It and its redirects may lead to other hosts, which never see our headers. Some services
+   * send small files as data URLs.
+   */
   readonly from: string;
   /** The file to write. Deleted when the download fails. */
   readonly path: string;
@@ -49,6 +52,7 @@ const REFUSED: EngineFailure = {
 };
 
 const REDIRECTS_MAX = 3;
+const DATA_URL = /^data:[^,]{0,256};base64,/i;
 /** Statuses of an output that no longer exists, or needs a fresh URL. */
 const GONE = new Set([401, 403, 404, 410]);
 
@@ -57,6 +61,11 @@ const GONE = new Set([401, 403, 404, 410]);
  * (`output_unavailable`, `output_too_large`, `output_refused`, …) or the signal's reason.
  */
 export async function downloadOutput(http: UpstreamHttp, download: OutputDownload): Promise<void> {
+  const [head] = DATA_URL.exec(download.from) ?? [];
+  if (head !== undefined) {
+    await writeDecoded(download.from.slice(head.length), download);
+    return;
+  }
   if (!download.from.startsWith('/') && !URL.canParse(download.from)) {
     throw new EngineError(REFUSED);
   }
@@ -76,7 +85,7 @@ export async function downloadOutput(http: UpstreamHttp, download: OutputDownloa
 async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload): Promise<URL | undefined> {
   const { path, kind, signal } = download;
   // The file is not JSON: strict gateways reject requests that accept only JSON.
-  const headers = { accept: '*/*' };
+  const headers = { accept: '*/*', ...credentialsOf(url) };
   const call = { method: 'GET' as const, path: url.href, headers, signal, totalMs: OUTPUT_MS_MAX[kind] };
   try {
     return await http.exchange(call, 'call', async (response) => {
@@ -98,6 +107,34 @@ async function fetchInto(http: UpstreamHttp, url: URL, download: OutputDownload)
   } catch (error) {
     throw toEngineError(error);
   }
+}
+
+/** Returns the header for the name and password in a URL, as browsers and curl send it. */
+function credentialsOf({ username, password }: URL): { authorization?: string } {
+  if (username === '' && password === '') {
+    return {};
+  }
+  const pair = `${unescapedText(username)}:${unescapedText(password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+function unescapedText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+async function writeDecoded(base64: string, { path, kind, bytesMax }: OutputDownload): Promise<void> {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length > (bytesMax ?? OUTPUT_BYTES_MAX[kind])) {
+    throw new EngineError(TOO_LARGE);
+  }
+  if (bytes.length === 0) {
+    throw new EngineError(OUTPUT_UNAVAILABLE);
+  }
+  await writeFile(path, bytes);
 }
 
 async function writeBody(response: UpstreamResponse, path: string, bytesMax: number): Promise<void> {

@@ -222,6 +222,24 @@ test('follows redirects of an output on the same host and stops in a loop', asyn
   });
 });
 
+test('writes an output that is a data URL, and no other kind of it', async () => {
+  expect((await download(`data:image/png;base64,${Buffer.from('file').toString('base64')}`)).toString()).toBe(
+    'file',
+  );
+  await expect(download('data:text/plain,file')).rejects.toMatchObject({
+    failure: { code: 'output_refused' },
+  });
+  await expect(download('data:image/png;base64,')).rejects.toMatchObject({
+    failure: { code: 'output_unavailable' },
+  });
+});
+
+test('sends the name and password that the URL of an output holds', async () => {
+  handler = (_request, response) => response.end('file');
+  await download(base.replace('://', '://user:p%40s:s@'));
+  expect(seen).toMatchObject([{ authorization: `Basic ${Buffer.from('user:p@s:s').toString('base64')}` }]);
+});
+
 test('asks other hosts only where the engine allows it, and never sends them our key', async () => {
   handler = (_request, response) => response.end('file');
   const elsewhere = base.replace('127.0.0.1', '127.0.0.2');
@@ -353,6 +371,22 @@ test.each([1, 4, 5, 22, 10_000])(
     const diverted = await divertBase64(pieces(text, size), into(`url${size}`));
     const plain = ['data', 'dat+'].map((word) => Buffer.from(word, 'base64'));
     expect(diverted.files).toEqual([...files, ...plain]);
+  },
+);
+
+test.each([1, 3, 5, 64, 10_000])(
+  'reads base64 with escaped characters and broken lines, in pieces of any size (%i bytes)',
+  async (size) => {
+    const file = Buffer.from('fbefbefffe3f00ffbf', 'hex');
+    const base64 = `${file.toString('base64')}${Buffer.from('z').toString('base64')}`;
+    expect(base64).toMatch(/\+.*\/.*=/);
+    const escaped = (characters: RegExp) =>
+      base64.replace(characters, (one) => `\\u00${one.charCodeAt(0).toString(16).toUpperCase()}`);
+    const broken = ['\\n', '\\r\\n', '\\u000a'].map((end) => base64.replace(/.{5}/g, `$&${end}`));
+    const forms = [escaped(/[+]/g), escaped(/=/g), escaped(/./g), base64.replaceAll('/', '\\/'), ...broken];
+    const text = `{"b64_json":["${forms.join('","')}"]}`;
+    const { files } = await divertBase64(pieces(text, size), into(`escaped${size}`));
+    expect(files).toEqual(forms.map(() => Buffer.concat([file, Buffer.from('z')])));
   },
 );
 
