@@ -5,13 +5,16 @@ import type { Engine } from '../../src/engines/engine.types.ts';
 import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import type { EngineKind } from '../../src/engines/registry.ts';
+import { bytesOf } from '../../src/lib/file-content.ts';
 import { attempt, engineRequest } from '../factories/engine-attempt.ts';
 import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import { MiniMaxServer } from '../factories/engine-polled-services.ts';
 import { KlingServer } from '../factories/engine-signed-services.ts';
 import { StabilityServer } from '../factories/engine-synchronous-services.ts';
+import { eventually } from '../factories/eventually.ts';
 import { serviceEntry } from '../factories/service-entries.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const kling = new KlingServer();
@@ -36,6 +39,12 @@ function engine(kind: EngineKind, settings: Record<string, unknown>): Engine {
   return created;
 }
 
+const inFolder = () => ({
+  folder: temporaryFolder('services'),
+  signal: new AbortController().signal,
+  onProgress: () => undefined,
+});
+
 const VIDEO = { kind: 'video', width: 1280, height: 720, seconds: 5 } as const;
 
 test('attributes a refusal with status 200 to the operator or the customer by its words', async () => {
@@ -58,6 +67,61 @@ test('sends the values of the order in a form, and treats a blurred result as a 
   const refused = { at: 'finish_reason', words: ['SUCCESS'] };
   const strict = engine(httpKind, { ...serviceEntry('stability', stability.url), refused });
   await expect(attempt(strict, order)).rejects.toMatchObject({ failure: { code: 'content_refused' } });
+});
+
+test('reads a flag that is a boolean as a refusal', async () => {
+  const flagged = (isFlagged: boolean) => {
+    stability.change = (reply) => ({ ...reply, json: { ...(reply.json as object), nsfw: [isFlagged] } });
+    const refused = { at: 'nsfw.0', words: ['true'] };
+    const service = engine(httpKind, { ...serviceEntry('stability', stability.url), refused });
+    return attempt(service, engineRequest({ width: 1024, height: 1024, model: 'core' }));
+  };
+  await expect(flagged(true)).rejects.toMatchObject({ failure: { code: 'content_refused' } });
+  expect((await flagged(false)).outputs).toHaveLength(1);
+});
+
+test.each([
+  [0.004, 4_000_000n],
+  ['0.004', 4_000_000n],
+  [null, undefined],
+  ['', undefined],
+  [-1, undefined],
+])('takes the cost %j as %s', async (cost, costNanoUsd) => {
+  kling.change = (reply) => ({ ...reply, json: { ...(reply.json as object), cost } });
+  const service = engine(httpKind, { ...serviceEntry('kling', kling.url), cost: 'cost' });
+  expect((await attempt(service, engineRequest(VIDEO))).status.costNanoUsd).toBe(costNanoUsd);
+});
+
+test('polls again when a service no longer knows at the download that its run has succeeded', async () => {
+  const service = engine(httpKind, serviceEntry('kling', kling.url));
+  const order = engineRequest(VIDEO);
+  const reference = await service.submit(order, inFolder());
+  await eventually(async () => (await service.poll(reference, order, inFolder())).state === 'succeeded');
+  kling.change = (reply) => {
+    const json = reply.json as { data: object };
+    return {
+      ...reply,
+      json: { ...json, data: { ...json.data, task_status: 'processing', task_result: {} } },
+    };
+  };
+  await expect(service.collect(reference, order, inFolder())).rejects.toMatchObject({
+    failure: { code: 'output_unavailable', retryable: true },
+  });
+  kling.change = undefined;
+  expect(await service.collect(reference, order, inFolder())).toHaveLength(1);
+});
+
+test('takes the URL of an image whose base64 is empty, and a refusal in the words of xAI', async () => {
+  const service = engine(openAiKind, { base_url: `${openai.url}/v1`, paid: true });
+  openai.imageAs = 'both';
+  const { outputs } = await attempt(service, engineRequest());
+  openai.imageAs = 'b64';
+  expect((await bytesOf(outputs[0]!.file)).equals(openai.media)).toBe(true);
+  const error = 'Generated image rejected by content moderation.';
+  openai.change = () => ({ status: 400, json: { code: 'imagine:content-moderated', error } });
+  await expect(attempt(service, engineRequest())).rejects.toMatchObject({
+    failure: { code: 'content_refused' },
+  });
 });
 
 test('adds the members of a route to the body, and those of an entry to every address', async () => {

@@ -2,7 +2,8 @@ import { type EngineReply, EngineServer, type SeenRequest } from './engine-serve
 
 /** OpenAI's Images API, and the Videos API as vLLM-Omni and SGLang serve it, at `{url}/v1`. */
 export class OpenAiImageServer extends EngineServer {
-  imageAs: 'b64' | 'url' = 'b64';
+  /** `both`: as servers in Go do, with an empty base64 beside the URL. */
+  imageAs: 'b64' | 'url' | 'both' = 'b64';
   /** Delay before the answer with an image begins, in ms. */
   delayMs = 0;
 
@@ -29,8 +30,12 @@ export class OpenAiImageServer extends EngineServer {
       if (this.meets('no_output')) {
         return { json: { created: 1, data: [] } };
       }
-      const data =
-        this.imageAs === 'b64' ? { b64_json: this.base64() } : { url: `${this.url}/files/image.png` };
+      const url = `${this.url}/files/image.png`;
+      const data = {
+        b64: () => ({ b64_json: this.base64() }),
+        url: () => ({ url }),
+        both: () => ({ b64_json: '', url }),
+      }[this.imageAs]();
       const cut = this.imageAs === 'b64' && this.meets('output_cut');
       return { json: { created: 1, data: [data] }, cut };
     });

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { parseUsdNumber } from '../../lib/money.ts';
-import { OUTPUT_BYTES_MAX } from '../download-output.ts';
+import { OUTPUT_BYTES_MAX, OUTPUT_UNAVAILABLE } from '../download-output.ts';
 import {
   type EngineCapabilities,
   type EngineContext,
@@ -10,12 +9,10 @@ import {
   type EngineStatus,
 } from '../engine.types.ts';
 import {
-  CONTENT_REFUSED,
   MALFORMED,
   MISCONFIGURED,
   RUN_LOST,
   SUBMIT_UNCONFIRMED,
-  UPSTREAM_ERROR,
   withUpstreamMessage,
 } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
@@ -108,37 +105,12 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
   }
 
   async poll(reference: string, request: EngineRequest, { signal }: EngineContext): Promise<EngineStatus> {
-    const { poll, cost } = this.settings;
+    const { poll } = this.settings;
     if (!poll) {
       return await this.#held.poll(reference, signal);
     }
     const { json } = await this.#ask(poll, { reference, model: request.model }, signal);
-    const word = valueAt(json, poll.state) ?? '';
-    const text = typeof word === 'object' ? JSON.stringify(word) : String(word);
-    const meant = Object.hasOwn(poll.states, text) ? poll.states[text] : undefined;
-    if (meant === undefined) {
-      const words = `${poll.state}: ${JSON.stringify(word)} is not one of poll.states`;
-      throw new EngineError(withUpstreamMessage(MALFORMED, words));
-    }
-    const billed = cost === undefined ? undefined : parseUsdNumber(Number(valueAt(json, cost)));
-    const known = billed === undefined ? {} : { costNanoUsd: billed };
-    switch (meant) {
-      case 'succeeded': {
-        const failure = this.#answers.failureOfResult(json, poll.error);
-        return failure ? { state: 'failed', failure, ...known } : { state: meant, progress: 1, ...known };
-      }
-      case 'failed':
-        return { state: meant, failure: this.#answers.failureOf(json, poll.error, UPSTREAM_ERROR), ...known };
-      case 'refused': {
-        const { said } = this.#answers.failureOf(json, poll.error, CONTENT_REFUSED);
-        return { state: 'failed', failure: withUpstreamMessage(CONTENT_REFUSED, said), ...known };
-      }
-      case 'canceled':
-        return { state: meant, ...known };
-      case 'queued':
-      case 'running':
-        return { state: meant, ...progressOf(json, poll) };
-    }
+    return this.#answers.statusOf(json, poll);
   }
 
   /** Polls again before downloading, because output URLs may be short-lived. */
@@ -150,6 +122,11 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
         kind,
         context,
       });
+      const { state, failure } = this.#answers.statusOf(answer.json, poll);
+      if (state !== 'succeeded') {
+        // A replica of the service may be behind: the next attempt polls again.
+        throw new EngineError(failure ?? OUTPUT_UNAVAILABLE);
+      }
       return [await this.#answers.outputOf(answer, { reference, kind }, context)];
     }
     const file = this.#held.take(reference);
@@ -278,12 +255,4 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
       ...Object.fromEntries(named),
     };
   }
-}
-
-function progressOf(
-  json: unknown,
-  { progress, progress_max: most }: { readonly progress?: string | undefined; readonly progress_max: number },
-): { progress?: number } {
-  const far = progress === undefined ? Number.NaN : Number(valueAt(json, progress)) / most;
-  return Number.isFinite(far) ? { progress: Math.min(Math.max(far, 0), 1) } : {};
 }

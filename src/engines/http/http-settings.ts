@@ -143,7 +143,11 @@ export const httpSettings = z
     refused: z
       .strictObject({
         at: place.describe('where the last response says so'),
-        words: z.array(z.string().min(1)).min(1).max(20).describe('the values that mean it'),
+        words: z
+          .array(z.string().min(1))
+          .min(1)
+          .max(20)
+          .describe('the values that mean it; `true` for a flag'),
       })
       .optional()
       .describe('how the service says that it blacked out or blurred an output because of its content'),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { FileContent } from '../../lib/file-content.ts';
+import { parseUsdNumber } from '../../lib/money.ts';
 import { downloadOutput } from '../download-output.ts';
 import {
   type EngineContext,
@@ -7,9 +8,11 @@ import {
   type EngineFailure,
   type EngineOutput,
   type EngineRequest,
+  type EngineStatus,
 } from '../engine.types.ts';
 import {
   CONTENT_REFUSED,
+  MALFORMED,
   MISCONFIGURED,
   NO_OUTPUT,
   UPSTREAM_ERROR,
@@ -52,10 +55,41 @@ export class ServiceAnswers {
   failureOfResult(json: unknown, places: readonly string[] | undefined): EngineFailure | undefined {
     const { refused } = this.#settings;
     const word = refused && valueAt(json, refused.at);
-    if (refused && typeof word === 'string' && refused.words.includes(word)) {
-      return withUpstreamMessage(CONTENT_REFUSED, word);
+    if (refused?.words.includes(String(word))) {
+      return withUpstreamMessage(CONTENT_REFUSED, `${refused.at}: ${word}`);
     }
     return this.#hasOutput(json) ? undefined : this.failureOf(json, places, NO_OUTPUT);
+  }
+
+  /** Returns the status that the answer to a poll gives. Throws EngineError for a state that the entry does not know. */
+  statusOf(json: unknown, poll: NonNullable<HttpEngineSettings['poll']>): EngineStatus {
+    const { cost } = this.#settings;
+    const word = valueAt(json, poll.state) ?? '';
+    const text = typeof word === 'object' ? JSON.stringify(word) : String(word);
+    const meant = Object.hasOwn(poll.states, text) ? poll.states[text] : undefined;
+    if (meant === undefined) {
+      const words = `${poll.state}: ${JSON.stringify(word)} is not one of poll.states`;
+      throw new EngineError(withUpstreamMessage(MALFORMED, words));
+    }
+    const billed = cost === undefined ? undefined : amountOf(valueAt(json, cost));
+    const known = billed === undefined ? {} : { costNanoUsd: billed };
+    switch (meant) {
+      case 'succeeded': {
+        const failure = this.failureOfResult(json, poll.error);
+        return failure ? { state: 'failed', failure, ...known } : { state: meant, progress: 1, ...known };
+      }
+      case 'failed':
+        return { state: meant, failure: this.failureOf(json, poll.error, UPSTREAM_ERROR), ...known };
+      case 'refused': {
+        const { said } = this.failureOf(json, poll.error, CONTENT_REFUSED);
+        return { state: 'failed', failure: withUpstreamMessage(CONTENT_REFUSED, said), ...known };
+      }
+      case 'canceled':
+        return { state: meant, ...known };
+      case 'queued':
+      case 'running':
+        return { state: meant, ...progressOf(json, poll) };
+    }
   }
 
   /** Makes a failure more specific, based on the message that came with it. */
@@ -131,4 +165,18 @@ function isTold(said: unknown): boolean {
 
 function textOf(said: unknown): string {
   return typeof said === 'string' ? said : JSON.stringify(said ?? '');
+}
+
+/** Returns what a run costs; undefined when the service does not say so (yet): `null` and an empty text are no amounts. */
+function amountOf(told: unknown): bigint | undefined {
+  const isTold = typeof told === 'number' || (typeof told === 'string' && told.trim() !== '');
+  return isTold ? parseUsdNumber(Number(told)) : undefined;
+}
+
+function progressOf(
+  json: unknown,
+  { progress, progress_max: most }: { readonly progress?: string | undefined; readonly progress_max: number },
+): { progress?: number } {
+  const far = progress === undefined ? Number.NaN : Number(valueAt(json, progress)) / most;
+  return Number.isFinite(far) ? { progress: Math.min(Math.max(far, 0), 1) } : {};
 }

@@ -137,7 +137,8 @@ async function callForImage(
     ...{ member: 'b64_json', pathFor, fileBytesMax: OUTPUT_BYTES_MAX.image },
   });
   const [file] = answered.files;
-  if (file !== undefined) {
+  // Servers written in Go send an empty b64_json beside a URL.
+  if (file !== undefined && file.length > 0) {
     return file;
   }
   const path = pathFor();

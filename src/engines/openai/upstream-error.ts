@@ -13,7 +13,15 @@ const errorObject = z.object({
   type: z.string().nullish(),
   message: z.string().nullish(),
 });
-const errorBody = z.object({ error: errorObject });
+/** In the words of xAI, which sends its message where others send an object. */
+const MODERATED = /content.?moderat/i;
+const errorBody = z.union([
+  z.object({ error: errorObject }),
+  z.object({ error: z.string(), code: z.string().nullish() }).transform(({ error: message, code }) => {
+    const type = MODERATED.test(`${code} ${message}`) ? 'moderation' : null;
+    return { error: { code, type, message } };
+  }),
+]);
 
 /** The account has no quota left: waiting does not help, and only the operator can fix it. */
 const NO_QUOTA = /insufficient_quota|billing_hard_limit/;
