@@ -38,7 +38,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, then: string]
   media_tool_missing: ['ffmpeg was not found', 'operator: set `FFMPEG_PATH`'],
   media_tool_stalled: ['ffmpeg made no progress', 'order again'],
   media_tool_timeout: ['ffmpeg took too long', 'order again'],
-  media_type_refused: ['the file is not of the requested type', 'operator: check the workflow'],
+  media_type_refused: [
+    'the file is not of the requested type, or its codec is not accepted',
+    'operator: check the workflow',
+  ],
   no_output: ['the engine finished without a file', 'operator: check the workflow'],
   out_of_memory: ['the engine ran out of memory', 'request a smaller size'],
   output_refused: ['the file is at an address that must not be fetched', 'operator: see `private_downloads`'],

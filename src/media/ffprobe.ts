@@ -7,9 +7,10 @@ import { toolFailure } from './tool-failure.ts';
 export interface VideoProbe {
   readonly codec: string;
   readonly pixelFormat: string;
+  /** As shown, with a rotation of the container. */
   readonly width: number;
   readonly height: number;
-  /** Whether the display size differs from the coded size: rotated, or non-square pixels. */
+  /** Whether it is shown differently from how it is coded: rotated, or with non-square pixels. */
   readonly distorted: boolean;
   readonly durationMs: number;
   /** Exact when the container states the number of frames, else duration × rate. */
@@ -33,10 +34,11 @@ export const DECODERS = [
   'h264,hevc,vp8,vp9,libvpx,libvpx-vp9,av1,libdav1d,libaom-av1,mpeg4,mjpeg,png,rawvideo',
   'aac,mp3,mp3float,opus,libopus,vorbis,libvorbis,flac,pcm_s16le',
 ].join(',');
+const NOT_ALLOWED = /Codec \((\w+)\) not on whitelist/;
 
 /**
  * Reads the properties of a video with ffprobe: forced demuxer, no network, allow-listed decoders, its own deadline. Throws {@link
- * MediaError} media_corrupt, media_tool_missing, media_tool_killed or media_tool_timeout, or the signal's reason.
+ * MediaError} media_corrupt, media_type_refused, media_tool_missing, media_tool_killed or media_tool_timeout, or the signal's reason.
  */
 export async function probeVideo(
   ffprobePath: string,
@@ -84,7 +86,10 @@ export async function probeVideo(
         cause: failure,
       });
     }
-    throw new MediaError('media_corrupt', 'the video cannot be read', { cause: failure });
+    const codec = NOT_ALLOWED.exec(complaints.join('\n'))?.[1];
+    throw codec === undefined
+      ? new MediaError('media_corrupt', 'the video cannot be read', { cause: failure })
+      : new MediaError('media_type_refused', `the codec ${codec} is not accepted`, { cause: failure });
   }
   if (failure !== undefined) {
     throw failure;
@@ -102,7 +107,7 @@ interface ProbedStream {
   readonly duration?: string;
   readonly nb_frames?: string;
   readonly avg_frame_rate?: string;
-  readonly tags?: { readonly rotate?: string };
+  readonly tags?: { readonly rotate?: string; readonly DURATION?: string };
   readonly side_data_list?: readonly { readonly rotation?: number }[];
 }
 
@@ -112,23 +117,32 @@ function readProbe(text: string): VideoProbe {
   if (!video?.codec_name || !video.width || !video.height) {
     throw new MediaError('media_corrupt', 'the file contains no readable video');
   }
-  const durationMs = Math.round(Number(video.duration ?? format.duration ?? 0) * 1000) || 0;
+  const seconds = video.duration ?? secondsOf(video.tags?.DURATION) ?? format.duration ?? 0;
+  const durationMs = Math.round(Number(seconds) * 1000) || 0;
   const counted = Number(video.nb_frames ?? 0);
   const [numerator = 0, denominator = 1] = (video.avg_frame_rate ?? '').split('/').map(Number);
   const estimated = denominator > 0 ? Math.round((durationMs / 1000) * (numerator / denominator)) : 0;
   const ratio = video.sample_aspect_ratio ?? '1:1';
-  const rotation = video.side_data_list?.find((entry) => entry.rotation !== undefined)?.rotation ?? 0;
+  const turned = video.side_data_list?.find((entry) => entry.rotation !== undefined)?.rotation;
+  const rotation = turned ?? Number(video.tags?.rotate ?? 0);
+  const [width, height] =
+    Math.abs(rotation) % 180 === 90 ? [video.height, video.width] : [video.width, video.height];
   return {
     codec: video.codec_name,
     pixelFormat: video.pix_fmt ?? 'unknown',
-    width: video.width,
-    height: video.height,
-    distorted:
-      !['1:1', '0:1', 'N/A'].includes(ratio) || rotation !== 0 || Number(video.tags?.rotate ?? 0) !== 0,
+    width,
+    height,
+    distorted: !['1:1', '0:1', 'N/A'].includes(ratio) || rotation !== 0,
     durationMs,
     frames: counted > 0 ? counted : estimated,
     audioCodec: streams.find((stream) => stream.codec_type === 'audio')?.codec_name,
   };
+}
+
+/** Returns the length that Matroska states for one stream, e.g. `00:00:03.042000000`. That of the file is its longest stream's. */
+function secondsOf(duration: string | undefined): number | undefined {
+  const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d(?:\.\d+)?)$/.exec(duration ?? '') ?? [];
+  return seconds === undefined ? undefined : Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
 function parseOutput(text: string): {

@@ -12,8 +12,11 @@ export const SIDE_RATIO_MIN = 0.9;
 const LENGTH_MISSING_MAX = 0.2;
 /** … which weighs more in a short video: up to this many ms are always accepted. */
 const LENGTH_MISSING_MS = 400;
+/** Maximum length of a video that can be ordered, and of the file we make. */
 export const VIDEO_DURATION_MS_MAX = 120_000;
-export const VIDEO_FRAMES_MAX = 7_200;
+/** An engine's file may be this much longer, because engines round up to whole groups of frames: it is cut. */
+const SURPLUS_MS_MAX = 2_000;
+const FRAMES_PER_SECOND_MAX = 60;
 /** Longer side of thumbnails, in pixels. */
 export const THUMBNAIL_SIDE = 320;
 
@@ -34,6 +37,12 @@ export function coversRequest(delivered: Size, requested: Size): boolean {
 export function coversLength(deliveredMs: number, seconds: number): boolean {
   const requestedMs = seconds * 1000;
   return requestedMs - deliveredMs <= Math.max(requestedMs * LENGTH_MISSING_MAX, LENGTH_MISSING_MS);
+}
+
+/** Returns whether a video is longer than any order, as far as its header says. */
+export function isTooLong({ durationMs, frames }: { durationMs: number; frames: number }): boolean {
+  const mostMs = VIDEO_DURATION_MS_MAX + SURPLUS_MS_MAX;
+  return durationMs > mostMs || frames > (mostMs / 1_000) * FRAMES_PER_SECOND_MAX;
 }
 
 export interface Size {

@@ -8,11 +8,10 @@ import { MediaError } from './media-error.ts';
 import {
   coversLength,
   coversRequest,
+  isTooLong,
   pixelsMax,
   type Size,
   VIDEO_BYTES_MAX,
-  VIDEO_DURATION_MS_MAX,
-  VIDEO_FRAMES_MAX,
 } from './media-limits.ts';
 import { type DigitalSource, digitalSourceUri } from './provenance.ts';
 import { runAllToEnd } from './temporary-folder.ts';
@@ -140,7 +139,7 @@ async function verifyVideo(
     const sizes = `${probe.width}x${probe.height} for ${requested.width}x${requested.height}`;
     throw new MediaError('media_size_mismatch', `the video is smaller than requested: ${sizes}`);
   }
-  if (probe.durationMs > VIDEO_DURATION_MS_MAX || probe.frames > VIDEO_FRAMES_MAX) {
+  if (isTooLong(probe)) {
     throw new MediaError('media_too_long', `the video lasts ${probe.durationMs} ms`);
   }
   return { container, probe };

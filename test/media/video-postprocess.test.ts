@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { bytesOf } from '../../src/lib/file-content.ts';
 import { createFfmpeg, type Ffmpeg } from '../../src/media/ffmpeg.ts';
@@ -148,6 +150,18 @@ describe('post-processing of videos', () => {
     await refused(input, 'media_corrupt');
   });
 
+  test('rejects a codec that is not accepted, for good', async () => {
+    await expect(run(await made('prores.mov', ['-c:v', 'prores_ks']))).rejects.toMatchObject({
+      code: 'media_type_refused',
+      retryable: false,
+    });
+  });
+
+  test('takes a video whose sound lasts longer', async () => {
+    const sound = ['-f', 'lavfi', '-i', 'sine=duration=3', '-c:a', 'libvorbis', ...H264];
+    expect((await run(await made('long-sound.mkv', sound)))[0]).toMatchObject({ durationMs: 1000 });
+  });
+
   test('rejects a sound file', async () => {
     const path = join(folder.path, 'sound.mp4');
     await makeVideo(tools.ffmpegPath, path, { source: 'sine=duration=1', output: ['-c:a', 'aac'] });
@@ -191,6 +205,33 @@ describe('post-processing of videos', () => {
   test('rejects a video that is longer than any request', async () => {
     const source = 'color=black:size=64x64:rate=1:duration=130';
     await refused(await made('long.mp4', H264, source), 'media_too_long', { width: 64, height: 64 });
+  });
+
+  test('cuts the surplus of a video of the longest length, which engines round up', async () => {
+    const size = { width: 64, height: 64 };
+    const input = await made('surplus.mp4', H264, 'color=black:size=64x64:rate=2:duration=120.5');
+    const [original] = await run(input, { ...size, seconds: 120 });
+    expect(original).toMatchObject({ durationMs: 120_000, frames: 240 });
+  });
+
+  test('measures and shows a turned video as its container says', async () => {
+    const input = await made('portrait.mp4', H264, 'testsrc2=size=180x320:rate=24:duration=1');
+    const turned = join(folder.path, 'turned.mp4');
+    await promisify(execFile)(tools.ffmpegPath, [
+      '-v',
+      'error',
+      '-i',
+      input,
+      '-c',
+      'copy',
+      '-metadata:s:v:0',
+      'rotate=90',
+      turned,
+    ]);
+    const [original, poster] = await run(turned);
+    expect(await probed(String(original!.content))).toMatchObject({ ...SIZE, distorted: false });
+    expect(poster).toMatchObject(SIZE);
+    await refused(turned, 'media_size_mismatch', { width: 180, height: 320 });
   });
 
   test('stops the encoder on abort', async () => {
