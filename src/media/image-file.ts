@@ -41,8 +41,8 @@ export async function openImage(content: FileContent, requested: Size): Promise<
       .timeout({ seconds: IMAGE_SECONDS_MAX });
   const png = type === 'png' ? copyablePng(bytes) : undefined;
   // A copyable PNG has been identified from its header already.
-  const { format, width, height } = png
-    ? { ...png, format: type }
+  const { format, width, height, isDeep } = png
+    ? { ...png, format: type, isDeep: false }
     : await guardImage(async () => upright(await pipeline().metadata()));
   if (format !== type) {
     throw new MediaError(
@@ -54,7 +54,8 @@ export async function openImage(content: FileContent, requested: Size): Promise<
     const sizes = `${width}x${height} for ${requested.width}x${requested.height}`;
     throw new MediaError('media_size_mismatch', `the image is smaller than requested: ${sizes}`);
   }
-  return { width, height, png, pipeline };
+  // Otherwise the library leaves pixels of 16 bits that have a color profile in Display P3, and everything looks pale.
+  return { width, height, png, pipeline: isDeep ? () => pipeline().pipelineColourspace('srgb') : pipeline };
 }
 
 /**
@@ -75,9 +76,12 @@ export async function sizeInHeader(bytes: Buffer): Promise<Size | undefined> {
 }
 
 /** Returns the header with the size that the image is shown with: EXIF orientations from 5 on turn it by 90 degrees. */
-function upright(header: Metadata): Pick<Metadata, 'format' | 'width' | 'height'> {
+function upright(header: Metadata): Pick<Metadata, 'format' | 'width' | 'height'> & { isDeep: boolean } {
   const { format, width, height, orientation = 1 } = header;
-  return orientation >= TURNED_FROM ? { format, width: height, height: width } : { format, width, height };
+  const isDeep = header.depth === 'ushort';
+  return orientation >= TURNED_FROM
+    ? { format, width: height, height: width, isDeep }
+    : { format, width, height, isDeep };
 }
 
 /** Runs an image operation and converts the library's errors into {@link MediaError}. */

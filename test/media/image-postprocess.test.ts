@@ -145,6 +145,16 @@ describe('post-processing of images', () => {
     }
   });
 
+  test('keeps the colors of an image with 16 bits and a color profile', async () => {
+    const flat = { create: { width: 400, height: 400, channels: 3 as const, background: '#c03020' } };
+    const wide = await sharp(flat).toColourspace('rgb16').withIccProfile('p3').png().toBuffer();
+    const [original] = await run(wide, { width: 400, height: 400 });
+    const [red, green, blue] = await sharp(await bytesOf(original!.content))
+      .raw()
+      .toBuffer();
+    expect([red! - 0xc0, green! - 0x30, blue! - 0x20].every((off) => Math.abs(off) <= 2)).toBe(true);
+  });
+
   test('measures an image as it is shown', async () => {
     expect(await sizeInHeader(await flag('jpeg', 6))).toEqual({ width: 400, height: 600 });
     await expect(run(await flag('jpeg', 6), { width: 600, height: 400 })).rejects.toMatchObject({
