@@ -17,7 +17,7 @@ type Offer = Omit<MediaOptions, 'prices' | 'pricesBySize' | 'declared'>;
 /** Options that the interface fixes for image-turbo and video-fast. They are also the defaults for models that declare no `media`. */
 const STANDARD: Readonly<Record<'image' | 'video', Offer>> = {
   image: {
-    sizes: { min: 256, max: 1_536 },
+    sizes: { min: 256, max: 1_536, multiple: 1 },
     defaultSize: { width: 1_024, height: 1_024 },
     steps: undefined,
     seconds: undefined,
@@ -36,6 +36,9 @@ const STANDARD: Readonly<Record<'image' | 'video', Offer>> = {
     seedMax: 9_999_999_999,
   },
 };
+
+/** H.264 in the form that every player knows needs even sides. */
+const SIDE_MULTIPLES = { image: 1, video: 2 };
 
 export interface KnownIds {
   readonly providers: ReadonlySet<string>;
@@ -259,7 +262,12 @@ function declared(kind: 'image' | 'video', media: MediaEntry, path: string): Off
   if (kind === 'image' && seconds) {
     throw new CatalogError(`${path}.seconds: an image has no length`);
   }
-  const sizes = listed ?? sides ?? STANDARD[kind].sizes;
+  const multiple = SIDE_MULTIPLES[kind];
+  const odd = listed?.find(({ width, height }) => width % multiple > 0 || height % multiple > 0);
+  if (odd) {
+    throw new CatalogError(`${path}.sizes: ${sizeText(odd)} must have even sides, as every video`);
+  }
+  const sizes = listed ?? (sides && { ...sides, multiple }) ?? STANDARD[kind].sizes;
   const defaultSize = named ?? (areListed(sizes) ? sizes[0] : STANDARD[kind].defaultSize);
   if (defaultSize === undefined || !offersSize({ sizes }, defaultSize)) {
     throw new CatalogError(`${path}.default_size: must be one of the offered sizes`);

@@ -12,6 +12,12 @@ export interface IntegerRange {
   readonly max: number;
 }
 
+/** The sides in pixels that an order may ask for. */
+export interface SideRange extends IntegerRange {
+  /** Both sides must be multiples of this many pixels: 2 for videos, whose colors are stored for 2 × 2 pixels. */
+  readonly multiple: number;
+}
+
 /** Prices of an order: pico-USD per order, per output image and per second of video. */
 export interface MediaPrices {
   readonly request: bigint;
@@ -23,8 +29,8 @@ export interface MediaPrices {
 export interface MediaOptions {
   /** Whether tollgate.yaml declares them; otherwise they are those the interface fixes for the kind. */
   readonly declared: boolean;
-  /** The sizes on offer, or the range of width and height in pixels. */
-  readonly sizes: readonly MediaSize[] | IntegerRange;
+  /** The sizes on offer, or the range of width and height. */
+  readonly sizes: readonly MediaSize[] | SideRange;
   /** Undefined if an order must set its size. */
   readonly defaultSize: MediaSize | undefined;
   /** Denoising steps; undefined if the model takes none. Their `default` is undefined if an order must set them. */
@@ -54,7 +60,9 @@ export function offersSize({ sizes }: Pick<MediaOptions, 'sizes'>, size: MediaSi
   const text = sizeText(size);
   return areListed(sizes)
     ? sizes.some((one) => sizeText(one) === text)
-    : [size.width, size.height].every((side) => side >= sizes.min && side <= sizes.max);
+    : [size.width, size.height].every(
+        (side) => side >= sizes.min && side <= sizes.max && side % sizes.multiple === 0,
+      );
 }
 
 /** Returns the prices of an order of that size. */

@@ -153,6 +153,11 @@ describe('a mistake is one line that names file, path and reason', () => {
       /models\[1\]\.routes\[0\]\.when: orders always start on the first route/,
     ],
     [
+      'a video with an odd side, which no player shows',
+      (text) => text.replace('[image], pricing', '[video], media: { sizes: [853*480] }, pricing'),
+      /models\[1\]\.media\.sizes: 853\*480 must have even sides/,
+    ],
+    [
       'an engine that is used twice',
       (text) => text.replace('{ engine: e, model: m }', '{ engine: e }, { engine: e, when: waiting > 60s }'),
       /models\[1\]\.routes\[1\]\.engine: "e" is used twice/,

@@ -119,7 +119,12 @@ function commonMembers({ seedMax, defaultSeed, steps, seconds, declared }: Media
 
 function side(sizes: MediaOptions['sizes'], name: 'width' | 'height') {
   if (!areListed(sizes)) {
-    return z.int().min(sizes.min).max(sizes.max);
+    const { min, max, multiple } = sizes;
+    return z
+      .int()
+      .min(min)
+      .max(max)
+      .refine((pixels) => pixels % multiple === 0, 'must be even');
   }
   const sides = [...new Set(sizes.map((size) => size[name]))].sort((a, b) => a - b);
   return z.int().refine((pixels) => sides.includes(pixels), `must be ${choice(sides)}`);
@@ -134,7 +139,7 @@ function heightByWidth(sizes: MediaOptions['sizes']): string {
 export function sizeRule(sizes: MediaOptions['sizes'], by: '*' | 'x'): string {
   return areListed(sizes)
     ? `must be ${choice(sizes.map((size) => `${size.width}${by}${size.height}`))}`
-    : `must be width${by}height, each ${sizes.min} to ${sizes.max} pixels`;
+    : `must be width${by}height, each ${sizes.min} to ${sizes.max} pixels${sizes.multiple === 2 ? ', even' : ''}`;
 }
 
 function sizeMember(options: MediaOptions) {

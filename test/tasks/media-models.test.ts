@@ -37,6 +37,7 @@ models:
       seconds: [5, 10]
       prices: { 1920*1080: { second: "0.12" } }
     routes: [{ engine: films, model: film-xl }]
+  - { id: acme/clip, endpoints: [video], media: { sides: { min: 255, max: 1281 }, default_size: 640*360 }, routes: [{ engine: films }] }
 engines: [{ id: pictures, kind: builtin }, { id: films, kind: builtin }]`,
   'tollgate.yaml',
   {},
@@ -134,6 +135,7 @@ test.each([
   [FILM, { model_name: 'acme/film', size: '1920*1080' }, 'size: is not read here: use width and height'],
   ['/api/v1/videos', { model: 'acme/film', images: ['AAAA'] }, 'images: must be omitted'],
   ['/api/v1/videos', { model: 'acme/film', size: '1280x721' }, 'size: must be 1280x720 or 1920x1080'],
+  ['/api/v1/videos', { model: 'acme/clip', size: '853x480' }, 'each 255 to 1281 pixels, even'],
 ])('refuses at %s what it would not make, %j', async (path, body, message) => {
   const { status, json } = await server.call('POST', path, { body: { prompt: 'run=1', ...body } });
   expect([status, json.error.message]).toEqual([400, expect.stringContaining(message)]);
@@ -192,6 +194,7 @@ describe('rejects with a hint at what is offered', () => {
       'height: must be 720 when width is 1280, and 1080 when width is 1920',
     ],
     [FILM, { model_name: 'acme/film', seed: 1e10 }, 'seed: '],
+    [FILM, { model_name: 'acme/clip', width: 853, height: 480 }, 'width: must be even'],
   ])('%s %j', async (path, body, message) => {
     const before = await it.openHolds();
     const { status, json } = await server.call('POST', path, { body: { prompt: 'x', ...body } });

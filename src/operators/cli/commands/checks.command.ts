@@ -205,7 +205,7 @@ function orderOf({ engines, endpoints, media }: Model, id: string): EngineCheckP
 }
 
 function sizeOf(media: MediaOptions | undefined): MediaSize {
-  const sizes = media?.sizes ?? { min: SIDE, max: SIDE };
+  const sizes = media?.sizes ?? { min: SIDE, max: SIDE, multiple: 1 };
   const listed = areListed(sizes) ? sizes[0] : undefined;
   const side = areListed(sizes) ? SIDE : Math.min(Math.max(SIDE, sizes.min), sizes.max);
   return media?.defaultSize ?? listed ?? { width: side, height: side };
