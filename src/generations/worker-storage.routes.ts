@@ -61,11 +61,8 @@ export function workerStoragePage(options: WorkerStorageOptions): RequestHandler
     const sent = await readJson(request, BODY_BYTES_MAX);
     const { key, bytes, sha256 } = validate(uploadBody, sent, 'body');
     const mediaType = mediaTypeOfKey(key) ?? '';
-    if (bytes > uploadBytesMax(mediaType)) {
-      throw new AppError(
-        'payload_too_large',
-        `a file of this type may have at most ${uploadBytesMax(mediaType)} bytes`,
-      );
+    if (bytes > uploadBytesMax(key)) {
+      throw new AppError('payload_too_large', `this file may have at most ${uploadBytesMax(key)} bytes`);
     }
     const grant = await options.grantUpload({ key, mediaType, bytes, sha256 });
     sendJson(response, 201, {

@@ -73,7 +73,7 @@ export function createUploadSigner(
       throw new AppError('media_expired', 'The grant for this upload has expired. Request another.');
     }
     invariant(isUploadKey(key) && mediaType !== undefined, 'only upload keys are signed');
-    return { key, mediaType, bytes: Math.min(Number(size), uploadBytesMax(mediaType)), sha256, nonce };
+    return { key, mediaType, bytes: Math.min(Number(size), uploadBytesMax(key)), sha256, nonce };
   }
 
   return { grantUpload, verify };

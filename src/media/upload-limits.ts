@@ -9,7 +9,13 @@ export function isUploadKey(key: string): boolean {
   return isStorageKey(key) && NAMESPACES.test(key) && mediaTypeOfKey(key) !== undefined;
 }
 
-/** Returns the maximum size of a file of that type, in bytes. */
-export function uploadBytesMax(mediaType: string): number {
-  return mediaType.startsWith('video/') ? VIDEO_BYTES_MAX : IMAGE_BYTES_MAX;
+/** Maximum size in bytes of an image that we made: a PNG of 4096 × 4096 pixels with alpha and 16 bits, barely compressed. */
+const FINISHED_IMAGE_BYTES_MAX = 160 * 1024 * 1024;
+
+/** Returns the maximum size of the file with that key, in bytes. */
+export function uploadBytesMax(key: string): number {
+  if (mediaTypeOfKey(key)?.startsWith('video/')) {
+    return VIDEO_BYTES_MAX;
+  }
+  return key.startsWith('raw/') ? IMAGE_BYTES_MAX : FINISHED_IMAGE_BYTES_MAX;
 }

@@ -73,11 +73,9 @@ export class OutputUploads {
    */
   async put(output: AttemptOutput, part: UploadPart): Promise<UploadState> {
     const { mediaType } = RAW_FILES[output.kind];
-    if (part.bytes > uploadBytesMax(mediaType)) {
-      throw new AppError(
-        'payload_too_large',
-        `a file of this kind may have at most ${uploadBytesMax(mediaType)} bytes`,
-      );
+    const bytesMax = uploadBytesMax(rawKey(output.id, output.attempt, output.kind, output.index));
+    if (part.bytes > bytesMax) {
+      throw new AppError('payload_too_large', `a file of this kind may have at most ${bytesMax} bytes`);
     }
     if (part.content.length !== Math.min(UPLOAD_PART_BYTES, part.bytes - part.offset)) {
       throw new AppError(

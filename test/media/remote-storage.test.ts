@@ -273,9 +273,16 @@ describe('a signed upload', () => {
   });
 
   test('is not granted beyond the maximum file size', async () => {
-    const asked = { key: newKey(), bytes: 33 * 1024 * 1024, sha256: '0'.repeat(64) };
-    expect((await ask('POST', '/uploads', asked)).status).toBe(413);
-    expect((await ask('POST', '/uploads', { ...asked, key: newKey('mp4') })).status).toBe(201);
+    const granted = async (key: string, mebibytes: number) => {
+      const asked = { key, bytes: mebibytes * 1024 * 1024, sha256: '0'.repeat(64) };
+      return (await ask('POST', '/uploads', asked)).status;
+    };
+    expect(await granted(newKey('png', 'raw'), 33)).toBe(413);
+    // a PNG of a photograph of 4096 × 4096 pixels
+    expect(await granted(newKey(), 50)).toBe(201);
+    expect(await granted(newKey(), 161)).toBe(413);
+    expect(await granted(newKey('mp4'), 161)).toBe(201);
+    expect(await granted(newKey('mp4'), 513)).toBe(413);
   });
 
   test('is given up when it stalls or breaks off, and leaves no file behind', async () => {
