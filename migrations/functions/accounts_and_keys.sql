@@ -162,8 +162,8 @@ BEGIN
 END $$;
 
 -- Closes an account for good and erases what identifies its owner: its name, the recipient of its documents, its keys' names, its members,
--- invitations and sessions, its webhook secrets and alerts, and the parameters of ended tasks. Entries, calls, statements and issued
--- documents stay. Returns false when there is no such account.
+-- invitations and sessions, its webhooks, and the parameters and files of tasks. Cancels those that have not ended. Entries, calls,
+-- statements and issued documents stay. Returns false when there is no such account.
 CREATE OR REPLACE FUNCTION erase_account(account uuid) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
@@ -180,8 +180,12 @@ BEGIN
   DELETE FROM invitations i WHERE i.account_id = account;
   DELETE FROM webhook_secrets s WHERE s.account_id = account;
   DELETE FROM account_alerts s WHERE s.account_id = account;
-  DELETE FROM webhook_deliveries w WHERE w.account_id = account AND w.task_id IS NULL;
-  UPDATE tasks t SET parameters = NULL WHERE t.account_id = account AND t.completed_at IS NOT NULL AND t.parameters IS NOT NULL;
+  DELETE FROM webhook_deliveries w WHERE w.account_id = account;
+  -- the sweep and the workers end what still waits or runs
+  UPDATE tasks t SET webhook_url = NULL,
+      parameters = CASE WHEN t.completed_at IS NULL THEN sizes_of(t.parameters) END,
+      cancel_requested_at = CASE WHEN t.completed_at IS NULL THEN coalesce(t.cancel_requested_at, now_at) ELSE t.cancel_requested_at END
+    WHERE t.account_id = account AND (t.completed_at IS NULL OR t.webhook_url IS NOT NULL OR t.parameters IS NOT NULL);
   -- retention deletes the files within minutes
   UPDATE tasks t SET media_expires_at = now_at WHERE t.account_id = account AND t.media_expires_at > now_at;
   UPDATE api_keys k SET name = 'erased', label = 'erased', deleted_at = coalesce(k.deleted_at, now_at) WHERE k.account_id = account;

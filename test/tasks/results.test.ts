@@ -335,6 +335,31 @@ test('erasing an account deletes the files of its tasks', async () => {
 
 test('deletes rows of tasks that ended long ago, but not live or recent ones', async () => {
   const old = await finished();
+test('erasing an account cancels its open tasks and tells nobody', async () => {
+  const other = await customer(it.database.database);
+  const webhookUrl = 'https://example.com/hook?token=personal';
+  const ended = await submitImage(it.stack, other, 'fail=content_refused', { webhookUrl });
+  const running = it.stack.start();
+  await it.ended(ended);
+  await running.close();
+  const waiting = await submitImage(it.stack, other, 'a waiting picture', { webhookUrl });
+  const movements = new Movements(() => it.database.database.money);
+  await movements.eraseAccount(other.accountId, { actor: 'operator', request_id: null });
+  await it.stack.services.sweeps.sweep();
+  const read = 'SELECT state, parameters, webhook_url FROM tasks WHERE account_id = $1 ORDER BY created_at';
+  expect((await it.pool.query(read, [other.accountId])).rows).toEqual([
+    { state: 'failed', parameters: null, webhook_url: null },
+    {
+      state: 'canceled',
+      parameters: expect.not.objectContaining({ prompt: expect.anything() }),
+      webhook_url: null,
+    },
+  ]);
+  const events = 'SELECT FROM webhook_deliveries WHERE account_id = $1';
+  expect((await it.pool.query(events, [other.accountId])).rows).toEqual([]);
+  expect(await it.charges(waiting)).toEqual([]);
+});
+
   const recent = await finished();
   await it.pool.query(
     `UPDATE tasks SET completed_at = clock_timestamp() - interval '31 days', media_deleted_at = clock_timestamp()
