@@ -151,7 +151,7 @@ export function progressPercent(task: TaskView): number {
     return 100;
   }
   const percent = Math.min(99, Math.floor(task.progress * 100));
-  return wireStatus(task) === 'TASK_STATUS_PROCESSING' ? Math.max(1, percent) : percent;
+  return task.startedAt === null ? percent : Math.max(1, percent);
 }
 
 /**

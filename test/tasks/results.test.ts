@@ -121,6 +121,8 @@ test('returns failed and canceled tasks as FAILED with the reason, at the progre
   expect((await result(failed)).json.task).toMatchObject({
     status: 'TASK_STATUS_FAILED',
     reason: 'CONTENT_REFUSED: no',
+    // as when it ran: it never decreases
+    progress_percent: 1,
   });
   const id = await submitImage(it.stack, it.who, 'run=1');
   await server.call('POST', `/api/v1/tasks/${publicId('generation', id)}/cancel`);
@@ -333,8 +335,6 @@ test('erasing an account deletes the files of its tasks', async () => {
   expect(await it.stack.storage.stat(key)).toBeUndefined();
 });
 
-test('deletes rows of tasks that ended long ago, but not live or recent ones', async () => {
-  const old = await finished();
 test('erasing an account cancels its open tasks and tells nobody', async () => {
   const other = await customer(it.database.database);
   const webhookUrl = 'https://example.com/hook?token=personal';
@@ -360,6 +360,8 @@ test('erasing an account cancels its open tasks and tells nobody', async () => {
   expect(await it.charges(waiting)).toEqual([]);
 });
 
+test('deletes rows of tasks that ended long ago, but not live or recent ones', async () => {
+  const old = await finished();
   const recent = await finished();
   await it.pool.query(
     `UPDATE tasks SET completed_at = clock_timestamp() - interval '31 days', media_deleted_at = clock_timestamp()
