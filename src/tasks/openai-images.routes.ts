@@ -54,7 +54,10 @@ const openAiImageAnswer = z
           url: z
             .string()
             .optional()
-            .meta({ description: 'Media link, valid for an hour; with response_format url' }),
+            .meta({
+              description:
+                'Media link, valid for an hour; with response_format url, or for a file over 32 MB',
+            }),
           b64_json: z
             .string()
             .optional()

@@ -220,7 +220,10 @@ export const IMAGE_SUBMIT = wrappedOrPlain(
       ]),
       steps: described('integer', 'For models that take steps'),
       prompt: described('string', 'What to draw'),
-      enable_base64_output: described('boolean', 'BASE64 text instead of a URL'),
+      enable_base64_output: described(
+        'boolean',
+        'BASE64 text instead of a URL; a file over 32 MB comes as a URL all the same',
+      ),
       model_name: described('string', 'Must be the model of the path, if sent'),
       extra: z.unknown().optional().meta(EXTRA_DESCRIPTION),
     })
