@@ -24,6 +24,15 @@ export interface UpstreamAnswer {
 
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
+/**
+ * Returns whether the status of a GET is that of a working server: any below 500. At `/`, which services need not have, only a proxy's
+ * word that the server behind it is away counts: 502 to 504, and Cloudflare's from 520 on.
+ */
+export function isAlive(path: string, status: number): boolean {
+  const isOfProxy = (status >= 502 && status <= 504) || status >= 520;
+  return status < 500 || (path === '/' && !isOfProxy);
+}
+
 /** Reads a response with a JSON body; `json` is undefined for any other body. Throws TransportError when it exceeds 4 MiB. */
 export async function readAnswer(response: UpstreamResponse): Promise<UpstreamAnswer> {
   const { status } = response;

@@ -9,7 +9,7 @@ import type { CallSigner } from './call-signer.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { ENGINE_AWAY, isOutcomeUnknown, MALFORMED, withUpstreamMessage } from './engine-failures.ts';
 import { toEngineError } from './transport-failure.ts';
-import { readAnswer, type UpstreamAnswer, type UpstreamResponse } from './upstream-answer.ts';
+import { isAlive, readAnswer, type UpstreamAnswer, type UpstreamResponse } from './upstream-answer.ts';
 
 export interface UpstreamHttpSettings {
   /** Origin and path that every call's path is appended to. */
@@ -99,13 +99,11 @@ export class UpstreamHttp {
     }
   }
 
-  /** Returns whether a working server answers a GET, with any status below 500. Rejects only with the signal's reason. */
+  /** Returns whether a working server answers a GET: see {@link isAlive}. Rejects only with the signal's reason. */
   async isAnswering(path: string, signal: AbortSignal): Promise<boolean> {
     try {
-      return await this.#exchange(
-        { method: 'GET', path, signal },
-        this.#single,
-        async ({ status }) => status < 500,
+      return await this.#exchange({ method: 'GET', path, signal }, this.#single, async ({ status }) =>
+        isAlive(path, status),
       );
     } catch (error) {
       if (error instanceof TransportError) {

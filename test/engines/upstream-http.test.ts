@@ -222,6 +222,19 @@ test('follows redirects of an output on the same host and stops in a loop', asyn
   });
 });
 
+test.each([
+  ['/', 404, true],
+  // services that handle unknown paths like their own errors
+  ['/', 500, true],
+  ['/', 503, false],
+  ['/', 522, false],
+  ['/queue', 404, true],
+  ['/queue', 500, false],
+])('a server whose %s has status %i answers: %s', async (path, status, isAnswering) => {
+  handler = (_request, response) => response.writeHead(status).end();
+  expect(await http.isAnswering(path, signal)).toBe(isAnswering);
+});
+
 test('writes an output that is a data URL, and no other kind of it', async () => {
   expect((await download(`data:image/png;base64,${Buffer.from('file').toString('base64')}`)).toString()).toBe(
     'file',
