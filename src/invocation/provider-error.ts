@@ -106,8 +106,10 @@ function overflow(failure: ProviderFailure, call: RefusedCall): AppError {
   return refusal('context_length_exceeded', ours, failure, call);
 }
 
-function toldWords(failure: ProviderFailure, { model }: RefusedCall): string {
-  return EXPLAINING_STATUSES.has(failure.status) ? scrubbed(failure.said, model) : '';
+function toldWords({ reason, status, said }: ProviderFailure, { model }: RefusedCall): string {
+  // with a 400, too, some providers speak of the operator's key or balance, which is no caller's business
+  const isOperators = reason === 'misconfigured' && status !== 404;
+  return EXPLAINING_STATUSES.has(status) && !isOperators ? scrubbed(said, model) : '';
 }
 
 /**

@@ -73,6 +73,14 @@ test.each<[unknown, string]>([
   [{ code: '400', message: 'bad tool schema' }, 'rejected'],
   [{ status: '429', message: 'slow down' }, 'rate_limited'],
   [{ code: '1301', message: 'odd' }, 'failed'],
+  [{ code: 'data_inspection_failed', message: 'Output data may contain …' }, 'content_policy'],
+  [{ code: 'content_filter', message: 'filtered' }, 'content_policy'],
+  [{ type: 'too_many_requests_error', code: 'queue_exceeded', message: 'busy' }, 'rate_limited'],
+  [{ type: 'engine_overloaded_error', message: 'busy' }, 'overloaded'],
+  [
+    'The number of tokens to keep from the initial prompt is greater than the context length',
+    'context_length',
+  ],
 ])('an error of %j inside an answer is %s', (error, reason) => {
   expect(failureOfError(error).reason).toBe(reason);
 });
@@ -93,6 +101,26 @@ test.each<[number, unknown]>([
   [400, { error: { message: 'input length and `max_tokens` exceed context limit: 9 + 4 > 12' } }],
   [400, { error: { message: 'prompt is too long: 99 tokens > 9 maximum' } }],
   [413, { error: { message: "exceeds the model's maximum context length" } }],
+  [400, { message: 'Input is too long for requested model.' }],
+  [400, { error: "This model's maximum prompt length is 131072 but the request contains 537812 tokens." }],
+  [400, { error: { message: 'The decoder prompt (length 9) is longer than the maximum model length of 5' } }],
+  [
+    400,
+    { error: { message: 'Invalid request: Your request exceeded model token limit: 9 (requested: 10)' } },
+  ],
+  [
+    400,
+    { error: { code: 'invalid_parameter_error', message: 'Range of input length should be [1, 30720]' } },
+  ],
+  [400, { error: { code: '1261', message: 'Prompt exceeds max length' } }],
+  [400, { error: { message: 'prompt token count of 9 exceeds the limit of 5' } }],
+  [400, { code: 20015, message: 'length of prompt_tokens (9) must be less than max_seq_len (5).' }],
+  [400, { error: { message: 'Total tokens of image and text exceed max message tokens' } }],
+  [
+    500,
+    { error: { message: 'prompt too long; exceeded max context length by 9 tokens', type: 'api_error' } },
+  ],
+  [400, { message: 'too many tokens: the prompt cannot exceed 4081 tokens' }],
 ])('%i %j is an input that exceeds the context', (status, body) => {
   expect(failureOfStatus(status, undefined, body).reason).toBe('context_length');
 });

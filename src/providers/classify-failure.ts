@@ -1,3 +1,5 @@
+import { errorOf, messageOf, pauseOf } from './error-body.ts';
+import { isSurelyTooLong, refine } from './failure-words.ts';
 import { isObject, type JsonObject, objectOf, parseProviderJson, textOf } from './json.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 import { SplitCharacters } from './split-characters.ts';
@@ -52,20 +54,17 @@ const REASON_BY_TYPE: Readonly<Record<string, FailureReason>> = {
   bio_policy: 'content_policy',
   server_is_overloaded: 'overloaded',
   slow_down: 'overloaded',
+  // Kimi, Cerebras and DashScope
+  engine_overloaded_error: 'overloaded',
+  rate_limit_reached_error: 'rate_limited',
+  too_many_requests_error: 'rate_limited',
+  limit_requests: 'rate_limited',
+  limit_burst_rate: 'rate_limited',
+  invalid_parameter_error: 'rejected',
 };
 
 /** Matches OpenAI's error codes for images that it could not read. */
 const IMAGE_FAULT = /image/;
-
-/**
- * Messages that servers of open models send with a 500 or 501 for requests they cannot serve: llama.cpp "Cannot use tools with stream";
- * vLLM, SGLang and Ollama about templates, grammars and images. "invalid" alone may be a fault of the server (a device, a memory address).
- */
-const REFUSED_IN_WORDS =
-  /\bnot (?:yet )?(?:supported|implemented|allowed)\b|\bunsupported\b|\b(?:does not|doesn't) support\b|\bcannot (?:use|parse)\b|\bfailed to parse\b|\binvalid (?:request|parameter|argument value|value|type|json|schema|grammar|regex|template|tool|role|message|image|url|input|format)/;
-/** Words about an input that is too long which no fault of a server uses, for errors with neither a status nor a known code. */
-const SURELY_TOO_LONG = /prompt is too long|maximum context length/i;
-const INVALID_REQUEST = /\binvalid_(?:request|parameter|value)|\bunsupported_/;
 
 /** Converts an HTTP response outside 2xx to a failure, refined by its `body`: parsed JSON, or else its text. */
 export function failureOfStatus(
@@ -74,10 +73,11 @@ export function failureOfStatus(
   body: unknown,
 ): ProviderFailure {
   const error = errorOf(body);
+  const pauseMs = retryAfterMs ?? pauseOf(error);
   const details = { status, said: messageOf(error) };
   return new ProviderFailure(
     reasonOfStatus(status, error),
-    retryAfterMs === undefined ? details : { status, said: details.said, retryAfterMs },
+    pauseMs === undefined ? details : { ...details, retryAfterMs: pauseMs },
   );
 }
 
@@ -114,10 +114,15 @@ export function failureOfError(error: unknown): ProviderFailure {
   const byType = REASON_BY_TYPE[textOf(object.type)] ?? REASON_BY_TYPE[textOf(object.code)];
   const byImage = IMAGE_FAULT.test(textOf(object.code)) ? 'rejected' : undefined;
   const said = messageOf(object);
-  const byWords = number === undefined && SURELY_TOO_LONG.test(said) ? 'rejected' : undefined;
+  const byWords = number === undefined && isSurelyTooLong(said) ? 'rejected' : undefined;
   const reason = refine(byNumber ?? byType ?? byImage ?? byWords ?? 'failed', object);
   const status = STATUS_BY_REASON[reason];
-  return new ProviderFailure(reason, status === undefined ? { said } : { said, status });
+  const retryAfterMs = pauseOf(object);
+  return new ProviderFailure(reason, {
+    said,
+    ...(status !== undefined && { status }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
 }
 
 /** Returns the HTTP status that an error names in place of its own code, as a number or, as LiteLLM does, as text. */
@@ -128,13 +133,36 @@ function statusIn(value: unknown): number | undefined {
   return typeof value === 'string' && /^[45]\d\d$/.test(value) ? Number(value) : undefined;
 }
 
-/** Throws a failure if a 200 response or one of its events is an error: an error object, its text alone, or vLLM's form. */
+/** Statuses for the codes that MiniMax puts into its 200 responses; of all others its own fault is assumed. */
+const STATUS_BY_BASE_CODE: Readonly<Record<number, number>> = {
+  1002: 429,
+  1004: 401,
+  1008: 402,
+  1026: 400,
+  1027: 400,
+  1039: 429,
+  1041: 429,
+  2013: 400,
+  2045: 429,
+  2049: 401,
+};
+
+/** Throws a failure if a 200 response or one of its events is an error: an error object, its text alone, vLLM's or MiniMax's form. */
 export function throwIfError(answer: JsonObject): void {
   if (isObject(answer.error) || (typeof answer.error === 'string' && answer.error !== '')) {
     throw failureOfError(answer.error);
   }
   if (answer.object === 'error') {
     throw failureOfError(answer);
+  }
+  if (isObject(answer.base_resp)) {
+    throwIfBaseError(answer.base_resp);
+  }
+}
+
+function throwIfBaseError({ status_code: code, status_msg: message }: JsonObject): void {
+  if (typeof code === 'number' && code !== 0) {
+    throw failureOfError({ code: STATUS_BY_BASE_CODE[code] ?? 500, message });
   }
 }
 
@@ -148,72 +176,4 @@ export function answerOf(text: string): JsonObject {
   }
   throwIfError(answer);
   return answer;
-}
-
-/** A page for people, by a proxy or a wrong address. */
-const MARKUP = /^\s*</;
-
-/**
- * Returns the object that describes the error: the `error` member (OpenAI, Anthropic), the first of a list `errors` (Cloudflare), Gemini's
- * list of one, or the body itself. Text is its message.
- */
-function errorOf(body: unknown): JsonObject {
-  const whole = Array.isArray(body) ? body[0] : body;
-  if (typeof whole === 'string') {
-    return MARKUP.test(whole) ? {} : { message: whole.trim() };
-  }
-  const { error, errors } = objectOf(whole);
-  if (isObject(error)) {
-    return error;
-  }
-  return Array.isArray(errors) && errors.length > 0 ? errorOf(errors) : objectOf(whole);
-}
-
-/** Names of an error's message: TGI and Ollama `error`, FastAPI `detail`, servers from China `msg`. */
-const MESSAGE_NAMES = ['message', 'error', 'detail', 'msg'] as const;
-
-/** Returns the error message. One in the form of an object or a list, such as FastAPI's, is returned as JSON. */
-function messageOf(error: JsonObject): string {
-  for (const name of MESSAGE_NAMES) {
-    const value = error[name];
-    if (typeof value === 'object' && value !== null) {
-      return JSON.stringify(value);
-    }
-    if (textOf(value) !== '') {
-      return textOf(value);
-    }
-  }
-  return '';
-}
-
-/**
- * Matches errors about an input that is too long: OpenAI, vLLM, SGLang, Mistral and Groq mention the context length, Anthropic the prompt
- * or its sum with the cap, llama.cpp its context size, Gemini the token count, TGI "must have less than N tokens".
- */
-const TOO_LONG =
-  /context[_ ]length|context[_ ]window|prompt is too long|maximum context|exceed_context|context size|exceed context limit|input token count[^.]*exceeds|must have less than \d+ tokens|`inputs` tokens \+ `max_new_tokens`/;
-
-/** Refines a reason: providers use one status both for errors of the caller and for those the operator must pay for or fix. */
-function refine(reason: FailureReason, error: JsonObject): FailureReason {
-  const codes = `${textOf(error.code)} ${textOf(error.type)}`.toLowerCase();
-  const message = messageOf(error).slice(0, 2_000).toLowerCase();
-  if (reason === 'rate_limited') {
-    return codes.includes('insufficient_quota') ? 'misconfigured' : reason;
-  }
-  if (reason === 'failed') {
-    return INVALID_REQUEST.test(codes) || REFUSED_IN_WORDS.test(message) ? 'unsupported' : reason;
-  }
-  if (reason === 'too_large') {
-    return TOO_LONG.test(message) ? 'context_length' : reason;
-  }
-  if (reason !== 'rejected') {
-    return reason;
-  }
-  if (message.includes('credit balance') || codes.includes('billing')) {
-    return 'misconfigured';
-  }
-  if (TOO_LONG.test(`${codes} ${message}`)) {
-    return 'context_length';
-  }
-  return /content_filter|content_policy|responsibleai/.test(codes) ? 'content_policy' : reason;
 }

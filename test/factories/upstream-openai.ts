@@ -78,6 +78,10 @@ const openAiProtocol: UpstreamProtocol = {
     return [opening, ...reasoning, ...body, frame({}, finish), ...usage, 'data: [DONE]\n\n'];
   },
   errorBody(fault: Fault) {
+    if (fault === 'content_refused') {
+      // as xAI says it
+      return { code: 'permission-denied', error: 'Content violates usage guidelines. ' };
+    }
     const code = fault === 'too_long' ? 'context_length_exceeded' : 'upstream_secret_code';
     return { error: { message: 'upstream secret sk-upstream-key', type: 'server_error', code } };
   },

@@ -11,6 +11,7 @@ export type Fault =
   | 'unauthorized'
   | 'bad_request'
   | 'too_long'
+  | 'content_refused'
   | 'hang_before_headers'
   | 'hang_after_headers'
   | 'hang_mid_stream'
@@ -99,6 +100,7 @@ const STATUSES: Partial<Record<Fault, number>> = {
   unauthorized: 401,
   bad_request: 400,
   too_long: 400,
+  content_refused: 403,
 };
 
 /** A contract server: speaks one protocol, follows a script, and records requests. */

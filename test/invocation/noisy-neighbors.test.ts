@@ -63,6 +63,15 @@ test.each<[Fault, number]>([
   expect(await calls(10, 'another')).toEqual(Array(10).fill(200));
 });
 
+test('prompts that a filter refuses pause the route for nobody, whatever the status', async () => {
+  upstream.reset({ fault: 'content_refused', faultOf: isPoisoned });
+  for (const account of ['a', 'b', 'c']) {
+    expect(await calls(8, account, 'poison')).toEqual(Array(8).fill(400));
+  }
+  expect(await call('victim')).toBe(200);
+  expect(await call('a')).toBe(200);
+});
+
 test('ends a pause met by several accounts with the first of their tries', async () => {
   upstream.reset({ fault: 'rate_limit', retryAfter: '60' });
   await Promise.all(['a', 'b', 'c'].map((account) => call(account)));
