@@ -1,6 +1,7 @@
 import { merged } from '../lib/merged.ts';
 import { readChatContent, toolCallsOf } from './chat-message.ts';
 import { ChatToolCalls } from './chat-tool-calls.ts';
+import { throwIfError } from './classify-failure.ts';
 import { finishWithTools, isCut, readFinish } from './finish-reasons.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 import { plainText } from './plain-chunk.ts';
@@ -33,11 +34,16 @@ function readAnswer(
   choice: JsonObject | undefined,
   usage: ProviderAnswer['usage'],
 ): ProviderAnswer {
-  const message = choice?.message ?? choice?.delta;
-  if (!choice || !isObject(message)) {
+  if (!choice) {
     throw new ProviderFailure('malformed');
   }
+  throwIfError(choice);
   const finish = readFinish(choice.finish_reason);
+  // Gemini leaves the message out of an answer without text, e.g. one that its filter stopped
+  const message = choice.message ?? choice.delta ?? (finish && {});
+  if (!isObject(message)) {
+    throw new ProviderFailure('malformed');
+  }
   const content = readChatContent(message);
   const calls = wholeCalls(message, isCut(finish?.reason));
   const finishReason = finishWithTools(finish?.reason ?? 'stop', calls.length > 0);
@@ -131,6 +137,9 @@ class ChatReader implements EventReader {
 
   #readAny(event: JsonObject, parts: StreamPart[]): void {
     const choice = choiceOf(event.choices);
+    throwIfError(choice ?? {});
+    // Groq says there why it stopped early
+    throwIfError(objectOf(event.x_groq));
     const usage = usageOf(event, choice);
     if (usage) {
       this.#usage = laterUsage(this.#usage, usage);

@@ -4,19 +4,21 @@ import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 
 /**
  * Finish reasons of the protocols and of servers that deviate from them, in lower case: OpenAI, Anthropic, Mistral
- * (`model_length`), Gemini, Zhipu, Bedrock, Hugging Face.
+ * (`model_length`), Gemini, Zhipu, Bedrock, Hugging Face, Cohere, vLLM (`repetition`: stopped in a loop).
  */
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ...words('stop', 'stop', 'end_turn', 'stop_sequence', 'eos', 'eos_token', 'end', 'complete', 'completed'),
   ...words('stop', 'finish', 'finished', 'done'),
   ...words('length', 'length', 'max_tokens', 'max_output_tokens', 'max_completion_tokens', 'max_length'),
-  ...words('length', 'model_length', 'model_context_window_exceeded', 'context_length'),
+  ...words('length', 'model_length', 'model_context_window_exceeded', 'context_length', 'error_limit'),
+  ...words('length', 'repetition'),
   // the turn continues in another call, so this answer counts as cut off
   ...words('length', 'pause_turn', 'compaction'),
   ...words('tool_calls', 'tool_calls', 'tool_call', 'tool_use', 'function_call'),
   ...words('content_filter', 'content_filter', 'content_filtered', 'refusal', 'safety', 'image_safety'),
   ...words('content_filter', 'sensitive', 'recitation', 'prohibited_content', 'blocklist', 'spii'),
-  ...words('content_filter', 'guardrail_intervened', 'language'),
+  ...words('content_filter', 'guardrail_intervened', 'language', 'model_armor', 'error_toxic'),
+  ...words('content_filter', 'image_prohibited_content', 'image_recitation'),
 ]);
 
 /** Finish reasons of an answer that the provider could not complete. */
@@ -25,6 +27,12 @@ const FAILURES: ReadonlyMap<string, FailureReason> = new Map([
   ['failed', 'failed'],
   ['malformed_function_call', 'failed'],
   ['unexpected_tool_call', 'failed'],
+  ['too_many_tool_calls', 'failed'],
+  ['missing_thought_signature', 'failed'],
+  ['malformed_response', 'failed'],
+  ['malformed_model_output', 'failed'],
+  ['malformed_tool_use', 'failed'],
+  ['function_call_filter', 'failed'],
   ['insufficient_system_resource', 'overloaded'],
   ['network_error', 'interrupted'],
   ['timeout', 'interrupted'],
@@ -58,12 +66,19 @@ export function readFinish(word: unknown): Finish | undefined {
 
 function readForeign(text: string): Finish {
   const word = text.toLowerCase().replaceAll('-', '_');
-  const failure = FAILURES.get(word);
-  if (failure) {
-    throw new ProviderFailure(failure);
+  // Gemini names its filter first: `content_filter: PROHIBITED_CONTENT`, `function_call_filter: MALFORMED_FUNCTION_CALL`
+  const [filter = '', cause = ''] = word.split(': ', 2);
+  for (const name of [word, cause, filter]) {
+    const failure = FAILURES.get(name);
+    if (failure) {
+      throw new ProviderFailure(failure);
+    }
+    const known = REASONS.get(name);
+    if (known) {
+      return { reason: known };
+    }
   }
-  const known = REASONS.get(word);
-  return known ? { reason: known } : { reason: 'stop', unknown: text.slice(0, UNKNOWN_LENGTH_MAX) };
+  return { reason: 'stop', unknown: text.slice(0, UNKNOWN_LENGTH_MAX) };
 }
 
 /** Returns whether an answer may have ended amid a tool call: at its maximum, or where a content filter stopped it. */
