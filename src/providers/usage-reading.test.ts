@@ -34,6 +34,26 @@ describe('chat', () => {
       { inputTokens: 10, outputTokens: 5, ...NONE, cacheReadTokens: 6 },
     ],
     [
+      'Qwen: what was written to the cache stands among the details, beside a zero',
+      {
+        prompt_tokens: 2_000,
+        completion_tokens: 5,
+        prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 1_889 },
+      },
+      { inputTokens: 2_000, outputTokens: 5, ...NONE, cacheWriteTokens: 1_889 },
+    ],
+    [
+      'a zero under one name hides no count under another',
+      {
+        ...{ prompt_tokens: 100, completion_tokens: 50, reasoning_tokens: 7, num_cached_tokens: 64 },
+        ...{
+          prompt_tokens_details: { cached_tokens: 0 },
+          completion_tokens_details: { reasoning_tokens: 0 },
+        },
+      },
+      { inputTokens: 100, outputTokens: 50, cacheReadTokens: 64, cacheWriteTokens: 0, reasoningTokens: 7 },
+    ],
+    [
       'parts never exceed their whole',
       {
         prompt_tokens: 10,

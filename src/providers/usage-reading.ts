@@ -5,8 +5,8 @@ import { isObject, type JsonObject, objectOf, objectsOf } from './json.ts';
  * Converts OpenAI's usage to {@link ReportedUsage}: `prompt_tokens` already includes cached tokens, `completion_tokens` reasoning tokens.
  * Returns undefined when it is missing or empty (all zero). A side that is missing or not credible (negative, fractional, not a number) is
  * named as unread, and takes nothing from the other; a detail that is not credible is ignored. Besides OpenAI's names it reads Anthropic's,
- * numbers written as text, the flat cache and reasoning counts of DeepSeek, Kimi, Together and Perplexity, OpenRouter's cache writes, and the
- * tokens of texts that Perplexity's searches read, which it bills as input on top of the prompt.
+ * numbers written as text, the flat cache and reasoning counts of DeepSeek, Kimi, Together, Mistral and Perplexity, the cache writes of
+ * OpenRouter and Qwen, and the tokens of texts that Perplexity's searches read, which it bills as input on top of the prompt.
  */
 export function readChatUsage(value: unknown): ReportedUsage | undefined {
   if (!isObject(value)) {
@@ -30,18 +30,22 @@ export function readChatUsage(value: unknown): ReportedUsage | undefined {
       unread: unreadSides(prompt === undefined, output === undefined),
       inputTokens: (prompt ?? 0) + apart + firstCount(value.citation_tokens),
       outputTokens: output ?? 0,
-      cacheReadTokens: firstCount(
+      // many servers send a zero under one name and the count under another
+      cacheReadTokens: largestCount(
         promptDetails.cached_tokens,
+        objectOf(value.prompt_token_details).cached_tokens,
         value.prompt_cache_hit_tokens,
         value.cached_tokens,
+        value.num_cached_tokens,
         value.cache_read_input_tokens,
       ),
-      cacheWriteTokens: firstCount(
+      cacheWriteTokens: largestCount(
         promptDetails.cache_write_tokens,
         promptDetails.cache_creation_tokens,
+        promptDetails.cache_creation_input_tokens,
         value.cache_creation_input_tokens,
       ),
-      reasoningTokens: firstCount(outputDetails.reasoning_tokens, value.reasoning_tokens),
+      reasoningTokens: largestCount(outputDetails.reasoning_tokens, value.reasoning_tokens),
     },
     total,
   );
@@ -211,6 +215,11 @@ function firstCount(...values: readonly unknown[]): number {
     }
   }
   return 0;
+}
+
+/** Returns the largest credible count, or 0 if there is none. */
+function largestCount(...values: readonly unknown[]): number {
+  return Math.max(...values.map((value) => firstCount(value)));
 }
 
 function countOf(value: unknown): number | undefined {
