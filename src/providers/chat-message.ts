@@ -47,11 +47,13 @@ export function readChatContent(message: JsonObject): ChatContent {
   if (refusal !== '') {
     members.refusal = refusal;
   }
+  const details = detailsOf(message);
+  // MiniMax sends it in the details alone
+  reasoning ||= textOfDetails(details);
   if (reasoning !== '') {
     members.reasoning_content = reasoning;
     members.reasoning = reasoning;
   }
-  const details = detailsOf(message);
   if (details.length > 0) {
     members.reasoning_details = details;
   }
@@ -60,8 +62,7 @@ export function readChatContent(message: JsonObject): ChatContent {
       members[name] = message[name];
     }
   }
-  // delivered, so it counts, even where it comes in the details alone
-  return { members, text, refusal, reasoning: reasoning || textOfDetails(details) };
+  return { members, text, refusal, reasoning };
 }
 
 /** Returns OpenRouter's `reasoning_details`, or LiteLLM's `thinking_blocks` as such. The pieces of those have no index. */
