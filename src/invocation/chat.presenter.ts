@@ -44,7 +44,7 @@ function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
     answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
       const wire = dialect === 'chat' ? answer.wire : messagesAnswerToChat(answer.wire);
       const choices = objectsOf(wire.choices)
-        .map((choice) => without(choice, 'stop_reason'))
+        .map((choice) => withoutPhases(without(choice, 'stop_reason')))
         .map((choice) => form?.(choice) ?? choice);
       // the official schema requires the fingerprint, even where a provider has none
       const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
@@ -109,10 +109,13 @@ class ChatStream implements StreamPresenter {
     if (!Array.isArray(choices) || choices.length === 0) {
       return '';
     }
-    if (!this.#form) {
+    const [first] = choices;
+    if (!this.#form && !objectOf(first?.delta).phases) {
       return this.#opening() + this.#frame(chunk);
     }
-    const said = objectsOf(choices).flatMap((choice) => this.#form?.(choice) ?? []);
+    const said = objectsOf(choices)
+      .map(withoutPhases)
+      .flatMap((choice) => (this.#form ? (this.#form(choice) ?? []) : [choice]));
     return said.length === 0 ? '' : this.#opening() + this.#frame({ ...chunk, choices: said });
   }
 
@@ -138,6 +141,13 @@ function head(identity: AnswerIdentity, object: string): JsonObject {
 /** Returns whether a chat request wants no reasoning in its answer: OpenRouter's `reasoning.exclude`, or its older `include_reasoning`. */
 function hidesReasoning(body: JsonObject): boolean {
   return objectOf(body.reasoning).exclude === true || body.include_reasoning === false;
+}
+
+/** Removes the phases of messages, for which chat has no member. */
+function withoutPhases(choice: JsonObject): JsonObject {
+  const place = isObject(choice.message) ? 'message' : 'delta';
+  const said = objectOf(choice[place]);
+  return said.phases ? { ...choice, [place]: without(said, 'phases') } : choice;
 }
 
 /** Removes the reasoning from an exact choice of an answer or chunk. Returns undefined for a chunk of which nothing is left. */

@@ -23,7 +23,7 @@ export function chatAnswerOfParts(parts: readonly StreamPart[]): ProviderAnswer 
     Object.assign(whole, others);
     append(logprobs, objectOf(odds));
     const { tool_calls, ...said } = objectOf(delta);
-    append(message, said);
+    append(message, withPlaces(said, textOf(message.content).length));
     for (const call of objectsOf(tool_calls)) {
       appendCall(calls, call);
     }
@@ -32,6 +32,14 @@ export function chatAnswerOfParts(parts: readonly StreamPart[]): ProviderAnswer 
   Object.assign(whole, { message, logprobs });
   wire.choices = [whole];
   return withFacts(readChatAnswer, wire, parts);
+}
+
+/** Counts the places of phases from the beginning of the whole content. */
+function withPlaces(said: JsonObject, before: number): JsonObject {
+  const phases = objectsOf(said.phases);
+  return phases.length === 0
+    ? said
+    : { ...said, phases: phases.map((one) => ({ ...one, start: Number(one.start) + before })) };
 }
 
 /** The same for the events of a message. */

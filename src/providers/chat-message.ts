@@ -10,8 +10,11 @@ export interface ChatContent {
   readonly reasoning: string;
 }
 
-/** Members passed through unchanged. */
-const HANDED_ON = ['annotations', 'images'] as const;
+/**
+ * Members passed through unchanged. `phases` say where in the content the messages of a Responses provider begin that have a phase, in
+ * UTF-16 units; they are for callers of Responses only.
+ */
+const HANDED_ON = ['annotations', 'images', 'phases'] as const;
 
 /** Marks `reasoning_details` with Anthropic's signatures. OpenRouter uses the same format, and its clients send it back unchanged. */
 export const CLAUDE_REASONING = 'anthropic-claude-v1';

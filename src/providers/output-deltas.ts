@@ -101,6 +101,7 @@ export class OutputDeltas {
     const reference = referenceOf(whole, place);
     const item = this.#items.ofWhole(reference, true);
     item.announced ??= whole;
+    item.phase ||= textOf(whole.phase);
     return isCall(item.type) ? startOf(item, whole, '') : [];
   }
 
@@ -112,6 +113,7 @@ export class OutputDeltas {
 
   /** Returns the deltas of an item that have not been passed on yet. */
   #whole(item: SentItem, whole: JsonObject): JsonObject[] {
+    item.phase ||= textOf(whole.phase);
     switch (item.type) {
       case 'message':
         return [...this.#wholeTexts(item, whole), ...this.#wholeCitations(item, whole)];
@@ -224,9 +226,10 @@ export class OutputDeltas {
       parts = new Map();
       item.texts.set(kind, parts);
     }
+    const isFirst = kind === 'content' && item.phase !== '' && textSent(item, kind) === '';
     parts.set(part, (parts.get(part) ?? '') + text);
     if (kind === 'content') {
-      return { content: text };
+      return isFirst ? { content: text, phases: [{ phase: item.phase, start: 0 }] } : { content: text };
     }
     if (kind === 'refusal') {
       return { refusal: text };

@@ -116,12 +116,23 @@ function messageOf(deltas: readonly JsonObject[]): JsonObject {
   const listed = (name: string) => deltas.flatMap((delta) => objectsOf(delta[name]));
   return {
     content: text('content'),
+    phases: phasesOf(deltas),
     refusal: text('refusal'),
     reasoning_content: text('reasoning_content'),
     annotations: listed('annotations'),
     reasoning_details: listed('reasoning_details'),
     tool_calls: listed('tool_calls'),
   };
+}
+
+/** Returns where in the whole content the messages begin that have a phase. */
+function phasesOf(deltas: readonly JsonObject[]): JsonObject[] {
+  let start = 0;
+  return deltas.flatMap((delta) => {
+    const begins = objectsOf(delta.phases).map(({ phase }) => ({ phase, start }));
+    start += textOf(delta.content).length;
+    return begins;
+  });
 }
 
 /**

@@ -17,6 +17,8 @@ export interface SentItem {
   readonly place: unknown;
   id: string;
   callId: string;
+  /** What a message is in the turn: `commentary` or `final_answer`. Empty if the provider does not say. */
+  phase: string;
   /** The item as it was announced, and whether its end was. */
   announced: JsonObject | undefined;
   isDone: boolean;
@@ -127,6 +129,7 @@ export class SentItems {
       place,
       id,
       callId,
+      phase: '',
       announced: undefined,
       isDone: false,
       name: '',

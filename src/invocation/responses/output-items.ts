@@ -43,12 +43,11 @@ export class OutputItems {
       const item = this.#ensure(ReasoningItem, events);
       events.push(...item.add(thought, details));
     }
-    for (const kind of ['content', 'refusal'] as const) {
-      const text = textOf(delta[kind]);
-      if (text !== '') {
-        const item = this.#ensure(MessageItem, events);
-        events.push(...item.add(kind === 'content' ? 'output_text' : 'refusal', text));
-      }
+    for (const { text, phase } of textsOf(delta)) {
+      events.push(...this.#ensure(MessageItem, events, phase).add('output_text', text));
+    }
+    if (textOf(delta.refusal) !== '') {
+      events.push(...this.#ensure(MessageItem, events).add('refusal', textOf(delta.refusal)));
     }
     if (pages.length > 0 || this.#uncited.length > 0) {
       events.push(...this.#cite(pages));
@@ -106,15 +105,17 @@ export class OutputItems {
     });
   }
 
+  /** Returns the open item of a kind. With a `phase`, and if there is none, a new one. */
   #ensure<T extends MessageItem | ReasoningItem>(
-    kind: new (index: number, options: OutputOptions) => T,
+    kind: new (index: number, options: OutputOptions, phase?: string) => T,
     events: ResponseEvent[],
+    phase?: string,
   ): T {
-    if (this.#open instanceof kind) {
+    if (this.#open instanceof kind && phase === undefined) {
       return this.#open;
     }
     events.push(...this.#closeOpen());
-    const item = new kind(this.#items.length, this.#options);
+    const item = new kind(this.#items.length, this.#options, phase);
     this.#open = item;
     this.#items.push(item);
     events.push(added(item));
@@ -128,22 +129,42 @@ export class OutputItems {
   }
 }
 
+/** Divides the content of a delta, or of a whole message, where messages begin that have a phase. */
+function textsOf(delta: JsonObject): { text: string; phase?: string }[] {
+  const content = textOf(delta.content);
+  const begins = objectsOf(delta.phases).map((begin) => ({
+    start: Number(begin.start),
+    phase: textOf(begin.phase),
+  }));
+  const before = content.slice(0, begins[0]?.start);
+  return [
+    ...(before === '' ? [] : [{ text: before }]),
+    ...begins.map(({ start, phase }, place) => ({
+      text: content.slice(start, begins[place + 1]?.start),
+      phase,
+    })),
+  ].filter(({ text }) => text !== '');
+}
+
 type PartKind = 'output_text' | 'refusal';
 
 class MessageItem implements OpenItem {
   readonly index: number;
   readonly #id: string;
+  readonly #phase: string | undefined;
   readonly #parts: Part[] = [];
   #status: ItemStatus = 'in_progress';
 
-  constructor(index: number, { ulid }: OutputOptions) {
+  constructor(index: number, { ulid }: OutputOptions, phase?: string) {
     this.index = index;
     this.#id = `msg_${ulid}_${index}`;
+    this.#phase = phase;
   }
 
   get item(): JsonObject {
     const content = this.#parts.map(partOf);
-    return { id: this.#id, type: 'message', status: this.#status, role: 'assistant', content };
+    const phase = this.#phase === undefined ? {} : { phase: this.#phase };
+    return { id: this.#id, type: 'message', status: this.#status, role: 'assistant', content, ...phase };
   }
 
   add(kind: PartKind, text: string): ResponseEvent[] {
