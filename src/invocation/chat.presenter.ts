@@ -79,12 +79,9 @@ class ChatStream implements StreamPresenter {
   }
 
   part(part: StreamPart): string {
-    // the finish reason is sent once the charge is committed
-    if (part.finishReason !== undefined) {
-      return '';
-    }
     if (!this.#translate) {
-      return this.#chunk(part.wire);
+      // the finish reason is sent once the charge is committed
+      return part.finishReason === undefined ? this.#chunk(part.wire) : '';
     }
     let frames = '';
     for (const chunk of this.#translate(part.wire)) {

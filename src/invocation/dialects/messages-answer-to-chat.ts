@@ -1,5 +1,5 @@
 import { finishWithTools, readFinish } from '../../providers/finish-reasons.ts';
-import { compact, type JsonObject, lengthOf, objectsOf, textOf } from '../../providers/json.ts';
+import { compact, type JsonObject, lengthOf, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { annotationOf } from './annotations.ts';
 import { detailOfThinking } from './thinking-details.ts';
 
@@ -15,7 +15,7 @@ export function messagesAnswerToChat(wire: JsonObject): JsonObject {
   const message = compact({
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refused) ? null : text,
-    refusal: null,
+    refusal: refusalOf(wire) || null,
     annotations: annotations.length === 0 ? undefined : annotations,
     reasoning_content: reasoning === '' ? undefined : reasoning,
     reasoning: reasoning === '' ? undefined : reasoning,
@@ -25,6 +25,11 @@ export function messagesAnswerToChat(wire: JsonObject): JsonObject {
   const finish = finishWithTools(readFinish(wire.stop_reason)?.reason ?? 'stop', calls.length > 0);
   const choice = { index: 0, message, logprobs: null, finish_reason: finish };
   return { object: 'chat.completion', choices: [choice] };
+}
+
+/** Returns why the model refused, from a message or its closing delta; empty if it did not, or did not say. */
+export function refusalOf({ stop_reason, stop_details }: JsonObject): string {
+  return stop_reason === 'refusal' ? textOf(objectOf(stop_details).explanation) : '';
 }
 
 function annotationsOf(blocks: readonly JsonObject[]): JsonObject[] {

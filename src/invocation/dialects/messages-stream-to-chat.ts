@@ -1,6 +1,7 @@
 import { type JsonObject, lengthOf, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { annotationOf } from './annotations.ts';
 import type { StreamTranslator } from './chat-stream-to-messages.ts';
+import { refusalOf } from './messages-answer-to-chat.ts';
 import { detailOfThinking } from './thinking-details.ts';
 
 interface Call {
@@ -36,6 +37,10 @@ export function createMessagesToChat(): StreamTranslator {
         return blockDelta(event, state);
       case 'content_block_stop':
         return blockStop(event, state);
+      case 'message_delta': {
+        const refusal = refusalOf(objectOf(event.delta));
+        return refusal === '' ? [] : [chunk({ refusal })];
+      }
       default:
         return [];
     }

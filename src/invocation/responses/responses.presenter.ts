@@ -128,11 +128,9 @@ class ResponsesStream implements StreamPresenter {
   part({ wire, finishReason }: StreamPart): string {
     let frames = this.#opening();
     // the finish reason is sent once the charge is committed
-    if (finishReason === undefined) {
-      for (const chunk of this.#translate?.(wire) ?? [wire]) {
-        const delta = objectOf(objectsOf(chunk.choices)[0]?.delta);
-        frames += this.#frames(this.#items.add(delta, citedPages(chunk, delta)));
-      }
+    for (const chunk of this.#translate?.(wire) ?? (finishReason === undefined ? [wire] : [])) {
+      const delta = objectOf(objectsOf(chunk.choices)[0]?.delta);
+      frames += this.#frames(this.#items.add(delta, citedPages(chunk, delta)));
     }
     return frames;
   }
