@@ -24,7 +24,7 @@ printf 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;\nSELECT pg_export_snaps
 read -r snapshot <&"$from" || { echo 'backup failed: the database is unreachable' >&2; exit 1; }
 
 printf '%s\n' "\\copy (SELECT account_id, posted, held, used, debt, seq FROM balances ORDER BY account_id) TO '$name.balances.csv.part' WITH (FORMAT csv, HEADER)" >&"$to"
-pg_dump --format=custom --no-owner --snapshot="$snapshot" --lock-wait-timeout=30s --file="$name.dump.part" "$DATABASE_OWNER_URL"
+pg_dump --format=custom --no-owner --schema=public --snapshot="$snapshot" --lock-wait-timeout=30s --file="$name.dump.part" "$DATABASE_OWNER_URL"
 printf 'COMMIT;\n\\quit\n' >&"$to"
 wait "$snapshot_pid"
 
