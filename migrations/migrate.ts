@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 import { Umzug } from 'umzug';
 import { MIGRATIONS } from './catalog.ts';
 import { buildIndex, dropIndex } from './concurrent-index.ts';
@@ -22,8 +22,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const POSTGRES_OLDEST = 14;
 
 export interface MigrateOptions {
-  /** Connection URL of the role that owns the schema. */
-  readonly ownerUrl: string;
+  /** Connection URL of the role that owns the schema, or the options of such a connection. */
+  readonly ownerUrl: string | ClientConfig;
   /** The role the application connects as. It is granted its rights unless it is the owner. */
   readonly applicationRole?: string;
   /** The role of workers that run engines and finish files. It is granted its rights when given. */
@@ -98,8 +98,9 @@ async function withLockedClient<T>(
   }
 }
 
-function clientOf(ownerUrl: string): Client {
-  const client = new Client({ connectionString: ownerUrl, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
+function clientOf(ownerUrl: MigrateOptions['ownerUrl']): Client {
+  const address = typeof ownerUrl === 'string' ? { connectionString: ownerUrl } : ownerUrl;
+  const client = new Client({ ...address, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
   // a lost connection fails the current statement or the next one
   client.on('error', () => undefined);
   return client;

@@ -1,9 +1,14 @@
+import { ConfigError } from '../src/config/config-error.ts';
+import { databaseRole, namesSeveralServers } from '../src/config/database-url.ts';
 import { SecretFileError, withSecretFiles } from '../src/lib/secret-files.ts';
+import { primaryAddress } from '../src/store/primary-address.ts';
 import { migrateDown, migrateUp } from './migrate.ts';
 import { TransactionPoolerError } from './transaction-pooler.ts';
 
 /** A wrong setting: another attempt would fail in the same way. */
 class SettingsError extends Error {}
+
+const WRONG_SETTINGS = [SettingsError, ConfigError, TransactionPoolerError];
 
 /**
  * `node run.js [down [name]]`: prints a one-line result to stdout, or a failure to stderr with exit
@@ -31,20 +36,23 @@ async function main(
       'set DATABASE_URL (or DATABASE_OWNER_URL, when the schema belongs to another role)',
     );
   }
-  if (!URL.canParse(ownerUrl)) {
+  if (!namesSeveralServers(ownerUrl) && !URL.canParse(ownerUrl)) {
     throw new SettingsError(
       'DATABASE_URL (or DATABASE_OWNER_URL) must be a URL like postgres://user@host/database',
     );
   }
+  const owner = await primaryAddress(
+    ownerUrl,
+    environment.DATABASE_OWNER_URL ? 'DATABASE_OWNER_URL' : 'DATABASE_URL',
+  );
   if (command === 'down') {
-    const undone = await migrateDown({ ownerUrl, onWait: sayWaiting }, to);
+    const undone = await migrateDown({ ownerUrl: owner, onWait: sayWaiting }, to);
     return `undone: ${undone.join(', ') || 'nothing'}`;
   }
-  const applicationRole =
-    environment.DATABASE_URL && decodeURIComponent(new URL(environment.DATABASE_URL).username);
+  const applicationRole = environment.DATABASE_URL && databaseRole(environment.DATABASE_URL);
   const { DATABASE_WORKER_ROLE: workerRole, DATABASE_SCALER_ROLE: scalerRole } = environment;
   const applied = await migrateUp({
-    ownerUrl,
+    ownerUrl: owner,
     onWait: sayWaiting,
     ...(applicationRole && { applicationRole }),
     ...(workerRole && { workerRole }),
@@ -69,5 +77,5 @@ try {
   process.stdout.write(`${await main(process.env, process.argv[2], process.argv[3])}\n`);
 } catch (error) {
   process.stderr.write(`migration failed: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = error instanceof SettingsError || error instanceof TransactionPoolerError ? 2 : 1;
+  process.exitCode = WRONG_SETTINGS.some((kind) => error instanceof kind) ? 2 : 1;
 }

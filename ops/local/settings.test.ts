@@ -25,6 +25,15 @@ test('an external database is owned by the application role unless DATABASE_OWNE
 });
 
 test.each([
+  { DATABASE_URL: 'postgres://u:p@one:5432,two:5432/db' },
+  { DATABASE_URL: 'postgresql:///db?host=/run/postgresql&user=u' },
+  { REDIS_URL: 'unix:///run/redis.sock?db=0' },
+  { REDIS_URL: 'redis+sentinel://u:p@one:26379,two:26379/mymaster' },
+])('%j is an address that an installation may have', (environment) => {
+  expect(() => readSettings(environment, root)).not.toThrow();
+});
+
+test.each([
   [{ PORT: '0' }, /^PORT is "0"/],
   [{ PORT: '80a' }, /^PORT is "80a"/],
   [{ PORT: '70000' }, /^PORT/],

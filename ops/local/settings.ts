@@ -24,6 +24,10 @@ export type SupervisorSettings = {
 
 const DRAIN_MARGIN_MS = 5_000;
 
+const REDIS_SCHEMES = [
+  ...['redis:', 'rediss:', 'valkey:', 'valkeys:', 'unix:'],
+  ...['redis+sentinel:', 'rediss+sentinel:'],
+];
 const LOG_MEGABYTES_MIN = 5;
 const SECRET_CHARACTERS_MIN = 32;
 
@@ -40,7 +44,7 @@ export function readSettings(environment: NodeJS.ProcessEnv, root: string): Supe
     publicUrl: readUrl(environment, 'PUBLIC_URL', ['http:', 'https:']) ?? localUrl(host, port),
     databaseUrl,
     ownerUrl: readUrl(environment, 'DATABASE_OWNER_URL', ['postgres:', 'postgresql:']) ?? databaseUrl,
-    redisUrl: readUrl(environment, 'REDIS_URL', ['redis:', 'rediss:']),
+    redisUrl: readUrl(environment, 'REDIS_URL', REDIS_SCHEMES),
     adminToken: read(environment, 'ADMIN_TOKEN'),
     secret: readSecret(environment),
     drainMs: readDrainSeconds(environment) * 1_000 + DRAIN_MARGIN_MS,
@@ -103,8 +107,10 @@ function readUrl(
   if (text === undefined) {
     return undefined;
   }
-  // The value is not repeated: it may contain a password.
-  if (!URL.canParse(text) || !protocols.includes(new URL(text).protocol)) {
+  // The value is not repeated: it may contain a password. The migration, the API and the worker read the rest of it: what names several
+  // servers is no URL in the strict sense.
+  const [scheme = ''] = /^[a-z+]+:(?=\/\/)/.exec(text) ?? [];
+  if (!protocols.includes(scheme)) {
     throw new SettingsFailure(`${name} must be a URL that starts with ${protocols[0]}//`);
   }
   return text;

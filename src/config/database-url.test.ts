@@ -49,6 +49,7 @@ test.each<[string, string]>([
   ['postgres://u:secret@a,b,c/d?port=1,2', 'must name one port for each host'],
   ['postgres://u:secret@h/d?sslrootcert=/nowhere/ca.pem', 'names a certificate that cannot be read'],
   ['postgres://u:secret@h:port/d', 'cannot be parsed'],
+  ['postgres://u:my#secret@h/d', 'cannot be parsed: percent-encode special characters'],
 ])('%s is rejected with a message that says why, without the password', (url, words) => {
   const message = (() => {
     try {

@@ -11,7 +11,10 @@ const TLS_MODES: Readonly<Record<string, string>> = {
   ...{ disable: 'disable', 'no-verify': 'no-verify', 'verify-full': 'verify-full' },
   ...{ require: 'verify-full', prefer: 'verify-full', 'verify-ca': 'verify-full' },
 };
+const PARTS = /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/;
 const PRIMARY = ['read-write', 'primary'];
+const UNREADABLE =
+  'cannot be parsed: percent-encode special characters in the password (@ is %40, # is %23) and give one port for each host';
 
 /**
  * Returns the servers that a Postgres URL names, in order: one, or several of which one is the primary
@@ -20,10 +23,13 @@ const PRIMARY = ['read-write', 'primary'];
  */
 export function databaseAddresses(text: string, variable = 'DATABASE_URL'): readonly DatabaseAddress[] {
   const refuse = (problem: string) => new ConfigError(`${variable} ${problem}`);
-  const [, scheme, userInfo = '', authority = '', path = '', query = ''] =
-    /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text) ?? [];
+  const [, scheme, userInfo = '', authority = '', path = '', query = ''] = PARTS.exec(text) ?? [];
   if (scheme === undefined) {
-    throw refuse('must be a URL that starts with postgres:// or postgresql://');
+    throw refuse(
+      /^postgres(ql)?:\/\//.test(text)
+        ? UNREADABLE
+        : 'must be a URL that starts with postgres:// or postgresql://',
+    );
   }
   const parameters = new URLSearchParams(query);
   settle(parameters, refuse);
@@ -44,6 +50,19 @@ export function databaseAddresses(text: string, variable = 'DATABASE_URL'): read
     const ownAuthority = parameters.has('host') ? authority.replace(/,.*/, '') : host;
     return addressOf(`${scheme}${userInfo}${ownAuthority}${path}?${single}`, refuse);
   });
+}
+
+/** Returns whether a Postgres URL names more than one server. */
+export function namesSeveralServers(text: string): boolean {
+  const [, , , authority = '', , query = ''] = PARTS.exec(text) ?? [];
+  return (new URLSearchParams(query).get('host') ?? authority).includes(',');
+}
+
+/** Returns the role that a Postgres URL connects as, in whichever way it names it; undefined if it names none. */
+export function databaseRole(text: string): string | undefined {
+  const [, , userInfo = '', , , query = ''] = PARTS.exec(text) ?? [];
+  const [user = ''] = userInfo.split(/[:@]/, 1);
+  return new URLSearchParams(query).get('user') || decodeURIComponent(user) || undefined;
 }
 
 /** Returns whether nobody on the network path can listen: TLS, a Unix socket, or the same machine. */
@@ -78,11 +97,7 @@ function addressOf(url: string, refuse: (problem: string) => ConfigError): Datab
     address = parseIntoClientConfig(url);
   } catch (error) {
     const { path } = error as Partial<Record<string, unknown>>;
-    throw refuse(
-      typeof path === 'string'
-        ? `names a certificate that cannot be read: ${path}`
-        : 'cannot be parsed: percent-encode special characters in the password (@ is %40) and give one port for each host',
-    );
+    throw refuse(typeof path === 'string' ? `names a certificate that cannot be read: ${path}` : UNREADABLE);
   }
   const { host, user, database } = address;
   if (!host || !user || !database) {

@@ -9,6 +9,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import pg from 'pg';
 import * as copyStreams from 'pg-copy-streams';
 import { systemClock } from '../lib/clock.ts';
+import { primaryAddress } from '../store/primary-address.ts';
 import { jsonParameter, run } from '../store/statement.ts';
 import {
   callArchives,
@@ -66,7 +67,7 @@ export class CallArchives {
   static async as<T>(ownerUrl: string, work: (archives: CallArchives) => Promise<T>): Promise<T> {
     const pool = new pg.Pool({
       max: 1,
-      connectionString: ownerUrl,
+      ...(await primaryAddress(ownerUrl, 'DATABASE_OWNER_URL')),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       application_name: 'tollgate-archive',

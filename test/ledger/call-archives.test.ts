@@ -70,10 +70,13 @@ async function calls(moment: Date, after: string, count: number, begun = moment)
   });
 }
 
-async function cli(...args: readonly string[]): Promise<{ code: number; text: string }> {
+function cli(...args: readonly string[]): Promise<{ code: number; text: string }> {
+  return cliIn({ DATABASE_OWNER_URL: db.ownerUrl }, ...args);
+}
+
+async function cliIn(environment: Record<string, string>, ...args: readonly string[]) {
   let text = '';
   const stream = { isTTY: false, write: (chunk: string) => (text += chunk) };
-  const environment = { DATABASE_OWNER_URL: db.ownerUrl };
   const code = await runCli(args, { environment, stdout: stream, stderr: stream });
   return { code, text };
 }
@@ -112,7 +115,9 @@ test('archives the calls of a closed month, restores them, and keeps the books v
   const path = join(folder, `calls-${NAME}.csv.gz`);
   const file = await readFile(path);
   const sha256 = createHash('sha256').update(file).digest('hex');
-  expect((await cli('archive', 'list')).text).toContain(sha256);
+  const urlFile = join(folder, 'owner-url');
+  await writeFile(urlFile, `${db.ownerUrl}\n`);
+  expect((await cliIn({ DATABASE_OWNER_URL_FILE: urlFile }, 'archive', 'list')).text).toContain(sha256);
   expect(await readFile(`${path}.sha256`, 'utf8')).toBe(`${sha256}  calls-${NAME}.csv.gz\n`);
   expect(gunzipSync(file).toString().trim().split('\n')).toHaveLength(9);
 

@@ -170,6 +170,24 @@ test('lets calls go first when a migration cannot get its lock, and retries the 
   await Promise.all([reader.end(), migrating.end()]);
 });
 
+test('the program migrates the primary among several servers, and grants the role that a URL names in its query', async () => {
+  const { username, password, host } = new URL(url);
+  const applicationRole = decodeURIComponent(new URL(process.env.TEST_DATABASE_URL!).username);
+  const env = {
+    PATH: process.env.PATH,
+    DATABASE_OWNER_URL: `postgres://${username}:${password}@127.0.0.1:1,${host}/${name}`,
+    DATABASE_URL: `postgresql:///${name}?host=/run/postgresql&user=${encodeURIComponent(applicationRole)}`,
+  };
+  const program = await compiled('migrations/run.ts');
+  await new Promise<void>((resolve, reject) => {
+    execFile(process.execPath, [program], { env }, (error) => (error ? reject(error) : resolve()));
+  });
+  const [rights] = await query<{ granted: boolean }>(
+    `SELECT has_table_privilege('${applicationRole}', 'idempotency_keys', 'INSERT') AS granted`,
+  );
+  expect(rights).toEqual({ granted: true });
+});
+
 test.each([
   ['dwon', 'dwon is not a command', 'development'],
   ['down', 'does not run with NODE_ENV=production', 'production'],

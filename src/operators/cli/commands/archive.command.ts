@@ -1,9 +1,11 @@
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { namesSeveralServers } from '../../../config/database-url.ts';
 import { type CallArchive, CallArchives } from '../../../ledger/call-archives.ts';
 import type { AuditedAct } from '../../../ledger/ledger.types.ts';
 import type { PackedTable } from '../../../ledger/packed-months.ts';
+import { SecretFileError, secretOf } from '../../../lib/secret-files.ts';
 import type { CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { type Column, textTable, textTime } from '../text-table.ts';
@@ -114,14 +116,22 @@ async function confirm(
 }
 
 function ownerUrl({ environment }: CliSurroundings): string {
-  const url = environment.DATABASE_OWNER_URL ?? environment.DATABASE_URL;
-  if (url === undefined || !URL.canParse(url)) {
+  const url = ownerSecret(environment);
+  if (url === undefined || !(namesSeveralServers(url) || URL.canParse(url))) {
     throw new CliError(
       'set DATABASE_OWNER_URL (or DATABASE_URL) with the owner of the schema, like postgres://user@host/database',
       EXIT.usage,
     );
   }
   return url;
+}
+
+function ownerSecret(environment: CliSurroundings['environment']): string | undefined {
+  try {
+    return secretOf(environment, 'DATABASE_OWNER_URL') ?? secretOf(environment, 'DATABASE_URL');
+  } catch (error) {
+    throw error instanceof SecretFileError ? new CliError(error.message, EXIT.usage) : error;
+  }
 }
 
 /** Parses a month. Throws CliError. */
