@@ -34,6 +34,11 @@ test.each<[string, string]>([
   ['redis://a,b', 'names several hosts'],
   ['redis://h/main', 'has an invalid database number: main'],
   ['redis+sentinel://a:1', 'names no master'],
+  ['redis://h:65536', 'has an invalid port: 65536'],
+  ['redis://:pa@ss@h', 'percent-encode special characters in the password'],
+  ['redis://:pa/ss@h', 'percent-encode special characters in the password'],
+  ['redis://:pa#ss@h', 'percent-encode special characters in the password'],
+  ['redis://:pa%ss@h', 'percent-encode special characters in the password'],
 ])('%s is rejected with a message that says why', (url, words) => {
   expect(() => redisAddress(url)).toThrow(words);
 });

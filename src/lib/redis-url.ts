@@ -20,8 +20,12 @@ export interface RedisAddress {
 
 const FORMS =
   'redis://, rediss://, valkey://, valkeys://, unix:///path/to.sock or redis+sentinel://:password@one:26379,two:26379/name';
+const KNOWN = /^(?:redis|valkey)s?(?:\+sentinel)?:\/\//;
+const ENCODE =
+  'cannot be parsed: percent-encode special characters in the password (@ is %40, / is %2F, # is %23, % is %25)';
 const SENTINEL_PORT = 26_379;
 const REDIS_PORT = 6_379;
+const PORT_MAX = 65_535;
 
 /**
  * Parses a REDIS_URL: `redis[s]://` or `valkey[s]://` with user, password, host, port and database; `unix:///run/redis.sock?db=1`;
@@ -30,12 +34,16 @@ const REDIS_PORT = 6_379;
  */
 export function redisAddress(text: string): RedisAddress {
   const [, scheme = '', userInfo = '', authority = '', path = '', query = ''] =
-    /^([a-z+]+):\/\/([^@/?#]*@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text) ?? [];
+    /^([a-z+]+):\/\/([^@/?#]*@)?([^@/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(text) ?? [];
+  if (KNOWN.test(text) && (scheme === '' || path.includes('@'))) {
+    // a part of the password must not be taken for the host: hosts are logged
+    throw new Error(ENCODE);
+  }
   const kind = scheme.replace(/^valkey/, 'redis');
   const parameters = new URLSearchParams(query);
   const account = accountOf(userInfo);
   if (kind === 'unix') {
-    return { ...account, path: decodeURIComponent(path), ...database(parameters.get('db')) };
+    return { ...account, path: decoded(path), ...database(parameters.get('db')) };
   }
   if (kind === 'redis' || kind === 'rediss') {
     const [host, port] = hostOf(authority, REDIS_PORT);
@@ -61,12 +69,12 @@ export function redisPlace(address: RedisAddress): string {
 const SENTINEL_TLS = { tls: {}, enableTLSForSentinelMode: true };
 
 function accountOf(userInfo: string): Pick<RedisAddress, 'username' | 'password'> {
-  const [username = '', password = ''] = userInfo.replace(/@$/, '').split(/:(.*)/s).map(decodeURIComponent);
+  const [username = '', password = ''] = userInfo.replace(/@$/, '').split(/:(.*)/s).map(decoded);
   return { ...(username !== '' && { username }), ...(password !== '' && { password }) };
 }
 
 function sentinelsOf(authority: string, path: string, parameters: URLSearchParams): RedisAddress {
-  const name = decodeURIComponent(path.slice(1));
+  const name = decoded(path.slice(1));
   if (name === '') {
     throw new Error('names no master: expected redis+sentinel://:password@one:26379,two:26379/name');
   }
@@ -95,7 +103,18 @@ function hostOf(authority: string, defaultPort: number): [string, number] {
         : `must be a URL that starts with ${FORMS}`,
     );
   }
-  return [host.replace(/^\[|\]$/g, ''), port === undefined ? defaultPort : Number(port)];
+  if (Number(port ?? defaultPort) > PORT_MAX) {
+    throw new Error(`has an invalid port: ${port}`);
+  }
+  return [host.replace(/^\[|\]$/g, ''), Number(port ?? defaultPort)];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new Error(ENCODE);
+  }
 }
 
 function database(text: string | null): { readonly db?: number } {
