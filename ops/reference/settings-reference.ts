@@ -43,8 +43,9 @@ const HEAD = `# Settings
 
 \`npm run generate\` writes this page from the code. Every process reads its settings once, from the environment. \`npm start\` also reads a file
 \`.env\` beside \`package.json\`; the environment takes precedence. \`make-env.sh\` writes the same file for Docker: use separate clones, or
-\`npm start\` will run with the settings of production. An empty value counts as unset. On a wrong setting the process exits with code 2 and one
-line that names it; so it does on a setting that has no effect because the one it belongs to is not set.
+\`npm start\` will run with the settings of production. An empty value counts as unset. Spaces and line breaks at the ends of a value are ignored,
+except in \`TOLLGATE_SECRET\`, \`TOLLGATE_SECRET_PREVIOUS\` and \`DATA_DIR\`. On a wrong setting the process exits with code 2 and one line that names
+it; so it does on a setting that has no effect because the one it belongs to is not set.
 
 Secrets can stay in files, as orchestrators mount them: \`ADMIN_TOKEN_FILE=/run/secrets/admin_token\` stands for \`ADMIN_TOKEN\`, and so for
 ${SECRETS.filter((name) => name !== 'ADMIN_TOKEN')

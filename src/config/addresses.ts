@@ -9,7 +9,7 @@ export const listenHost = z.string().refine((host) => host.length > 0 && isHost(
 
 /** Returns a check of a URL with one of these schemes. */
 export const url = (protocols: readonly string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+  z.string().refine((value) => isWrittenOut(value) && protocols.includes(new URL(value).protocol), {
     message: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
 
@@ -29,6 +29,11 @@ export const baseUrl = url(['http:', 'https:']).refine(isBaseUrl, { message: NO_
 export const requestedUrl = url(['http:', 'https:']).refine(hasNoAccount, {
   message: 'must be a URL without a user and a password',
 });
+
+/** Returns whether a text is a URL as links need it: `URL` also understands `https:example.com`, which no client does. */
+function isWrittenOut(text: string): boolean {
+  return URL.canParse(text) && /^[a-z]+:\/\/[^\s/\\]/i.test(text);
+}
 
 /** Returns whether listening on this host covers a second one. */
 export function coversAll(host: string): boolean {

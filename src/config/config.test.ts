@@ -70,10 +70,32 @@ test.each([
   ['STORAGE_URL', 'https://x'],
   ['WORKER_TOKEN', 'w'.repeat(32)],
   ['NODE_ENV', 'prod'],
+  ['ADMIN_TOKEN', 'a token of several words'],
+  ['ADMIN_TOKEN', `${'y'.repeat(24)}\0`],
+  ['ADMIN_TOKENS', 'alice:a token of several words'],
+  ['PUBLIC_URL', 'https:models.example.com'],
+  ['REDIS_URL', 'redis://:one@two@localhost'],
 ])('%s=%s prevents the start with one line that names the setting', (name, value) => {
   const load = () => loadConfig({ ...SOUND, [name]: value });
   expect(load).toThrow(ConfigError);
   expect(load).toThrow(new RegExp(`^${name} [^\\n]+$`));
+});
+
+test('ignores what echo, Windows and editors leave at the ends of a value', () => {
+  for (const end of ['\n', '\r\n', ' ']) {
+    const given = {
+      ...{ PORT: `81${end}`, PUBLIC_URL: `https://models.example.com${end}`, STORAGE: end },
+      ...{ ADMIN_TOKEN: `\ufeff${SOUND.ADMIN_TOKEN}${end}`, NOT_OURS: end },
+      ...{ STRIPE_SECRET_KEY: `sk_live_0123456789${end}`, STRIPE_WEBHOOK_SECRET: `whsec_0123456789${end}` },
+    };
+    expect(loadConfig({ ...SOUND, ...given })).toMatchObject({
+      ...{ port: 81, publicUrl: 'https://models.example.com', adminToken: SOUND.ADMIN_TOKEN },
+      ...{ storage: { kind: 'fs' }, variables: { NOT_OURS: end } },
+      stripe: { secretKey: 'sk_live_0123456789', webhookSecret: 'whsec_0123456789' },
+    });
+    const exact = `${SOUND.TOLLGATE_SECRET}${end}`;
+    expect(loadConfig({ ...SOUND, TOLLGATE_SECRET: exact }).secret).toBe(exact);
+  }
 });
 
 test('a worker token without its API is reported before the settings of a worker with a database', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isBaseUrl, NO_BASE } from './addresses.ts';
+import { baseUrl } from './addresses.ts';
 import { ConfigError } from './config-error.ts';
 
 /** The OpenID provider that people sign in with. */
@@ -17,16 +17,9 @@ export interface OidcSettings {
   readonly trustEmail: boolean;
 }
 
-const provider = z
-  .string()
-  .refine((value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol), {
-    message: 'must be a URL that starts with https://',
-  })
-  .refine(isBaseUrl, { message: NO_BASE });
-
 /** The part of the environment that {@link oidcSettings} reads. */
 export const oidcVariables = {
-  OIDC_ISSUER: provider
+  OIDC_ISSUER: baseUrl
     .optional()
     .describe(
       '[people sign in as themselves](../members.md) with this OpenID provider; set this and the next two together',

@@ -15,7 +15,9 @@ const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
 export const adminToken = z
   .string()
-  .min(24, 'must have at least 24 characters; make one with: openssl rand -hex 24');
+  .min(24, 'must have at least 24 characters; make one with: openssl rand -hex 24')
+  // what a Bearer header may carry: no request could present another token
+  .regex(/^[\x21-\x7e]{1,512}$/, 'must be at most 512 plain characters without spaces');
 
 /** Parses `alice:token,bob:token`. Reports a mistake to zod's context and then accepts no operator at all. */
 export function namedOperators(text: string, context: z.RefinementCtx): Operator[] {
@@ -51,7 +53,6 @@ function problemOf(operators: readonly Operator[]): string | undefined {
   if (names.size <= operators.length || tokens.size < operators.length) {
     return `must not contain a name or a token twice, nor the reserved name ${DEFAULT_OPERATOR}`;
   }
-  return operators.every(({ token }) => adminToken.safeParse(token).success)
-    ? undefined
-    : 'has a token of fewer than 24 characters; make one with: openssl rand -hex 24';
+  const [refused] = operators.flatMap(({ token }) => adminToken.safeParse(token).error?.issues ?? []);
+  return refused && `has a token that ${refused.message}`;
 }

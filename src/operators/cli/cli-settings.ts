@@ -22,7 +22,7 @@ export async function cliSettings(
   environment: Readonly<Record<string, string | undefined>>,
   urlOption: string | undefined,
 ): Promise<CliSettings> {
-  const url = (urlOption ?? environment.TOLLGATE_URL ?? DEFAULT_URL).replace(/\/+$/, '');
+  const url = (urlOption ?? environment.TOLLGATE_URL ?? DEFAULT_URL).trim().replace(/\/+$/, '');
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new CliError(`${url} is not an http:// or https:// address`, EXIT.usage);
   }
@@ -39,7 +39,7 @@ export async function cliSettings(
 
 function tokenOf(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   try {
-    return secretOf(environment, 'ADMIN_TOKEN');
+    return secretOf(environment, 'ADMIN_TOKEN')?.trim();
   } catch (error) {
     throw error instanceof SecretFileError ? new CliError(error.message, EXIT.usage) : error;
   }
