@@ -2,6 +2,7 @@ import * as oidc from 'openid-client';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { OidcSettings } from '../config/oidc-settings.ts';
 import type { Clock } from '../lib/clock.ts';
+import { wordsOf } from './failure-words.ts';
 
 /** The person who signed in, as the provider reports them. */
 export interface Identity {
@@ -24,10 +25,13 @@ export interface SignInChecks {
 /** Why a sign-in failed: the provider does not answer, or does not vouch for the person. */
 export class SignInFailure extends Error {
   readonly reason: 'provider_away' | 'refused';
+  /** What the provider, or the network on the way to it, said. For the log. */
+  readonly words: readonly string[];
 
   constructor(reason: SignInFailure['reason'], cause: unknown) {
     super(`the OpenID provider ${reason === 'provider_away' ? 'does not answer' : 'refused'}`, { cause });
     this.reason = reason;
+    this.words = wordsOf(cause);
   }
 }
 

@@ -184,11 +184,7 @@ function problemOf({ log }: SignInParts, error: unknown): Problem {
   if (!(error instanceof SignInFailure)) {
     throw error;
   }
-  const { name, message, code } = (error.cause ?? {}) as { name?: string; message?: string; code?: string };
-  log.warn(
-    { reason: error.reason, cause: { name, message, code } },
-    'a sign-in with the OpenID provider failed',
-  );
+  log.warn({ reason: error.reason, words: error.words }, 'a sign-in with the OpenID provider failed');
   return error.reason;
 }
 
