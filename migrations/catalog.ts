@@ -55,6 +55,7 @@ import { hourTotals } from './0117-hour-totals.ts';
 import { erasedAccounts } from './0118-erased-accounts.ts';
 import { endedRuns } from './0119-ended-runs.ts';
 import { sessionsOfKey } from './0120-sessions-of-a-key.ts';
+import { provenSessions } from './0125-proven-sessions.ts';
 import type { Migration } from './migration.types.ts';
 
 /** Every migration, in the order it is applied. */
@@ -116,6 +117,7 @@ export const MIGRATIONS: readonly Migration[] = [
   erasedAccounts,
   endedRuns,
   sessionsOfKey,
+  provenSessions,
 ];
 
 /** Returns the names of this build's migrations, oldest first. */

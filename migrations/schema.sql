@@ -179,6 +179,7 @@ TABLE console_sessions
   ends_at timestamp with time zone NOT NULL
   user_agent text NOT NULL DEFAULT ''::text
   address text NOT NULL DEFAULT ''::text
+  proven_at timestamp with time zone
   console_sessions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
   console_sessions_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id)
   console_sessions_pkey PRIMARY KEY (id)

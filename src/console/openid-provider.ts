@@ -11,6 +11,8 @@ export interface Identity {
   /** In lower case; empty when the provider reports none that is trusted. */
   readonly email: string;
   readonly name: string;
+  /** When they proved to the provider who they are; null if it does not say. */
+  readonly provenAt: Date | null;
   /** Whether the claim that makes operators has the configured value. */
   readonly isOperator: boolean;
 }
@@ -141,8 +143,16 @@ export class OpenIdProvider {
     const name = [...shown].slice(0, TEXT_MAX).join('');
     return {
       ...{ issuer: claims.iss, subject: claims.sub, email: counts ? told : '', name },
+      provenAt: this.#provenAt(claims.auth_time),
       isOperator: this.#isOperator(claims),
     };
+  }
+
+  /** A provider where the person is signed in vouches for them without asking: that alone must not count as a new proof. */
+  #provenAt(seconds: unknown): Date | null {
+    return typeof seconds === 'number' && seconds > 0
+      ? new Date(Math.min(seconds * 1_000, this.#clock.now()))
+      : null;
   }
 
   #isOperator(claims: oidc.IDToken & oidc.UserInfoResponse): boolean {

@@ -81,10 +81,18 @@ export class SessionsService implements BrowserSessions {
     return this.#open(principal, headers, address);
   }
 
-  /** Opens a session for a person who proved their identity without a key. Throws what authentication throws. */
-  async openFor(keyHash: string, headers: IncomingHttpHeaders, address: string): Promise<SignedIn> {
+  /**
+   * Opens a session for a person who proved their identity without a key: at `provenAt`, or now if that is null. Throws what
+   * authentication throws.
+   */
+  async openFor(
+    keyHash: string,
+    headers: IncomingHttpHeaders,
+    address: string,
+    provenAt: Date | null,
+  ): Promise<SignedIn> {
     const principal = await this.#parts.authenticator().principalOfKey(keyHash, true);
-    return this.#open(principal, headers, address);
+    return this.#open(principal, headers, address, provenAt);
   }
 
   /**
@@ -103,7 +111,12 @@ export class SessionsService implements BrowserSessions {
     return { principal, session: { ...timesOf(row), id: row.id, accountId, keyHash, token } };
   }
 
-  async #open(principal: Principal, headers: IncomingHttpHeaders, address: string): Promise<SignedIn> {
+  async #open(
+    principal: Principal,
+    headers: IncomingHttpHeaders,
+    address: string,
+    provenAt: Date | null = null,
+  ): Promise<SignedIn> {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const { accountId, apiKeyId, keyHash } = principal;
     const row = await this.#parts.store.insert({
@@ -111,6 +124,7 @@ export class SessionsService implements BrowserSessions {
       userAgent: (headers['user-agent'] ?? '').slice(0, TEXT_MAX),
       address: address.slice(0, TEXT_MAX),
       most: SESSIONS_PER_KEY_MAX,
+      provenAt,
     });
     return { principal, session: { ...timesOf(row), id: row.id, accountId, keyHash, token } };
   }
@@ -198,8 +212,12 @@ function scopeOf({ accountId, role, keyHash, member }: Principal): SessionScope 
   return { accountId, keyHash: (member?.role ?? role) === 'owner' ? null : keyHash };
 }
 
-function timesOf({ created_at: created, ends_at: ends }: Pick<SessionRow, 'created_at' | 'ends_at'>) {
-  return { createdAtMs: created.getTime(), endsAtMs: ends.getTime() };
+function timesOf(row: Pick<SessionRow, 'created_at' | 'ends_at' | 'proven_at'>) {
+  return {
+    createdAtMs: row.created_at.getTime(),
+    endsAtMs: row.ends_at.getTime(),
+    provenAtMs: (row.proven_at ?? row.created_at).getTime(),
+  };
 }
 
 function sha256(text: string): string {

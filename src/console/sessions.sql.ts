@@ -5,7 +5,7 @@ const LIVE = `s.ends_at > statement_timestamp() AND s.seen_at > statement_timest
 
 /**
  * Creates a session. Deletes ended ones of all accounts, and up to ten that the key has beyond its maximum. $1 id, $2 token hash, $3
- * account, $4 key, $5 duration in hours, $6 user agent, $7 address, $8 maximum per key.
+ * account, $4 key, $5 duration in hours, $6 user agent, $7 address, $8 maximum per key, $9 when the person proved who they are or NULL.
  */
 export const insertConsoleSession: SqlStatement = {
   name: 'console_session_insert',
@@ -16,9 +16,9 @@ export const insertConsoleSession: SqlStatement = {
     surplus AS (
       DELETE FROM console_sessions WHERE id IN (
         SELECT id FROM console_sessions WHERE account_id = $3 AND api_key_id = $4 ORDER BY id DESC OFFSET $8 - 1 LIMIT 10))
-    INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, ends_at, user_agent, address)
-    VALUES ($1, $2, $3, $4, statement_timestamp() + $5 * interval '1 hour', $6, $7)
-    RETURNING id, created_at, ends_at`,
+    INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, ends_at, user_agent, address, proven_at)
+    VALUES ($1, $2, $3, $4, statement_timestamp() + $5 * interval '1 hour', $6, $7, $9)
+    RETURNING id, created_at, ends_at, proven_at`,
 };
 
 /** Continues a sign-in with another key. $1 session, $2 new id, $3 new token hash, $4 account, $5 key. */
@@ -26,9 +26,10 @@ export const moveConsoleSession: SqlStatement = {
   name: 'console_session_move',
   text: `
     WITH ended AS (DELETE FROM console_sessions s WHERE s.id = $1 AND ${LIVE} RETURNING s.*)
-    INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, created_at, ends_at, user_agent, address)
-    SELECT $2, $3, $4, $5, created_at, ends_at, user_agent, address FROM ended
-    RETURNING id, created_at, ends_at`,
+    INSERT INTO console_sessions (id, token_hash, account_id, api_key_id, created_at, ends_at, user_agent, address,
+      proven_at)
+    SELECT $2, $3, $4, $5, created_at, ends_at, user_agent, address, proven_at FROM ended
+    RETURNING id, created_at, ends_at, proven_at`,
 };
 
 /** Finds a session. A lookup counts as a use, which is noted at most once a minute. $1 token hash. */
@@ -36,13 +37,13 @@ export const findConsoleSession: SqlStatement = {
   name: 'console_session_find',
   text: `
     WITH found AS (
-      SELECT s.id, s.account_id, k.hash AS key_hash, s.created_at, s.ends_at, s.seen_at
+      SELECT s.id, s.account_id, k.hash AS key_hash, s.created_at, s.ends_at, s.seen_at, s.proven_at
         FROM console_sessions s JOIN api_keys k ON k.id = s.api_key_id
        WHERE s.token_hash = $1 AND ${LIVE}),
     noted AS (
       UPDATE console_sessions s SET seen_at = statement_timestamp() FROM found
        WHERE s.id = found.id AND found.seen_at < statement_timestamp() - interval '1 minute')
-    SELECT id, account_id, key_hash, created_at, ends_at FROM found`,
+    SELECT id, account_id, key_hash, created_at, ends_at, proven_at FROM found`,
 };
 
 /** Lists sessions, newest first. $1 account, $2 key hash or NULL for all, $3 before id or NULL, $4 maximum number. */

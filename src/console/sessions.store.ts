@@ -15,14 +15,18 @@ export interface SessionRow extends pg.QueryResultRow {
   readonly key_hash: string;
   readonly created_at: Date;
   readonly ends_at: Date;
+  /** When the person proved who they are; null: when the session was created. */
+  readonly proven_at: Date | null;
 }
 
-export interface SessionSummaryRow extends Omit<SessionRow, 'account_id'> {
+export interface SessionSummaryRow extends Omit<SessionRow, 'account_id' | 'proven_at'> {
   readonly key_name: string;
   readonly seen_at: Date;
   readonly user_agent: string;
   readonly address: string;
 }
+
+type OpenedSession = Pick<SessionRow, 'id' | 'created_at' | 'ends_at' | 'proven_at'>;
 
 export interface NewSession {
   readonly id: string;
@@ -35,6 +39,8 @@ export interface NewSession {
   readonly address: string;
   /** Maximum number of sessions of the key, including this one. */
   readonly most: number;
+  /** When the person proved who they are; null: now. */
+  readonly provenAt: Date | null;
 }
 
 /** Selects the sessions of a key or of the whole account. */
@@ -52,9 +58,9 @@ export class SessionsStore {
   }
 
   /** Ends the oldest sessions of the key when it has too many. */
-  async insert(session: NewSession): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'>> {
-    const { id, tokenHash, accountId, apiKeyId, hours, userAgent, address, most } = session;
-    const values = [id, tokenHash, accountId, apiKeyId, hours, userAgent, address, most];
+  async insert(session: NewSession): Promise<OpenedSession> {
+    const { id, tokenHash, accountId, apiKeyId, hours, userAgent, address, most, provenAt } = session;
+    const values = [id, tokenHash, accountId, apiKeyId, hours, userAgent, address, most, provenAt];
     const [row] = await run<SessionRow>(this.#cells.of(accountId).money, insertConsoleSession, values);
     return row as SessionRow;
   }
@@ -63,7 +69,7 @@ export class SessionsStore {
   async move(
     id: string,
     to: Pick<NewSession, 'id' | 'tokenHash' | 'accountId' | 'apiKeyId'>,
-  ): Promise<Pick<SessionRow, 'id' | 'created_at' | 'ends_at'> | undefined> {
+  ): Promise<OpenedSession | undefined> {
     const values = [id, to.id, to.tokenHash, to.accountId, to.apiKeyId];
     // one statement needs one cell: if the accounts were in two, this would be an insert there and a delete here
     return (await run<SessionRow>(this.#cells.sole.money, moveConsoleSession, values))[0];

@@ -173,7 +173,12 @@ async function admitMember(
   }
   const [account, id] = [publicId('account', member.account_id), publicId('member', member.id)];
   await parts.record({ email: member.email, account, member: id, requestId, address });
-  const { session } = await parts.sessions.openFor(member.key_hash, request.headers, address);
+  const { session } = await parts.sessions.openFor(
+    member.key_hash,
+    request.headers,
+    address,
+    identity.provenAt,
+  );
   response.appendHeader('Set-Cookie', parts.sessions.cookie(session));
   response.redirect(303, `${parts.base}/${pending.next}`);
   return undefined;

@@ -200,7 +200,8 @@ test('a person with two accounts can switch between them but not to a third, and
   await signIn('two', await invite(second.secret, email, 'owner'));
   const third = await createAccount(server.db.database);
   await server.db.database.money.query(
-    `UPDATE console_sessions SET created_at = created_at - interval '20 min' WHERE account_id = $1`,
+    `UPDATE console_sessions SET created_at = created_at - interval '20 min', proven_at = proven_at - interval '20 min'
+      WHERE account_id = $1`,
     [first.accountId],
   );
   const foreign = await browser.call('POST', '/api/v1/session/account', { account_id: `acc_${third.id}` });
@@ -215,6 +216,19 @@ test('a person with two accounts can switch between them but not to a third, and
   expect(codeOf(await moved.call('POST', '/api/v1/invitations', { email: 'x@example.com' }))).toBe(
     'login_too_old',
   );
+});
+
+test('a sign-in at a provider that did not ask the person again does not count as a recent one', async () => {
+  const { browser } = await member('owner', 'sso');
+  const invitation = { email: 'friend@example.com' };
+  expect((await browser.call('POST', '/api/v1/invitations', invitation)).status).toBe(201);
+  provider.provenAgo = 16 * 60;
+  const silent = await signIn('sso');
+  provider.provenAgo = 0;
+  expect((await silent.call('GET', '/api/v1/credits')).status).toBe(200);
+  expect(codeOf(await silent.call('POST', '/api/v1/invitations', invitation))).toBe('login_too_old');
+  const again = await signIn('sso', '?again=yes');
+  expect((await again.call('POST', '/api/v1/invitations', invitation)).status).toBe(201);
 });
 
 test('the audit log records what a member does under their name', async () => {

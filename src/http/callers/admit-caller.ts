@@ -142,7 +142,7 @@ function requireRecentLogin(
   route: Route,
   session: PresentedSession | undefined,
 ): void {
-  if (session && route.recentLogin && clock.now() - session.createdAtMs > RECENT_LOGIN_MS) {
+  if (session && route.recentLogin && clock.now() - session.provenAtMs > RECENT_LOGIN_MS) {
     throw new AppError('login_too_old', 'sign in again: this needs a sign-in within the last 15 minutes');
   }
 }

@@ -11,6 +11,8 @@ export interface BrowserSession {
   /** Hash of the key shown at sign-in; its principal is the session's. */
   readonly keyHash: string;
   readonly createdAtMs: number;
+  /** When the person last proved who they are. */
+  readonly provenAtMs: number;
   readonly endsAtMs: number;
 }
 
@@ -35,7 +37,7 @@ export interface PresentedSession extends BrowserSession {
   readonly token: string;
 }
 
-/** Time after sign-in in which creating or destroying access needs no second sign-in, in ms. */
+/** Time after a proof of identity in which creating or destroying access needs no second sign-in, in ms. */
 export const RECENT_LOGIN_MS = 15 * 60_000;
 
 const SAFE_METHODS = ['get', 'head'];

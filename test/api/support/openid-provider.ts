@@ -17,6 +17,8 @@ export interface TestOpenIdProvider {
   /** Subject of the person who signs in next. */
   person: string;
   readonly people: Record<string, Person>;
+  /** Seconds ago that the person proved who they are. */
+  provenAgo: number;
   /** Whether it answers every request with 503. */
   isAway: boolean;
   /** Settings of an installation that trusts it. */
@@ -38,6 +40,7 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
         ...CLIENT,
         redirect_uris: [`${publicUrl}/console/oidc/callback`],
         id_token_signed_response_alg: 'ES256',
+        require_auth_time: true,
       },
     ],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'ES256' }] },
@@ -58,14 +61,16 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
     if (found.isAway) {
       response.writeHead(503).end();
     } else if (request.url?.startsWith('/interaction/')) {
-      void provider.interactionFinished(request, response, { login: { accountId: found.person } });
+      void provider.interactionFinished(request, response, {
+        login: { accountId: found.person, ts: Math.floor(Date.now() / 1_000) - found.provenAgo },
+      });
     } else {
       void answer(request, response);
     }
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const found: TestOpenIdProvider = {
-    ...{ issuer, people, person: '', isAway: false },
+    ...{ issuer, people, person: '', provenAgo: 0, isAway: false },
     settings: {
       OIDC_ISSUER: issuer,
       OIDC_CLIENT_ID: CLIENT.client_id,
