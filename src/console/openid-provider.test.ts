@@ -24,7 +24,7 @@ async function failureWords(answers: (issuer: string) => Answers, query: string)
     return [];
   } catch (error) {
     expect(error).toBeInstanceOf(SignInFailure);
-    return (error as SignInFailure).words;
+    return [...(error as SignInFailure).words, (error as SignInFailure).reason];
   } finally {
     await provider.close();
     server.close();
@@ -54,6 +54,12 @@ test.each<[string, (issuer: string) => Answers, string, readonly string[]]>([
     discovery,
     '?error=access_denied&error_description=not+in+the+group',
     ['access_denied', 'not in the group'],
+  ],
+  [
+    'the provider cannot answer now',
+    discovery,
+    '?error=temporarily_unavailable',
+    ['temporarily_unavailable', 'provider_away'],
   ],
   ['there is no discovery document', () => ({}), '', ['status 404']],
   [

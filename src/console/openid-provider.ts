@@ -60,6 +60,9 @@ const AWAY = [
   'OAUTH_PARSE_ERROR',
 ];
 
+/** Errors by which a provider says that it cannot answer at the moment (RFC 6749, section 4.1.2.1). */
+const AWAY_WORDS = ['server_error', 'temporarily_unavailable'];
+
 /**
  * Signs people in by authorization code with PKCE, state and nonce, and also checks the signature of what the provider returns. Requests
  * nothing from the provider before somebody signs in. Owns its connections.
@@ -216,8 +219,10 @@ function failureOf(error: unknown): SignInFailure {
   if (error instanceof SignInFailure) {
     return error;
   }
-  const { code } = error as { code?: unknown };
+  const { code, error: said } = error as { code?: unknown; error?: unknown };
   const isAway =
-    (error instanceof TypeError && error.message === 'fetch failed') || AWAY.includes(String(code));
+    (error instanceof TypeError && error.message === 'fetch failed') ||
+    AWAY.includes(String(code)) ||
+    AWAY_WORDS.includes(String(said));
   return new SignInFailure(isAway ? 'provider_away' : 'refused', error);
 }

@@ -51,6 +51,8 @@ interface Pending extends SignInChecks {
 type Problem = NotAdmitted | SignInFailure['reason'] | 'not_an_operator' | 'expired' | 'too_many';
 
 const COOKIE = 'tollgate_sign_in';
+/** Sign-ins that a browser may have begun in several tabs: each has a cookie of its own, chosen by its state. */
+const COOKIES_MAX = 8;
 const BINDING = 'console sign-in';
 /** Time to sign in at the provider, in seconds. */
 const PENDING_SECONDS = 600;
@@ -114,10 +116,10 @@ async function finish(
 ): Promise<void> {
   const pending = pendingOf(parts, request);
   const address = request.ip ?? '';
-  forget(parts, response);
   if (!pending) {
     return redirectWithProblem(parts, response, 'expired');
   }
+  forget(parts, response, pending);
   if (failures.retryAfterSeconds(address) > 0) {
     return redirectWithProblem(parts, response, 'too_many', pending.invitation);
   }
@@ -209,23 +211,31 @@ function redirectWithProblem(
  */
 function keep(parts: SignInParts, response: Response, pending: Pending): void {
   const sealed = parts.cipher.seal(JSON.stringify(pending), BINDING).toString('base64url');
-  response.appendHeader('Set-Cookie', cookieText(parts, sealed, PENDING_SECONDS));
+  response.appendHeader('Set-Cookie', cookieText(parts, cookieFor(pending.state), sealed, PENDING_SECONDS));
 }
 
-function forget(parts: SignInParts, response: Response): void {
-  response.appendHeader('Set-Cookie', cookieText(parts, '', 0));
+function forget(parts: SignInParts, response: Response, { state }: Pending): void {
+  response.appendHeader('Set-Cookie', cookieText(parts, cookieFor(state), '', 0));
 }
 
-function cookieText({ base, secure }: SignInParts, value: string, seconds: number): string {
+/** Returns the name of the cookie that keeps a pending sign-in, by the state that the provider sends back. */
+function cookieFor(state: string): string {
+  return `${COOKIE}_${(state.codePointAt(0) ?? 0) % COOKIES_MAX}`;
+}
+
+function cookieText({ base, secure }: SignInParts, name: string, value: string, seconds: number): string {
   const attributes = [`Path=${base}/oidc`, `Max-Age=${seconds}`, 'HttpOnly', 'SameSite=Lax'];
-  return [`${COOKIE}=${value}`, ...attributes, ...(secure ? ['Secure'] : [])].join('; ');
+  return [`${name}=${value}`, ...attributes, ...(secure ? ['Secure'] : [])].join('; ');
 }
 
+/** Returns the sign-in that the provider's response belongs to, if this browser began it. */
 function pendingOf({ cipher, clock }: SignInParts, request: Request): Pending | undefined {
-  const sealed = readCookie(request.headers, COOKIE) ?? '';
-  const plain = cipher.open(Buffer.from(sealed, 'base64url'), BINDING);
+  const { state } = request.query;
+  const sealed = typeof state === 'string' ? readCookie(request.headers, cookieFor(state)) : undefined;
+  const plain = cipher.open(Buffer.from(sealed ?? '', 'base64url'), BINDING);
   const pending = plain === undefined ? undefined : (JSON.parse(plain) as Pending);
-  return pending && clock.now() - pending.begunAt < PENDING_SECONDS * 1_000 ? pending : undefined;
+  const isCurrent = pending?.state === state && clock.now() - pending.begunAt < PENDING_SECONDS * 1_000;
+  return isCurrent ? pending : undefined;
 }
 
 function matching(value: unknown, pattern: RegExp): string | undefined {
