@@ -234,7 +234,10 @@ function pendingOf({ cipher, clock }: SignInParts, request: Request): Pending | 
   const sealed = typeof state === 'string' ? readCookie(request.headers, cookieFor(state)) : undefined;
   const plain = cipher.open(Buffer.from(sealed ?? '', 'base64url'), BINDING);
   const pending = plain === undefined ? undefined : (JSON.parse(plain) as Pending);
-  const isCurrent = pending?.state === state && clock.now() - pending.begunAt < PENDING_SECONDS * 1_000;
+  const isCurrent =
+    pending !== undefined &&
+    pending.state === state &&
+    clock.now() - pending.begunAt < PENDING_SECONDS * 1_000;
   return isCurrent ? pending : undefined;
 }
 

@@ -51,13 +51,9 @@ const openAiImageAnswer = z
     data: z
       .array(
         z.looseObject({
-          url: z
-            .string()
-            .optional()
-            .meta({
-              description:
-                'Media link, valid for an hour; with response_format url, or for a file over 32 MB',
-            }),
+          url: z.string().optional().meta({
+            description: 'Media link, valid for an hour; with response_format url, or for a file over 32 MB',
+          }),
           b64_json: z
             .string()
             .optional()

@@ -66,11 +66,9 @@ export const TASK_RESULT = z
     images: z
       .array(
         z.object({
-          image_url: z
-            .string()
-            .meta({
-              description: 'Media link, or base64 if the order asked for it and the file has at most 32 MB',
-            }),
+          image_url: z.string().meta({
+            description: 'Media link, or base64 if the order asked for it and the file has at most 32 MB',
+          }),
           image_url_ttl: z
             .string()
             .meta({ description: 'Seconds for which the link is valid; each read signs a new one' }),
