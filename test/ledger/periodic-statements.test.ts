@@ -158,7 +158,7 @@ const LOOKUPS: readonly { name: string; statement: SqlStatement; values?: () => 
   {
     name: 'a sign-in, which removes ended sessions and those beyond the maximum',
     statement: insertConsoleSession,
-    values: () => [newUuid(), 'f'.repeat(64), accountId, keyId, 1, '', '', 100],
+    values: () => [newUuid(), 'f'.repeat(64), accountId, keyId, 1, '', '', 100, null],
   },
   { name: 'accounts to seal', statement: accountsToSeal, values: () => [100] },
   { name: 'the seal of an account', statement: sealAccount, values: () => [accountId, 1_000, null] },
