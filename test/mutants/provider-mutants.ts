@@ -115,4 +115,18 @@ export const PROVIDER_MUTANTS: readonly ProviderMutant[] = [
     by: '',
     caughtBy: 'responses: everything only in the last event',
   },
+  {
+    name: 'a finish reason is read without the filter before it',
+    of: 'src/providers/finish-reasons.ts',
+    replace: 'for (const name of [word, cause, filter]) {',
+    by: 'for (const name of [word]) {',
+    caughtBy: 'a prompt that the filter stopped: no delta',
+  },
+  {
+    name: 'cache writes among the details are not billed as such',
+    of: 'src/providers/usage-reading.ts',
+    replace: 'promptDetails.cache_creation_input_tokens,',
+    by: '',
+    caughtBy: 'cache writes among the details of the prompt, JSON',
+  },
 ];
