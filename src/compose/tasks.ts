@@ -51,20 +51,25 @@ export function composeTasks({ cells, ledger, storage, config, registry, models,
   };
 }
 
-/** Re-encrypts webhook secrets under the current secret while a previous one is configured. Running it once per start is enough. */
+/**
+ * Re-encrypts webhook secrets under the current secret while a previous one is configured. Running it once per start is enough. Otherwise
+ * only checks that they can be opened: after a restore with the secret of another installation nothing else would say so.
+ */
 export function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
-  if (config.previousSecrets.length > 0) {
-    secrets.resealAll().then(
-      ({ resealed, unreadable }) => {
-        log.info({ accounts: resealed }, 'webhook secrets sealed under the new TOLLGATE_SECRET');
-        if (unreadable > 0) {
-          log.error(
-            { accounts: unreadable },
-            'webhook secrets were sealed with none of the known secrets: set the one of that time in TOLLGATE_SECRET_PREVIOUS, or let these customers rotate theirs',
-          );
-        }
-      },
-      (error: unknown) => log.error({ error }, 'webhook secrets not sealed under the new TOLLGATE_SECRET'),
-    );
-  }
+  const reportUnreadable = (accounts: number) => {
+    if (accounts > 0) {
+      log.error(
+        { accounts },
+        'webhook secrets were sealed with none of the known secrets: set the one of that time in TOLLGATE_SECRET_PREVIOUS, or let these customers rotate theirs',
+      );
+    }
+  };
+  const done =
+    config.previousSecrets.length > 0
+      ? secrets.resealAll().then(({ resealed, unreadable }) => {
+          log.info({ accounts: resealed }, 'webhook secrets sealed under the new TOLLGATE_SECRET');
+          reportUnreadable(unreadable);
+        })
+      : secrets.countUnreadable().then(reportUnreadable);
+  done.catch((error: unknown) => log.error({ error }, 'webhook secrets were not checked or sealed'));
 }

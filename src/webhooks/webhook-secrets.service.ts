@@ -90,6 +90,12 @@ export class WebhookSecretsService {
     }
   }
 
+  /** Returns how many of the first accounts, at most 500, have a secret that was sealed with none of the known secrets. */
+  async countUnreadable(): Promise<number> {
+    const page = await this.#store.listAfter(FIRST_UUID, RESEAL_PAGE);
+    return page.filter(({ accountId, secret }) => this.#cipher.open(secret, accountId) === undefined).length;
+  }
+
   #openPrevious(sealed: Buffer | null, accountId: string): string | null {
     return (sealed && this.#cipher.open(sealed, accountId)) ?? null;
   }

@@ -102,6 +102,8 @@ test('a webhook secret of a lost TOLLGATE_SECRET stops at its account, which get
   const otherBefore = await ofOther(before);
 
   const astray = await restart({ TOLLGATE_SECRET: 'l'.repeat(32) });
+  const warned = async () => astray.log.text.includes('sealed with none of the known secrets');
+  await eventually(warned, 10_000, 'the line about a TOLLGATE_SECRET that opens nothing');
   expect((await asCustomer(astray, 'POST', '/api/v1/webhooks/secret/rotate')).status).toBe(200);
 
   const rotating = await restart({ TOLLGATE_SECRET: NEW_SECRET, TOLLGATE_SECRET_PREVIOUS: OLD_SECRET });
