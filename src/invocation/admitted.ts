@@ -4,7 +4,7 @@ import type { Provider, ProviderAnswer, ProviderRequest } from '../providers/pro
 import { withUsage } from '../providers/provider-failure.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
-import { outgoingRequest } from './outgoing-request.ts';
+import { mayReason, outgoingRequest } from './outgoing-request.ts';
 import type { AnswerIdentity, AnswerPresenter, DialectPresenter } from './presenter.types.ts';
 
 /** A call whose money is held. No provider has been asked yet. */
@@ -31,7 +31,9 @@ export async function requestFor(
   const { model, outputTokensMax } = call.alternative;
   const sent = outgoingRequest(invocation, model, provider, outputTokensMax, route);
   const body = await invocation.inTurn(sent);
-  return { model: route.model, body, maxOutputTokens: outputTokensMax, betas: invocation.betas, inTurn };
+  const reasons = mayReason(model, route, provider);
+  const { betas } = invocation;
+  return { model: route.model, body, maxOutputTokens: outputTokensMax, reasons, betas, inTurn };
 }
 
 /** Returns how an answer of the current model identifies itself. */

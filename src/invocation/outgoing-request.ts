@@ -52,6 +52,15 @@ export function* untranslatedByAll(
   return unsaid ?? [];
 }
 
+/** Returns whether the model of a route may reason before it answers: as the catalog says, or its name. */
+export function mayReason(model: InvocableModel, route: ModelRoute, provider: Provider): boolean {
+  return declaresReasoning(model) || modelRules(route, provider.dialect).reasons;
+}
+
+function declaresReasoning({ supportedParameters }: InvocableModel): boolean {
+  return supportedParameters.some((name) => name.startsWith('reasoning'));
+}
+
 function translationFor(
   invocation: Invocation,
   model: InvocableModel,
@@ -64,7 +73,7 @@ function translationFor(
     to: provider.requestDialect,
     native: invocation.native,
     maxOutputTokens,
-    reasoning: model.supportedParameters.some((name) => name.startsWith('reasoning')),
+    reasoning: declaresReasoning(model),
     rules: modelRules(route, provider.dialect),
     betas: invocation.betas,
   };

@@ -16,6 +16,7 @@ function request(body: object, maxOutputTokens = 1_000): ProviderRequest {
     model: 'builtin',
     body: { messages: [{ role: 'user', content: 'hello there' }], ...body },
     maxOutputTokens,
+    reasons: false,
     betas: [],
     inTurn: () => Promise.reject(new Error('nothing here takes long')),
   };

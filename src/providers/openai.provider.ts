@@ -47,13 +47,14 @@ export class OpenAiProvider implements Provider {
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
-    const { maxOutputTokens, inTurn } = request;
+    const { maxOutputTokens, reasons, inTurn } = request;
     const options = this.#settings.stream_usage ? { stream_options: { include_usage: true } } : {};
     const body = this.#body(request, { stream: true, ...options });
     const reader = createChatReader();
     const { isEnded } = reader;
     const answerAsEvents = chatAnswerAsEvents;
-    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents };
+    const silenceMs = reasons ? this.#settings.timeouts.reasoning_ms : 0;
+    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents, silenceMs };
     const events = await this.#client.postForEvents(call);
     return openParts(events, reader);
   }

@@ -3,33 +3,46 @@ import { headersField, keyField } from '../upstream/header-settings.ts';
 
 /** Default silence after which an answer that has started counts as dead, in ms. */
 const IDLE_MS = 30_000;
-/** The same for Responses, which start at once but then stay silent while a model reasons. */
+/** The same while a model reasons: Responses start at once but are silent then, chat of OpenAI's models does not even start. */
 const REASONING_IDLE_MS = 300_000;
 
+const timeoutFields = (idleMs: number) => ({
+  connect_ms: z.int().min(10).max(60_000).default(3_000).describe('TCP and TLS'),
+  first_byte_ms: z
+    .int()
+    .min(10)
+    .max(600_000)
+    .default(60_000)
+    .describe(
+      'from sending the request to the first event of a stream; a JSON answer gets extra time for each token it may have',
+    ),
+  idle_ms: z.int().min(10).max(600_000).default(idleMs).describe('between two pieces of an answer'),
+  total_ms: z
+    .int()
+    .min(10)
+    .max(3_600_000)
+    .default(3_600_000)
+    .describe('total time spent waiting for the provider; time spent waiting for the client does not count'),
+});
+
 const timeouts = (idleMs: number) =>
-  z
-    .strictObject({
-      connect_ms: z.int().min(10).max(60_000).default(3_000).describe('TCP and TLS'),
-      first_byte_ms: z
-        .int()
-        .min(10)
-        .max(600_000)
-        .default(60_000)
-        .describe(
-          'from sending the request to the first event of a stream; a JSON answer gets extra time for each token it may have',
-        ),
-      idle_ms: z.int().min(10).max(600_000).default(idleMs).describe('between two pieces of an answer'),
-      total_ms: z
-        .int()
-        .min(10)
-        .max(3_600_000)
-        .default(3_600_000)
-        .describe(
-          'total time spent waiting for the provider; time spent waiting for the client does not count',
-        ),
-    })
-    .prefault({})
-    .describe('in milliseconds');
+  z.strictObject(timeoutFields(idleMs)).prefault({}).describe('in milliseconds');
+
+/** Timeouts of chat completions, whose servers may be silent while a model reasons. */
+const chatTimeouts = z
+  .strictObject({
+    ...timeoutFields(IDLE_MS),
+    reasoning_ms: z
+      .int()
+      .min(0)
+      .max(3_600_000)
+      .default(REASONING_IDLE_MS)
+      .describe(
+        'replaces `first_byte_ms` and `idle_ms` of streams, if longer, for models that reason: by their names, or by `reasoning` in their `supported_parameters`',
+      ),
+  })
+  .prefault({})
+  .describe('in milliseconds');
 
 /** Members that affect what a call may cost or how soon it is served. No setting passes them through. */
 const NEVER_PASSED = new Set([
@@ -137,6 +150,7 @@ const apiKeyHeader = z
 
 const openai = z.strictObject({
   ...upstream,
+  timeouts: chatTimeouts,
   protocol: z.literal('openai').describe("speaks OpenAI's chat completions"),
   api_key_header: apiKeyHeader,
   max_tokens_field: z

@@ -22,6 +22,8 @@ export interface ProviderRequest {
   readonly body: JsonObject;
   /** Maximum tokens of the answer. */
   readonly maxOutputTokens: number;
+  /** Whether the model may reason before it answers. */
+  readonly reasons: boolean;
   /** Values of `anthropic-beta` for a messages request; empty for other protocols. */
   readonly betas: readonly string[];
   /** Runs the caller's blocking work in turns with that of other callers. */

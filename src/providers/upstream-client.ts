@@ -44,6 +44,8 @@ export interface UpstreamCall {
 }
 
 export interface UpstreamStreamCall extends UpstreamCall {
+  /** Silence in ms that is normal for the model, although the timeouts of its provider are shorter. */
+  readonly silenceMs?: number;
   /** Returns true once the protocol's last event has been consumed. */
   readonly isEnded: () => boolean;
   /** Converts a whole answer to stream events, for servers that do not stream. */
@@ -112,15 +114,16 @@ export class UpstreamClient {
    */
   async postForEvents(call: UpstreamStreamCall): Promise<AsyncGenerator<EventBatch, void>> {
     const body = await writtenBody(call);
-    const clocks = new CallTimeouts(this.#settings.timeouts.total_ms, call.signal);
+    const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
+    const { silenceMs = 0 } = call;
+    const clocks = new CallTimeouts(total_ms, call.signal);
     try {
-      clocks.enter(this.#settings.timeouts.first_byte_ms);
+      clocks.enter(Math.max(first_byte_ms, silenceMs));
       const response = await this.#send(call, body, clocks, 'text/event-stream');
-      const { idle_ms } = this.#settings.timeouts;
       // the content type is not asked: servers and proxies name every kind of body after every other
       return readEvents(decodedBody(response), {
         clocks,
-        idleMs: idle_ms,
+        idleMs: Math.max(idle_ms, silenceMs),
         isEnded: call.isEnded,
         answerAsEvents: call.answerAsEvents,
         recording: this.#record(response, call, true),

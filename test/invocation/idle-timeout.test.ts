@@ -9,6 +9,8 @@ const IDLE_MS = 600;
 const WORDS = 24;
 
 let wordsApartMs: number;
+/** Silence before the answer begins. */
+let silentMs = 0;
 /** Number of words after which the provider is silent; when all are said, the end still follows. */
 let wordsSaid: number;
 let server: Server;
@@ -17,10 +19,16 @@ let gateway: Gateway;
 beforeAll(async () => {
   server = createServer((request, response) => {
     request.resume();
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
     const frame = (data: object) => response.write(`data: ${JSON.stringify(data)}\n\n`);
     let said = 0;
+    const answersAt = performance.now() + silentMs;
     const timer = setInterval(() => {
+      if (performance.now() < answersAt) {
+        return;
+      }
+      if (said === 0) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+      }
       if (said < wordsSaid) {
         said += 1;
         frame({ choices: [{ index: 0, delta: { content: ' word' }, finish_reason: null }] });
@@ -37,9 +45,13 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  const timeouts = { first_byte_ms: IDLE_MS, idle_ms: IDLE_MS };
   gateway = await Gateway.start({
-    providers: [{ id: 'p', protocol: 'openai', base_url, timeouts: { idle_ms: IDLE_MS } }],
-    models: [model('m', [{ provider: 'p', model: 'gpt' }])],
+    providers: [{ id: 'p', protocol: 'openai', base_url, timeouts }],
+    models: [
+      model('m', [{ provider: 'p', model: 'gpt' }]),
+      model('reasoner', [{ provider: 'p', model: 'gpt-5' }]),
+    ],
   });
 });
 
@@ -49,11 +61,11 @@ afterAll(async () => {
   await new Promise((resolve) => server?.close(resolve) ?? resolve(undefined));
 });
 
-async function stream(): Promise<string> {
+async function stream(id = 'm'): Promise<string> {
   const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'm', stream: true, messages: [{ role: 'user', content: 'hello' }] }),
+    body: JSON.stringify({ model: id, stream: true, messages: [{ role: 'user', content: 'hello' }] }),
   });
   let text = '';
   const decoder = new TextDecoder();
@@ -92,4 +104,14 @@ test('cuts a stalled stream and charges what was delivered', async () => {
   expect({ status, output: usage.outputTokens }).toEqual({ status: 'failed', output: 10 });
   expect(charge.amount).toBeGreaterThanOrEqual(10n * 2_000n);
   expect(latencyMs).toBeLessThan(10_000);
+});
+
+test('waits while a model reasons in silence, and for no other', async () => {
+  wordsApartMs = 5;
+  wordsSaid = WORDS;
+  silentMs = IDLE_MS * 2;
+  expect(await stream('reasoner')).toContain('[DONE]');
+  expect(gateway.ledger.last).toMatchObject({ status: 'completed', usage: { outputTokens: WORDS } });
+  expect(await stream()).toContain('provider_timeout');
+  silentMs = 0;
 });

@@ -183,6 +183,7 @@ function requestOf(
     model,
     body: { messages: [{ role: 'user', content }], ...members },
     maxOutputTokens: Math.min(most, maxOutputTokens),
+    reasons: false,
     betas: [],
     inTurn: AT_ONCE,
   };
