@@ -60,6 +60,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
   };
   const [calm, during, recovering] = [new OutcomeLog(), new OutcomeLog(), new OutcomeLog()];
   const carried = async (milliseconds: number): Promise<number> => {
+    forgetRequests(services);
     const before = calm.calls.length;
     const endsAt = Date.now() + milliseconds;
     await saturate({ ...target, log: calm }, CLIENTS, milliseconds);
@@ -72,6 +73,7 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
   const offered: number[] = [];
   let overAt = 0;
   for (let round = 1; round <= rounds; round += 1) {
+    forgetRequests(services);
     await pause(500);
     lateness.enable();
     const before = during.calls.length;
@@ -130,6 +132,11 @@ async function overloadAndMeasure(services: ChaosServices, { isShort }: ChaosEff
       ...books,
     ],
   };
+}
+
+/** The simulated provider keeps every prompt it gets: gigabytes in the process that also sends the load. */
+function forgetRequests({ upstream }: ChaosServices): void {
+  upstream.requests.length = 0;
 }
 
 function answeredBy(calls: readonly CallOutcome[], endsAt: number): number {
