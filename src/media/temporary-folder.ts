@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readlinkSync } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,8 @@ const SWEEP_EVERY_MS = 3_600_000;
 const STALE_AFTER_MS = 24 * 3600_000;
 /** Distinguishes this process from an earlier one with the same pid, such as the first process of a container. */
 const RUN_ID = randomBytes(6).toString('hex');
+/** Containers may share a hostname and this folder, but the ids of their processes mean something only within each. */
+const PLACE = `${hostLabel()}${processNamespace()}`;
 const NAME_PATTERN = /^(?<host>[A-Za-z0-9-]+)\.(?<pid>\d+)\.(?<run>[0-9a-f]{12})\./;
 
 /**
@@ -60,7 +62,7 @@ export async function withFolderOnDemand<Result>(
 /** Returns a new path that names its owner, so what a dead process left behind can be recognized. */
 export function temporaryPath(base: string, name: string): string {
   const label = name.replace(/[^A-Za-z0-9-]/g, '').slice(0, 60);
-  const owner = `${hostLabel()}.${process.pid}.${RUN_ID}`;
+  const owner = `${PLACE}.${process.pid}.${RUN_ID}`;
   return join(base, `${owner}.${label}.${randomBytes(6).toString('hex')}`);
 }
 
@@ -90,8 +92,8 @@ export function keepSwept(bases: readonly string[], log: Logger): Loop {
 }
 
 /**
- * Removes files and folders that dead processes left in `base`: those of this host whose process is not running, and any older than a day.
- * Other hosts may share `base`, so their recent ones stay. Returns how many were removed.
+ * Removes files and folders that dead processes left in `base`: those of this host, or of this container, whose process is not running, and
+ * any older than a day. Others may share `base`, so their recent ones stay. Returns how many were removed.
  */
 export async function sweepTemporaryFiles(base: string, nowMs: number): Promise<number> {
   const entries = await readdir(base, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
@@ -114,7 +116,7 @@ export async function sweepTemporaryFiles(base: string, nowMs: number): Promise<
 async function isStale(path: string, name: string, nowMs: number): Promise<boolean> {
   const { host, pid, run } = NAME_PATTERN.exec(name)?.groups ?? {};
   const own = Number(pid) === process.pid;
-  if (host === hostLabel() && (own ? run !== RUN_ID : !isRunning(Number(pid)))) {
+  if (host === PLACE && (own ? run !== RUN_ID : !isRunning(Number(pid)))) {
     return true;
   }
   const stats = await stat(path).catch(() => undefined);
@@ -127,6 +129,16 @@ function hostLabel(): string {
       .replace(/[^A-Za-z0-9-]/g, '-')
       .slice(0, 60) || 'host'
   );
+}
+
+/** Returns the number of the namespace of process ids (Linux, namespaces(7)), with a dash in front; empty elsewhere. */
+function processNamespace(): string {
+  try {
+    const [number] = /\d+/.exec(readlinkSync('/proc/self/ns/pid')) ?? [];
+    return number === undefined ? '' : `-${number}`;
+  } catch {
+    return '';
+  }
 }
 
 function isRunning(pid: number): boolean {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { sweepTemporaryFiles, withTemporaryFolder } from '../../src/media/temporary-folder.ts';
 import { testFolder } from './media-tools.ts';
 
@@ -30,15 +30,18 @@ describe('temporary folders', () => {
     expect(await readdir(base)).toEqual([]);
   });
 
-  test('are swept when their process is dead, but kept for living ones and other hosts', async () => {
-    const host = hostname()
+  test('are swept when their process is dead, but kept for living ones, other hosts and other containers', async () => {
+    const hostLabel = hostname()
       .replace(/[^A-Za-z0-9-]/g, '-')
       .slice(0, 60);
+    const [host = ''] = await withTemporaryFolder(base, 'own', async (path) => basename(path).split('.'));
+    expect(host.startsWith(hostLabel)).toBe(true);
     const dead = spawnSync('true').pid;
     const run = '0123456789ab';
     const name = (owner: string, pid: number) => `${owner}.${pid}.${run}.task.abc`;
     const stale = [name(host, dead), name(host, process.pid), name('other-host', 5)];
-    const kept = [name(host, process.ppid), name('another-host', dead), 'unrelated'];
+    const otherContainer = name(`${hostLabel}-1`, dead);
+    const kept = [name(host, process.ppid), name('another-host', dead), otherContainer, 'unrelated'];
     for (const entry of [...stale, ...kept]) {
       await mkdir(join(base, entry), { recursive: true });
     }
