@@ -1,8 +1,9 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { databaseAddresses, namesSeveralServers } from '../config/database-url.ts';
-import { StandbyError } from './primary-client.ts';
+import { PrimaryClient, ServerRegistry } from './primary-client.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
+const NO_LIMITS = { lock: 0, statement: 0, idleInTransaction: 0 };
 
 /**
  * Returns how a program that uses a single connection reaches the server that a Postgres URL names, or the primary among several. Throws
@@ -12,29 +13,19 @@ export async function primaryAddress(url: string, variable: string): Promise<pg.
   if (!namesSeveralServers(url)) {
     return { connectionString: url };
   }
+  const servers = new ServerRegistry(databaseAddresses(url, variable));
   let failure: unknown;
-  for (const address of databaseAddresses(url, variable)) {
+  for (let tries = 0; tries < servers.addressCount; tries += 1) {
+    const { address } = servers;
+    const client = new PrimaryClient(servers, NO_LIMITS, { connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
     try {
-      await refuseStandby(address);
+      await client.connect();
       return address;
     } catch (error) {
       failure = error;
+    } finally {
+      await client.end().catch(() => undefined);
     }
   }
   throw failure;
-}
-
-async function refuseStandby(address: pg.ClientConfig): Promise<void> {
-  const client = new pg.Client({ ...address, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
-  // a connection that breaks fails the query
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ isStandby: boolean }>('SELECT pg_is_in_recovery() AS "isStandby"');
-    if (rows[0]?.isStandby) {
-      throw new StandbyError();
-    }
-  } finally {
-    await client.end().catch(() => undefined);
-  }
 }
