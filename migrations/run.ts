@@ -1,5 +1,5 @@
 import { ConfigError } from '../src/config/config-error.ts';
-import { databaseRole, namesSeveralServers } from '../src/config/database-url.ts';
+import { databaseRole, isDatabaseUrl } from '../src/config/database-url.ts';
 import { SecretFileError, withSecretFiles } from '../src/lib/secret-files.ts';
 import { primaryAddress } from '../src/store/primary-address.ts';
 import { migrateDown, migrateUp } from './migrate.ts';
@@ -36,7 +36,7 @@ async function main(
       'set DATABASE_URL (or DATABASE_OWNER_URL, when the schema belongs to another role)',
     );
   }
-  if (!namesSeveralServers(ownerUrl) && !URL.canParse(ownerUrl)) {
+  if (!isDatabaseUrl(ownerUrl)) {
     throw new SettingsError(
       'DATABASE_URL (or DATABASE_OWNER_URL) must be a URL like postgres://user@host/database',
     );

@@ -58,6 +58,11 @@ export function namesSeveralServers(text: string): boolean {
   return (new URLSearchParams(query).get('host') ?? authority).includes(',');
 }
 
+/** Returns whether a text is a Postgres URL as far as can be told before it is parsed: a list of servers is no URL in the strict sense. */
+export function isDatabaseUrl(text: string): boolean {
+  return namesSeveralServers(text) || URL.canParse(text);
+}
+
 /** Returns the role that a Postgres URL connects as, in whichever way it names it; undefined if it names none. */
 export function databaseRole(text: string): string | undefined {
   const [, , userInfo = '', , , query = ''] = PARTS.exec(text) ?? [];

@@ -27,7 +27,8 @@ export async function cliSettings(
     throw new CliError(`${url} is not an http:// or https:// address`, EXIT.usage);
   }
   const folder = resolve(environment.DATA_DIR ?? DEFAULT_FOLDER);
-  const token = tokenOf(environment) ?? (await readSecretFile(folder, MADE_TOKEN_FILE));
+  const token =
+    secretSetting(environment, 'ADMIN_TOKEN')?.trim() ?? (await readSecretFile(folder, MADE_TOKEN_FILE));
   if (!token) {
     throw new CliError(
       `no operator token: set ADMIN_TOKEN or ADMIN_TOKEN_FILE, or DATA_DIR to the folder with ${MADE_TOKEN_FILE} (looked in ${folder})`,
@@ -37,9 +38,13 @@ export async function cliSettings(
   return { url, token };
 }
 
-function tokenOf(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+/** Returns a secret from the environment or from the file that its `…_FILE` names. Throws CliError for a file that cannot be read. */
+export function secretSetting(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string,
+): string | undefined {
   try {
-    return secretOf(environment, 'ADMIN_TOKEN')?.trim();
+    return secretOf(environment, name);
   } catch (error) {
     throw error instanceof SecretFileError ? new CliError(error.message, EXIT.usage) : error;
   }

@@ -1,13 +1,13 @@
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { namesSeveralServers } from '../../../config/database-url.ts';
+import { isDatabaseUrl } from '../../../config/database-url.ts';
 import { type CallArchive, CallArchives } from '../../../ledger/call-archives.ts';
 import type { AuditedAct } from '../../../ledger/ledger.types.ts';
 import type { PackedTable } from '../../../ledger/packed-months.ts';
-import { SecretFileError, secretOf } from '../../../lib/secret-files.ts';
 import type { CliSurroundings } from '../cli-context.ts';
 import { CliError, EXIT } from '../cli-error.ts';
+import { secretSetting } from '../cli-settings.ts';
 import { type Column, textTable, textTime } from '../text-table.ts';
 
 const COLUMNS: readonly Column<CallArchive>[] = [
@@ -116,22 +116,14 @@ async function confirm(
 }
 
 function ownerUrl({ environment }: CliSurroundings): string {
-  const url = ownerSecret(environment);
-  if (url === undefined || !(namesSeveralServers(url) || URL.canParse(url))) {
+  const url = secretSetting(environment, 'DATABASE_OWNER_URL') ?? secretSetting(environment, 'DATABASE_URL');
+  if (url === undefined || !isDatabaseUrl(url)) {
     throw new CliError(
       'set DATABASE_OWNER_URL (or DATABASE_URL) with the owner of the schema, like postgres://user@host/database',
       EXIT.usage,
     );
   }
   return url;
-}
-
-function ownerSecret(environment: CliSurroundings['environment']): string | undefined {
-  try {
-    return secretOf(environment, 'DATABASE_OWNER_URL') ?? secretOf(environment, 'DATABASE_URL');
-  } catch (error) {
-    throw error instanceof SecretFileError ? new CliError(error.message, EXIT.usage) : error;
-  }
 }
 
 /** Parses a month. Throws CliError. */
