@@ -2,7 +2,6 @@ import * as oidc from 'openid-client';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { OidcSettings } from '../config/oidc-settings.ts';
 import type { Clock } from '../lib/clock.ts';
-import { wordsOf } from './failure-words.ts';
 
 /** The person who signed in, as the provider reports them. */
 export interface Identity {
@@ -50,6 +49,9 @@ const TEXT_MAX = 200;
 const EMAIL_PATTERN = /^[^\s@\p{C}]{1,100}@[^\s@\p{C}]{1,100}$/u;
 /** Characters that no page shows and the database does not store. */
 const UNSEEN = /\p{C}/gu;
+const UNSEEN_RUN = /\p{C}+/gu;
+/** How many errors behind each other are read for the log. */
+const DEPTH_MAX = 6;
 
 /** Codes of responses that do not count: late, cut off, or not from the provider. */
 const AWAY = [
@@ -225,4 +227,31 @@ function failureOf(error: unknown): SignInFailure {
     AWAY.includes(String(code)) ||
     AWAY_WORDS.includes(String(said));
   return new SignInFailure(isAway ? 'provider_away' : 'refused', error);
+}
+
+/**
+ * Returns what an error and the errors behind it say, outermost first: texts, codes, the status of a response, and an OpenID provider's
+ * own `error` and `error_description`. Omits everything else that they carry, because that contains tokens and names people.
+ */
+function wordsOf(error: unknown): string[] {
+  const words: string[] = [];
+  let part = error;
+  for (let depth = 0; depth < DEPTH_MAX && typeof part === 'object' && part !== null; depth += 1) {
+    words.push(...ownWords(part).map((word) => word.replace(UNSEEN_RUN, ' ').slice(0, TEXT_MAX)));
+    part = (part as { readonly cause?: unknown }).cause;
+  }
+  return [...new Set(words)];
+}
+
+function ownWords(part: object): string[] {
+  const { message, code, status, error, error_description } = part as Record<string, unknown>;
+  const said = [error, error_description];
+  if (Array.isArray(part)) {
+    // the challenges of a 401
+    return part.flatMap((challenge: { parameters?: object } | null) => ownWords(challenge?.parameters ?? {}));
+  }
+  const told = part instanceof Error ? [message, code, ...said] : said;
+  return [...told, typeof status === 'number' && `status ${status}`].filter(
+    (word): word is string => typeof word === 'string' && word !== '',
+  );
 }
