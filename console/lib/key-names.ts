@@ -5,6 +5,11 @@ interface NamedKey {
 
 const HASH_SHOWN = 12;
 
+/** Returns the start of a key's hash, for a key that has no name of its own. */
+export function shortHash(hash: string): string {
+  return hash.slice(0, HASH_SHOWN);
+}
+
 /** Returns how to call each key, by hash: its name, with the start of its hash where several keys have the same name. */
 export function keyNames(keys: readonly NamedKey[]): ReadonlyMap<string, string> {
   const counts = new Map<string, number>();
@@ -12,9 +17,6 @@ export function keyNames(keys: readonly NamedKey[]): ReadonlyMap<string, string>
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return new Map(
-    keys.map(({ hash, name }) => [
-      hash,
-      counts.get(name) === 1 ? name : `${name} (${hash.slice(0, HASH_SHOWN)})`,
-    ]),
+    keys.map(({ hash, name }) => [hash, counts.get(name) === 1 ? name : `${name} (${shortHash(hash)})`]),
   );
 }

@@ -2,6 +2,7 @@ import { useLedgerCheck } from '../../api/ledger-check.ts';
 import { useReadAll } from '../../api/queries.ts';
 import { chartSeries, type Spending, spendingOf } from '../../api/spending.ts';
 import type { CostRow } from '../../api/types.gen.ts';
+import { shortHash } from '../../lib/key-names.ts';
 import { shareOf, shortUsd, sumUsd, usd } from '../../lib/money.ts';
 import { language, t } from '../../lib/text.ts';
 import { bucketNames, bucketsOf, inCostBuckets, isOpenRange, parseRange } from '../../lib/time.ts';
@@ -43,7 +44,7 @@ export function CostReport({ range, group, apiKey, zoom }: CostReportProps) {
       return t(row.line_item.replace('_', ' '));
     }
     const hash = row.api_key_hash;
-    return row.model ?? row.endpoint ?? (hash === null ? '' : (names.get(hash) ?? hash.slice(0, 12)));
+    return row.model ?? row.endpoint ?? (hash === null ? '' : (names.get(hash) ?? shortHash(hash)));
   };
   const buckets = bucketsOf(time, now);
   const bars = useBars(time, buckets, apiKey, zoom);
