@@ -140,16 +140,21 @@ function hidesReasoning(body: JsonObject): boolean {
   return objectOf(body.reasoning).exclude === true || body.include_reasoning === false;
 }
 
+/** Returns where a choice of an answer, or of a chunk, has what the model said. */
+function placeOf(choice: JsonObject): 'message' | 'delta' {
+  return isObject(choice.message) ? 'message' : 'delta';
+}
+
 /** Removes the phases of messages, for which chat has no member. */
 function withoutPhases(choice: JsonObject): JsonObject {
-  const place = isObject(choice.message) ? 'message' : 'delta';
+  const place = placeOf(choice);
   const said = objectOf(choice[place]);
   return said.phases ? { ...choice, [place]: without(said, 'phases') } : choice;
 }
 
 /** Removes the reasoning from an exact choice of an answer or chunk. Returns undefined for a chunk of which nothing is left. */
 function choiceWithoutReasoning(choice: JsonObject): JsonObject | undefined {
-  const place = isObject(choice.message) ? 'message' : 'delta';
+  const place = placeOf(choice);
   const said = objectOf(choice[place]);
   const rest = without(said, 'reasoning', 'reasoning_content', 'reasoning_details');
   const isGone = place === 'delta' && Object.keys(rest).length === 0 && Object.keys(said).length > 0;
