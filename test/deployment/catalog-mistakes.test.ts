@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { temporaryPath } from '../../src/media/temporary-folder.ts';
 import { eventually } from '../factories/eventually.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { compiled } from '../setup/compiled.ts';
@@ -115,8 +115,10 @@ test.each([
 test('a worker adopts a changed catalog, and keeps the old one when the new one has a mistake', async () => {
   await writeFile(catalog, GOOD);
   const { pid: dead } = spawnSync('true');
+  // names begin with where their process runs
+  const [place = ''] = basename(temporaryPath(folder, 'task')).split('.');
   const leftovers = ['work', 'uploads', 'media/.incoming'].map((name) =>
-    join(folder, name, `${hostname()}.${dead}.0123456789ab.task.00`),
+    join(folder, name, `${place}.${dead}.0123456789ab.task.00`),
   );
   await Promise.all(leftovers.map((path) => mkdir(path, { recursive: true })));
   const worker = await start({}, 'workers/main.ts', '--queues=generate');
