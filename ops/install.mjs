@@ -59,7 +59,7 @@ export async function ensurePackages(root, update) {
   if (hasLockedPackages(root)) {
     return 'up to date';
   }
-  update('installing with npm, about 770 MB, only this once …');
+  update('installing with npm, about 800 MB, only this once …');
   const npm = process.env.npm_execpath?.endsWith('.js')
     ? [process.execPath, process.env.npm_execpath]
     : ['npm'];
@@ -173,7 +173,7 @@ function explainNpm(output) {
   const reason =
     lines.find((line) => line !== '' && !/^(code|errno|syscall|path) /.test(line)) ?? 'see `npm ci`';
   return /ENOSPC/.test(output)
-    ? 'The disk is full while installing packages (they need about 770 MB). Free some space and start again.'
+    ? 'The disk is full while installing packages (they need about 800 MB). Free some space and start again.'
     : `npm could not install the packages: ${reason.slice(0, 200)}`;
 }
 
