@@ -29,6 +29,7 @@ test.each([
   { DATABASE_URL: 'postgresql:///db?host=/run/postgresql&user=u' },
   { REDIS_URL: 'unix:///run/redis.sock?db=0' },
   { REDIS_URL: 'redis+sentinel://u:p@one:26379,two:26379/mymaster' },
+  { REDIS_URL: 'valkeys+sentinel://u:p@one:26379,two:26379/mymaster' },
 ])('%j is an address that an installation may have', (environment) => {
   expect(() => readSettings(environment, root)).not.toThrow();
 });
@@ -42,7 +43,11 @@ test.each([
   [{ LOG_KEEP_MB: '1 GB' }, /^LOG_KEEP_MB/],
   [{ HOST: 'a host' }, /^HOST is "a host"/],
   [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL must be a URL that starts with postgres:\/\//],
+  [{ DATABASE_URL: 'postgres://u:p@host' }, /^DATABASE_URL has no database/],
+  [{ DATABASE_OWNER_URL: 'postgres://u:p#x@host/d' }, /^DATABASE_OWNER_URL cannot be parsed/],
   [{ REDIS_URL: 'localhost:6379' }, /^REDIS_URL must be a URL/],
+  [{ REDIS_URL: 'redis+sentinel://one:26379' }, /^REDIS_URL names no master/],
+  [{ REDIS_URL: 'redis://:p@q@host' }, /^REDIS_URL cannot be parsed: percent-encode/],
   [{ PUBLIC_URL: 'example.org' }, /^PUBLIC_URL must be a URL/],
   [{ TOLLGATE_SECRET: 'x'.repeat(31) }, /^TOLLGATE_SECRET has 31 characters/],
 ])('%j is rejected by name', (environment, message) => {

@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { databaseAddresses } from '../../src/config/database-url.ts';
+import { redisAddress } from '../../src/lib/redis-url.ts';
 import { SettingsFailure } from '../embedded/start-failure.ts';
 
 export type SupervisorSettings = {
@@ -24,10 +26,6 @@ export type SupervisorSettings = {
 
 const DRAIN_MARGIN_MS = 5_000;
 
-const REDIS_SCHEMES = [
-  ...['redis:', 'rediss:', 'valkey:', 'valkeys:', 'unix:'],
-  ...['redis+sentinel:', 'rediss+sentinel:'],
-];
 const LOG_MEGABYTES_MIN = 5;
 const SECRET_CHARACTERS_MIN = 32;
 
@@ -35,16 +33,16 @@ const SECRET_CHARACTERS_MIN = 32;
 export function readSettings(environment: NodeJS.ProcessEnv, root: string): SupervisorSettings {
   const host = read(environment, 'HOST') ?? '127.0.0.1';
   const port = readPort(environment);
-  const databaseUrl = readUrl(environment, 'DATABASE_URL', ['postgres:', 'postgresql:']);
+  const databaseUrl = readDatabaseUrl(environment, 'DATABASE_URL');
   return {
     port,
     host: checkHost(host),
     dataDir: resolve(root, read(environment, 'DATA_DIR') ?? '.data'),
     configFile: resolve(root, read(environment, 'TOLLGATE_CONFIG') ?? 'tollgate.yaml'),
-    publicUrl: readUrl(environment, 'PUBLIC_URL', ['http:', 'https:']) ?? localUrl(host, port),
+    publicUrl: readPublicUrl(environment) ?? localUrl(host, port),
     databaseUrl,
-    ownerUrl: readUrl(environment, 'DATABASE_OWNER_URL', ['postgres:', 'postgresql:']) ?? databaseUrl,
-    redisUrl: readUrl(environment, 'REDIS_URL', REDIS_SCHEMES),
+    ownerUrl: readDatabaseUrl(environment, 'DATABASE_OWNER_URL') ?? databaseUrl,
+    redisUrl: readRedisUrl(environment),
     adminToken: read(environment, 'ADMIN_TOKEN'),
     secret: readSecret(environment),
     drainMs: readDrainSeconds(environment) * 1_000 + DRAIN_MARGIN_MS,
@@ -98,22 +96,37 @@ function checkHost(host: string): string {
   return host;
 }
 
-function readUrl(
-  environment: NodeJS.ProcessEnv,
-  name: string,
-  protocols: readonly string[],
-): string | undefined {
-  const text = read(environment, name);
-  if (text === undefined) {
-    return undefined;
-  }
-  // The value is not repeated: it may contain a password. The migration, the API and the worker read the rest of it: what names several
-  // servers is no URL in the strict sense.
-  const [scheme = ''] = /^[a-z+]+:(?=\/\/)/.exec(text) ?? [];
-  if (!protocols.includes(scheme)) {
-    throw new SettingsFailure(`${name} must be a URL that starts with ${protocols[0]}//`);
+function readPublicUrl(environment: NodeJS.ProcessEnv): string | undefined {
+  const text = read(environment, 'PUBLIC_URL');
+  if (text !== undefined && !/^https?:\/\//.test(text)) {
+    throw new SettingsFailure('PUBLIC_URL must be a URL that starts with http:// or https://.');
   }
   return text;
+}
+
+function readDatabaseUrl(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const text = read(environment, name);
+  if (text !== undefined) {
+    checked(() => databaseAddresses(text, name));
+  }
+  return text;
+}
+
+function readRedisUrl(environment: NodeJS.ProcessEnv): string | undefined {
+  const text = read(environment, 'REDIS_URL');
+  if (text !== undefined) {
+    checked(() => redisAddress(text), 'REDIS_URL ');
+  }
+  return text;
+}
+
+/** Parses an address as the services will. What the parser says never repeats the value, which may contain a password. */
+function checked(parse: () => unknown, subject = ''): void {
+  try {
+    parse();
+  } catch (error) {
+    throw new SettingsFailure(`${subject}${(error as Error).message}.`);
+  }
 }
 
 function readSecret(environment: NodeJS.ProcessEnv): string | undefined {
