@@ -2071,12 +2071,14 @@ DECLARE
   closing uuid[];
   closed holds[];
   unusual boolean;
+  indebted boolean;
   settled_at timestamptz;
 BEGIN
   -- an id that appears twice in a batch is settled once
   SELECT array_agg(ROW (s.*)::hold_settlement), array_agg(s.account_id) INTO settlements, account_ids
     FROM (SELECT DISTINCT ON (s.id) s.* FROM jsonb_populate_recordset(NULL::hold_settlement, batch) s ORDER BY s.id) s;
-  PERFORM 1 FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE;
+  SELECT coalesce(bool_or(l.debt > 0), false) INTO indebted
+    FROM (SELECT b.debt FROM balances b WHERE b.account_id = ANY (account_ids) ORDER BY b.account_id FOR NO KEY UPDATE) l;
   -- read after the locks: an entry's time must not be before that of the entry the lock waited for
   settled_at := ledger_now();
   IF EXISTS (SELECT 1 FROM unnest(settlements) s WHERE s.task IS NOT NULL) THEN
@@ -2104,6 +2106,11 @@ BEGIN
 
   IF cardinality(closing) > 0 THEN
     PERFORM ledger_write_settled(settlements, closing, closed, settled_at);
+    IF indebted THEN
+      PERFORM ledger_repay_debt(s.account_id, s.id)
+         FROM (SELECT DISTINCT ON (s.account_id) s.account_id, s.id FROM unnest(settlements) s WHERE s.id = ANY (closing)
+                ORDER BY s.account_id, s.id) s;
+    END IF;
     RETURN QUERY SELECT s.id, 'settled', s.charge FROM unnest(settlements) s WHERE s.id = ANY (closing);
   END IF;
   IF cardinality(closing) = cardinality(settlements) THEN

@@ -223,7 +223,7 @@ describe('the debt left when a reversed payment exceeds the balance', () => {
     ]);
   });
 
-  test('leaves nothing available, whatever a running call gives back', async () => {
+  test('is repaid by what a running call gives back', async () => {
     const other = await customer();
     await purchase(other, '20.00');
     const hold = holdRequest({ accountId: other.accountId, apiKeyId: other.key.id }, usd('10.00'));
@@ -234,10 +234,16 @@ describe('the debt left when a reversed payment exceeds the balance', () => {
     expect((await admin(`accounts/${other.id}/refunds`, takenBack)).json.data.debt).toBe('10.00');
     await ledger.settle(settlement(hold, usd('1.00')));
     expect((await own(other, 'account')).data).toMatchObject({
-      remaining_credits: '9.00',
-      debt: '10.00',
+      remaining_credits: '0.00',
+      debt: '1.00',
       available: '0.00',
     });
+    const [repaid, charged] = (await own(other, 'billing/balance-transactions')).data;
+    expect([charged.amount.value, repaid.amount.value, repaid.description]).toEqual([
+      '-1.00',
+      '-9.00',
+      'Repayment of a debt',
+    ]);
   });
 
   test('can be paid in part by bank and the rest forgiven, but never more than is owed', async () => {

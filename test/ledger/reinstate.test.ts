@@ -121,3 +121,28 @@ test('books one reference once when many send it at the same time', async () => 
   expect(outcomes.filter((outcome) => outcome === 'posted')).toHaveLength(1);
   expect(await balanceOf(accountId)).toEqual({ posted: usd('3'), debt: 0n });
 });
+
+test('what calls give back repays the debt, however many of them settle at once', async () => {
+  const account = await fundedAccount(db.database, '0');
+  const other = await fundedAccount(db.database, '5');
+  const purchase = newUuid();
+  await purchaseCredits(db.database, movement(account.accountId, purchase), usd('10'));
+  const ledger = testLedger(db.database);
+  const [first, second, third] = await Promise.all([
+    ...['4', '5'].map((amount) => ledger.reserve(holdRequest(account, usd(amount)))),
+    ledger.reserve(holdRequest(other, usd('5'))),
+  ]);
+  await movements.reversePayment(movement(account.accountId), purchase, usd('10'));
+  expect(await balanceOf(account.accountId)).toEqual({ posted: usd('9'), debt: usd('9') });
+
+  await ledger.settle(settlement(first!, usd('1')));
+  expect(await balanceOf(account.accountId)).toEqual({ posted: usd('5'), debt: usd('6') });
+
+  await Promise.all([
+    ledger.settle(settlement(second!, usd('0'))),
+    ledger.settle(settlement(third!, usd('2'))),
+  ]);
+  expect(await balanceOf(account.accountId)).toEqual({ posted: 0n, debt: usd('1') });
+  expect(await balanceOf(other.accountId)).toEqual({ posted: usd('3'), debt: 0n });
+  await ledger.close();
+});

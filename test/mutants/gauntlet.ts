@@ -195,13 +195,23 @@ async function debtBlocks(parts: Parts): Promise<void> {
   await withLedger(parts, silentObserver, async (ledger) => {
     const hold = await ledger.reserve(holdRequest(account, usd('3')));
     await movements.reversePayment(movement(newUuid()), purchase, usd('5'));
-    await ledger.settle(settlement(hold, ZERO_USD, { status: 'failed' }));
+    await ledger.settle(settlement(hold, usd('1')));
+    expect(await owedBy(parts, account.accountId)).toBe(usd('1'));
+    // a call that costs nothing: nothing is free beside a debt, so any other call would lack credits anyway
     const refused = { code: 'insufficient_credits' };
-    await expect(ledger.reserve(holdRequest(account, usd('1')))).rejects.toMatchObject(refused);
+    await expect(ledger.reserve(holdRequest(account, ZERO_USD))).rejects.toMatchObject(refused);
     await purchaseCredits(database, movement(newUuid()), usd('3'));
     const free = await ledger.reserve(holdRequest(account, usd('1')));
     await ledger.settle(settlement(free, ZERO_USD, { status: 'failed' }));
   });
+}
+
+async function owedBy({ db }: Parts, accountId: string): Promise<bigint> {
+  const { rows } = await db.database.money.query<{ debt: string }>(
+    'SELECT debt FROM balances WHERE account_id = $1',
+    [accountId],
+  );
+  return BigInt(rows[0]!.debt);
 }
 
 async function refundedOnce(parts: Parts): Promise<void> {

@@ -244,6 +244,11 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [{ of: 'ledger_reserve', replace: 'candidate.debt > 0 OR ', by: '' }],
   },
   {
+    name: 'what a call gives back does not repay the debt',
+    caughtBy: 'a debt blocks until it is repaid',
+    edits: [{ of: 'ledger_settle', replace: 'IF indebted THEN', by: 'IF false THEN' }],
+  },
+  {
     name: 'a closed id can be held again',
     caughtBy: 'stories agree with the model',
     edits: [

@@ -37,6 +37,7 @@ export class LedgerModel {
   /** Written off: covered neither by the hold nor by free money. */
   lost = 0n;
   suspended = false;
+  /** Without repayments of debts: calls that settle together repay in one entry. */
   entries = 0;
   readonly keys: ModelKey[];
   readonly holds: ModelHold[] = [];
@@ -78,6 +79,7 @@ export class LedgerModel {
       this.entries += 1;
       this.charges.push({ generation: hold.id, key: hold.key, amount: charge, refunded: 0n });
     }
+    this.#repayDebt();
     return charge;
   }
 
@@ -115,7 +117,7 @@ export class LedgerModel {
       return false;
     }
     this.debt -= amount;
-    this.entries += 2;
+    this.entries += 1;
     return true;
   }
 
@@ -160,7 +162,6 @@ export class LedgerModel {
     if (repaid > 0n) {
       this.debt -= repaid;
       this.posted -= repaid;
-      this.entries += 1;
     }
   }
 

@@ -294,7 +294,9 @@ export class StoryRunner {
 
   async #compare(): Promise<void> {
     const { rows } = await this.#database.money.query(
-      `SELECT b.posted, b.held, b.used, b.debt, b.seq::integer,
+      `SELECT b.posted, b.held, b.used, b.debt,
+              (b.seq - (SELECT count(*) FROM ledger_entries e
+                WHERE e.account_id = b.account_id AND e.reason_code = 'debt_repayment'))::integer AS entries,
               (SELECT coalesce(sum(w.amount), 0) FROM write_offs w
                 WHERE w.account_id = b.account_id AND w.reason = 'above_hold') AS lost,
               (SELECT json_agg(json_build_object('id', k.id, 'spent', k.spent::text, 'held', k.held::text)
@@ -309,7 +311,7 @@ export class StoryRunner {
       used: model.used.toString(),
       debt: model.debt.toString(),
       lost: model.lost.toString(),
-      seq: model.entries,
+      entries: model.entries,
       keys: [...model.keys]
         .sort((one, other) => (one.id < other.id ? -1 : 1))
         .map((key) => ({ id: key.id, spent: key.spent.toString(), held: key.held.toString() })),
