@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headersField, keyField } from '../upstream/header-settings.ts';
+import { baseUrlField, headersField, keyField } from '../upstream/connection-settings.ts';
 import { type EngineSettings, EngineSettingsError } from './registry.ts';
 import type { UpstreamHttpSettings } from './upstream-http.ts';
 
@@ -31,9 +31,7 @@ export const upstreamFields = {
   kind: z.string(),
   slots: z.unknown().optional(),
   gpu_memory: z.unknown().optional(),
-  base_url: z
-    .url({ protocol: /^https?$/, message: 'must be an http(s) URL' })
-    .describe('address of the engine; private addresses are allowed'),
+  base_url: baseUrlField.describe('address of the engine; private addresses are allowed'),
   api_key: keyField.default('').describe('sent as `Authorization: Bearer`'),
   headers: headersField
     .default({})

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { headersField, keyField } from '../upstream/header-settings.ts';
+import { baseUrlField, headersField, keyField } from '../upstream/connection-settings.ts';
 
 /** Default silence after which an answer that has started counts as dead, in ms. */
 const IDLE_MS = 30_000;
@@ -116,9 +116,7 @@ const common = {
 
 const upstream = {
   ...common,
-  base_url: z
-    .url({ protocol: /^https?$/ })
-    .describe('base URL, without `/chat/completions`, `/messages` or `/responses`'),
+  base_url: baseUrlField.describe('base URL, without `/chat/completions`, `/messages` or `/responses`'),
   api_key: keyField.default('').describe('from the environment, in quotes: see the top of this page'),
   headers: headersField.default({}).describe('sent with every call; they override the ones Tollgate sets'),
   query: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyField } from '../../upstream/header-settings.ts';
+import { keyField } from '../../upstream/connection-settings.ts';
 import {
   extraField,
   kindsField,

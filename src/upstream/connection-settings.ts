@@ -1,5 +1,13 @@
 import { z } from 'zod';
 
+/** Address of an API. A user and a password in it would be dropped, and every call rejected. */
+export const baseUrlField = z
+  .url({ protocol: /^https?$/, message: 'must be an http(s) URL' })
+  .refine(
+    (text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === '',
+    'must not contain a user or password: set `headers: { authorization: "Basic …" }` with the base64 of user:password',
+  );
+
 /** A key that is sent in a header. A line break at its end, as `echo` adds one to a Kubernetes Secret, would make every call fail. */
 export const keyField = z
   .string()
