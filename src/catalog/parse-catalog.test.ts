@@ -118,6 +118,11 @@ describe('a mistake is one line that names file, path and reason', () => {
       /models\[1\]\.routes\[0\]\.engine: must name one of engines/,
     ],
     [
+      'an engine that is no text',
+      (text) => text.replace('engine: e', 'engine: 5'),
+      /models\[1\]\.routes\[0\]\.engine: must be a string/,
+    ],
+    [
       'a key with a line break',
       (text) => text.replace(/"\$\{KEY\}"/, String.raw`"sk-1\n"`),
       /^tollgate\.yaml: providers\[0\]\.api_key: must be ASCII without line breaks/,

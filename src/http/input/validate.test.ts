@@ -11,6 +11,9 @@ const schema = z.object({
   heat: z.int().max(2).optional(),
   inputs: z.union([z.string(), z.array(z.string()).max(2), z.array(z.number()).max(3)]).optional(),
   list: z.array(z.string()).min(1).optional(),
+  place: z
+    .union([z.object({ path: z.string() }), z.object({ host: z.string(), port: z.number() })])
+    .optional(),
   at: z.iso.datetime({ offset: true }).optional(),
 });
 
@@ -28,6 +31,8 @@ test.each<[unknown, string]>([
   [{ model: 'a', inputs: ['b', 'c', 'd'] }, 'inputs: must have at most 2 items'],
   [{ model: 'a', inputs: [1, 2, 3, 4] }, 'inputs: must have at most 3 items'],
   [{ model: 'a', inputs: ['b', 5] }, 'inputs[1]: must be a string'],
+  [{ model: 'a', place: { host: 'b', port: 'c' } }, 'place.port: must be a number'],
+  [{ model: 'a', place: { path: 5 } }, 'place.path: must be a string'],
   [{ model: 'a', list: [] }, 'list: must have at least 1 item'],
   [{ model: 'a', at: 'noon' }, 'at: must be a time such as 2026-01-31T00:00:00Z'],
   [[], 'body: must be an object'],

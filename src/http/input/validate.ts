@@ -56,7 +56,7 @@ interface LocatedIssue {
 
 /**
  * Returns the issue of the union branch that the caller most likely meant: one that fits apart from its size, or else the one that got
- * furthest.
+ * furthest; of several, the one of which the value has most.
  */
 function deepest(issue: Issue, parents: readonly PropertyKey[]): LocatedIssue {
   const path = [...parents, ...issue.path];
@@ -68,13 +68,21 @@ function deepest(issue: Issue, parents: readonly PropertyKey[]): LocatedIssue {
     return deepest(tooBig, path);
   }
   let best: LocatedIssue = { issue, path };
-  for (const [first] of issue.errors) {
-    const candidate = first && deepest(first, path);
-    if (candidate && candidate.path.length > best.path.length) {
+  let nearest = 0;
+  for (const issues of issue.errors) {
+    const candidate = issues[0] && deepest(issues[0], path);
+    const further = candidate ? candidate.path.length - best.path.length : -1;
+    if (candidate && (further > 0 || (further === 0 && distance(issues) < nearest))) {
       best = candidate;
+      nearest = distance(issues);
     }
   }
   return best;
+}
+
+/** Counts what a value would have to change to fit. A missing member counts twice: what is there shows what was meant. */
+function distance(issues: readonly Issue[]): number {
+  return issues.reduce((sum, { input }) => sum + (input === undefined ? 2 : 1), 0);
 }
 
 /**
