@@ -1,7 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '../lib/clock.ts';
-import { OpenIdProvider, SignInFailure } from './openid-provider.ts';
+import { OpenIdProvider } from './openid-provider.ts';
+import { SignInFailure } from './sign-in-failure.ts';
 
 type Answers = Readonly<Record<string, (response: ServerResponse) => void>>;
 

@@ -2,6 +2,7 @@ import * as oidc from 'openid-client';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { OidcSettings } from '../config/oidc-settings.ts';
 import type { Clock } from '../lib/clock.ts';
+import { failureOf, SignInFailure } from './sign-in-failure.ts';
 
 /** The person who signed in, as the provider reports them. */
 export interface Identity {
@@ -23,19 +24,6 @@ export interface SignInChecks {
   readonly verifier: string;
 }
 
-/** Why a sign-in failed: the provider does not answer, or does not vouch for the person. */
-export class SignInFailure extends Error {
-  readonly reason: 'provider_away' | 'refused';
-  /** What the provider, or the network on the way to it, said. For the log. */
-  readonly words: readonly string[];
-
-  constructor(reason: SignInFailure['reason'], cause: unknown) {
-    super(`the OpenID provider ${reason === 'provider_away' ? 'does not answer' : 'refused'}`, { cause });
-    this.reason = reason;
-    this.words = wordsOf(cause);
-  }
-}
-
 /** Maximum duration of one request to the provider in seconds, including its response. */
 const REQUEST_SECONDS = 5;
 const CONNECT_MS = 3_000;
@@ -49,22 +37,6 @@ const TEXT_MAX = 200;
 const EMAIL_PATTERN = /^[^\s@\p{C}]{1,100}@[^\s@\p{C}]{1,100}$/u;
 /** Characters that no page shows and the database does not store. */
 const UNSEEN = /\p{C}/gu;
-const UNSEEN_RUN = /\p{C}+/gu;
-/** How many errors behind each other are read for the log. */
-const DEPTH_MAX = 6;
-
-/** Codes of responses that do not count: late, cut off, or not from the provider. */
-const AWAY = [
-  'OAUTH_TIMEOUT',
-  'OAUTH_ABORT',
-  'OAUTH_RESPONSE_IS_NOT_CONFORM',
-  'OAUTH_RESPONSE_IS_NOT_JSON',
-  'OAUTH_PARSE_ERROR',
-];
-
-/** Errors by which a provider says that it cannot answer at the moment (RFC 6749, section 4.1.2.1). */
-const AWAY_WORDS = ['server_error', 'temporarily_unavailable'];
-
 /**
  * Signs people in by authorization code with PKCE, state and nonce, and also checks the signature of what the provider returns. Requests
  * nothing from the provider before somebody signs in. Owns its connections.
@@ -115,6 +87,7 @@ export class OpenIdProvider {
    */
   async finish(query: string, checks: SignInChecks): Promise<Identity> {
     const configuration = await this.#configuration();
+    const found = this.#found;
     try {
       const tokens = await oidc.authorizationCodeGrant(configuration, new URL(this.#redirectUri + query), {
         expectedState: checks.state,
@@ -126,13 +99,16 @@ export class OpenIdProvider {
       if (!claims) {
         throw new Error('the answer has no ID token');
       }
-      const wanted = ['email', ...(this.#settings.operators ? [this.#settings.operators.claim] : [])];
       const isTold =
-        wanted.every((claim) => claims[claim] !== undefined) ||
+        this.#wanted().every((claim) => claims[claim] !== undefined) ||
         configuration.serverMetadata().userinfo_endpoint === undefined;
       const more = isTold ? {} : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return this.#identity({ ...more, ...claims });
+      return this.#identity(claims, more);
     } catch (error) {
+      // Its keys are kept with its document, for minutes, and it may have new ones: the next sign-in asks for both.
+      if (this.#found === found && !isProvidersWord(error)) {
+        this.#found = undefined;
+      }
       throw failureOf(error);
     }
   }
@@ -141,13 +117,24 @@ export class OpenIdProvider {
     await this.#agent.destroy();
   }
 
-  #identity(claims: oidc.IDToken & oidc.UserInfoResponse): Identity {
-    const told = typeof claims.email === 'string' ? claims.email.trim().toLowerCase() : '';
-    const counts = (claims.email_verified === true || this.#settings.trustEmail) && EMAIL_PATTERN.test(told);
+  /** Returns the claims that the provider is asked for at its userinfo endpoint if the ID token lacks one. */
+  #wanted(): readonly string[] {
+    const { operators, trustEmail } = this.#settings;
+    return ['email', ...(trustEmail ? [] : ['email_verified']), ...(operators ? [operators.claim] : [])];
+  }
+
+  /** `more` are the claims from the userinfo endpoint; those of the ID token win. */
+  #identity(told: oidc.IDToken, more: Partial<oidc.UserInfoResponse>): Identity {
+    const claims = { ...more, ...told };
+    const email = addressOf(claims.email);
+    // what the endpoint says of another address than the token's does not count
+    const isSame = told.email === undefined || more.email === undefined || addressOf(more.email) === email;
+    const vouched = isVerified(told.email_verified ?? (isSame ? more.email_verified : undefined));
+    const counts = (vouched || this.#settings.trustEmail) && EMAIL_PATTERN.test(email);
     const shown = typeof claims.name === 'string' ? claims.name.replace(UNSEEN, '').trim() : '';
     const name = [...shown].slice(0, TEXT_MAX).join('');
     return {
-      ...{ issuer: claims.iss, subject: claims.sub, email: counts ? told : '', name },
+      ...{ issuer: claims.iss, subject: claims.sub, email: counts ? email : '', name },
       provenAt: this.#provenAt(claims.auth_time),
       isOperator: this.#isOperator(claims),
     };
@@ -160,7 +147,7 @@ export class OpenIdProvider {
       : null;
   }
 
-  #isOperator(claims: oidc.IDToken & oidc.UserInfoResponse): boolean {
+  #isOperator(claims: Readonly<Record<string, unknown>>): boolean {
     const { operators } = this.#settings;
     const told = operators ? claims[operators.claim] : undefined;
     return (
@@ -184,7 +171,29 @@ export class OpenIdProvider {
   }
 
   async #discover(): Promise<oidc.Configuration> {
-    const { issuer, clientId, clientSecret } = this.#settings;
+    const { issuer } = this.#settings;
+    try {
+      return await this.#discoverAt(issuer);
+    } catch (error) {
+      const named = issuerNamedBy(error);
+      if (named === undefined) {
+        throw new SignInFailure('provider_away', error);
+      }
+      if (withoutSlash(named) !== withoutSlash(issuer)) {
+        const advice = `OIDC_ISSUER is not the issuer of the document there, which is ${named}`;
+        throw new SignInFailure('provider_away', new Error(advice, { cause: error }));
+      }
+    }
+    // Both have the document at the same address, and providers differ in whether they end their name with a slash.
+    return await this.#discoverAt(issuer.endsWith('/') ? withoutSlash(issuer) : `${issuer}/`).catch(
+      (error: unknown) => {
+        throw new SignInFailure('provider_away', error);
+      },
+    );
+  }
+
+  #discoverAt(issuer: string): Promise<oidc.Configuration> {
+    const { clientId, clientSecret } = this.#settings;
     const [byHeader, byBody] = [oidc.ClientSecretBasic(clientSecret), oidc.ClientSecretPost(clientSecret)];
     const authenticate: oidc.ClientAuth = (server, ...rest) => {
       const known = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
@@ -195,17 +204,13 @@ export class OpenIdProvider {
       // only outside production: see oidc-settings.ts
       ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : []),
     ];
-    try {
-      return await oidc.discovery(
-        new URL(issuer),
-        clientId,
-        { client_secret: clientSecret, [oidc.clockTolerance]: CLOCK_SECONDS },
-        authenticate,
-        { [oidc.customFetch]: this.#fetch, timeout: REQUEST_SECONDS, execute },
-      );
-    } catch (error) {
-      throw new SignInFailure('provider_away', error);
-    }
+    return oidc.discovery(
+      new URL(issuer),
+      clientId,
+      { client_secret: clientSecret, [oidc.clockTolerance]: CLOCK_SECONDS },
+      authenticate,
+      { [oidc.customFetch]: this.#fetch, timeout: REQUEST_SECONDS, execute },
+    );
   }
 
   /** Follows no redirect: only the addresses in the provider's document count. */
@@ -217,41 +222,28 @@ export class OpenIdProvider {
     }) as unknown as Promise<Response>;
 }
 
-function failureOf(error: unknown): SignInFailure {
-  if (error instanceof SignInFailure) {
-    return error;
-  }
-  const { code, error: said } = error as { code?: unknown; error?: unknown };
-  const isAway =
-    (error instanceof TypeError && error.message === 'fetch failed') ||
-    AWAY.includes(String(code)) ||
-    AWAY_WORDS.includes(String(said));
-  return new SignInFailure(isAway ? 'provider_away' : 'refused', error);
+/** Returns an address as accounts keep it; empty if there is none. */
+function addressOf(claim: unknown): string {
+  return typeof claim === 'string' ? claim.trim().toLowerCase() : '';
 }
 
-/**
- * Returns what an error and the errors behind it say, outermost first: texts, codes, the status of a response, and an OpenID provider's
- * own `error` and `error_description`. Omits everything else that they carry, because that contains tokens and names people.
- */
-function wordsOf(error: unknown): string[] {
-  const words: string[] = [];
-  let part = error;
-  for (let depth = 0; depth < DEPTH_MAX && typeof part === 'object' && part !== null; depth += 1) {
-    words.push(...ownWords(part).map((word) => word.replace(UNSEEN_RUN, ' ').slice(0, TEXT_MAX)));
-    part = (part as { readonly cause?: unknown }).cause;
-  }
-  return [...new Set(words)];
+/** Some providers, such as Amazon Cognito and Apple, say it in a text. */
+function isVerified(claim: unknown): boolean {
+  return claim === true || claim === 'true';
 }
 
-function ownWords(part: object): string[] {
-  const { message, code, status, error, error_description } = part as Record<string, unknown>;
-  const said = [error, error_description];
-  if (Array.isArray(part)) {
-    // the challenges of a 401
-    return part.flatMap((challenge: { parameters?: object } | null) => ownWords(challenge?.parameters ?? {}));
-  }
-  const told = part instanceof Error ? [message, code, ...said] : said;
-  return [...told, typeof status === 'number' && `status ${status}`].filter(
-    (word): word is string => typeof word === 'string' && word !== '',
-  );
+/** Returns whether the provider answered with an error of OAuth, so that its addresses and keys are right. */
+function isProvidersWord(error: unknown): boolean {
+  return typeof (error as { error?: unknown } | null)?.error === 'string';
+}
+
+/** Returns the issuer of a discovery document that was rejected because it is not the configured one. */
+function issuerNamedBy(error: unknown): string | undefined {
+  const { code, cause } = error as { code?: unknown; cause?: { body?: { issuer?: unknown } } };
+  const named = code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED' ? cause?.body?.issuer : undefined;
+  return typeof named === 'string' ? named : undefined;
+}
+
+function withoutSlash(issuer: string): string {
+  return issuer.replace(/\/$/, '');
 }

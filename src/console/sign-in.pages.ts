@@ -8,8 +8,9 @@ import { AppError } from '../lib/errors.ts';
 import { publicId } from '../lib/ids.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { MembersService, NotAdmitted } from './members.service.ts';
-import { type Identity, type OpenIdProvider, type SignInChecks, SignInFailure } from './openid-provider.ts';
+import type { Identity, OpenIdProvider, SignInChecks } from './openid-provider.ts';
 import type { SessionsService } from './sessions.service.ts';
+import { SignInFailure } from './sign-in-failure.ts';
 
 export interface SignInParts {
   readonly provider: Pick<OpenIdProvider, 'begin' | 'finish'>;
