@@ -66,7 +66,7 @@ export class PaymentInboxService {
       }
     } catch (error) {
       if (error instanceof PaymentMismatch && this.#isOld(event)) {
-        await inbox.finish(event.id, `not credited: ${error.message}`);
+        await inbox.finish(event.id, `not booked: ${error.message}`);
         return;
       }
       this.#log.warn({ error, event: event.id, type: event.type }, 'payment event failed, will retry');

@@ -5,7 +5,8 @@ import type { Logger } from '../lib/logger.ts';
 import { formatUsd } from '../lib/money.ts';
 import type { CheckoutSessionRow } from '../store/models/checkout-session.model.ts';
 import type { CheckoutStore } from './checkout.store.ts';
-import type { PaymentProvider } from './payment/payment.types.ts';
+import { PaymentMismatch } from './checkout-outcome.ts';
+import type { PaymentProvider, PaymentReversal } from './payment/payment.types.ts';
 
 /** Several events of one payment arrive at once; each that is overtaken asks the provider again. */
 const TRIES_MAX = 5;
@@ -32,7 +33,10 @@ export class ReversalsService {
     this.#log = log;
   }
 
-  /** Books what changed since the last time. Throws AppError provider_error, service_unavailable when others were always faster. */
+  /**
+   * Books what changed since the last time. Throws AppError provider_error, service_unavailable when others were always faster, and
+   * PaymentMismatch for a reversal whose amount is not known in the currency of the payment.
+   */
   async follow(session: CheckoutSessionRow): Promise<void> {
     let row: CheckoutSessionRow | undefined = session;
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
@@ -51,6 +55,7 @@ export class ReversalsService {
   async #book(session: CheckoutSessionRow, paymentId: string): Promise<boolean> {
     const provider = this.#provider.name;
     const reversals = await this.#provider.reversalsOf(paymentId);
+    requireCurrency(session, reversals);
     const { outcome, unbooked } = await this.#movements.followPayment({
       accountId: session.account_id,
       purchaseReference: session.id,
@@ -77,5 +82,15 @@ export class ReversalsService {
       );
     }
     return outcome === 'followed';
+  }
+}
+
+/** Cents of one currency booked as those of another would be wrong money. */
+function requireCurrency(session: CheckoutSessionRow, reversals: readonly PaymentReversal[]): void {
+  const other = reversals.find(({ amount, currency }) => amount > 0n && currency !== session.currency);
+  if (other) {
+    throw new PaymentMismatch(
+      `the ${other.kind} ${other.id} is in ${other.currency}, the payment in ${session.currency}: book it with tollgate adjust`,
+    );
   }
 }

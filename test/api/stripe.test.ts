@@ -7,7 +7,7 @@ import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { eventuallyHolds } from '../factories/eventually.ts';
 import { usd } from '../factories/ledger.ts';
-import { StripeContractServer } from './support/stripe-contract-server.ts';
+import { type FakeReversal, StripeContractServer } from './support/stripe-contract-server.ts';
 import { ADMIN_TOKEN, startTestServer, type TestServer } from './support/test-server.ts';
 
 const stripe = new StripeContractServer();
@@ -492,6 +492,35 @@ describe('money that goes back', () => {
       await post(stripe.event('charge.dispute.closed', { id: dispute.id, payment_intent: buyer.payment }));
       await retry();
     }
+    expect(await credits(buyer)).toBe('20.00');
+  });
+
+  test('a dispute in another currency is never booked as cents of USD, but raises an alarm until its money moved in USD', async () => {
+    const buyer = await paid();
+    const dispute: FakeReversal = {
+      ...{ id: `dp_${buyer.id}`, amount: 1840, currency: 'eur', status: 'needs_response' },
+      payment_intent: buyer.payment,
+    };
+    stripe.disputes.push(dispute);
+    await post(stripe.event('charge.dispute.created', { id: dispute.id, payment_intent: buyer.payment }));
+    const { money } = server.database;
+    await eventuallyHolds(async () => {
+      const text = 'SELECT error FROM webhook_inbox WHERE processed_at IS NULL';
+      const { rows } = await money.query(text);
+      expect(rows).toEqual([
+        { error: expect.stringMatching(/dp_.* is in EUR, the payment in USD: book it/) },
+      ]);
+    });
+    expect((await money.query(pendingPaymentEvents.text)).rows).toMatchObject([{ events: 1 }]);
+    expect(await credits(buyer)).toBe('20.00');
+    // the bank's rate made it a little less than the whole payment
+    dispute.balance_transactions = [{ amount: -1987, currency: 'usd' }];
+    await retry();
+    expect(await credits(buyer)).toBe('0.13');
+    dispute.balance_transactions.push({ amount: 1987, currency: 'usd' });
+    dispute.status = 'won';
+    await post(stripe.event('charge.dispute.closed', { id: dispute.id, payment_intent: buyer.payment }));
+    await retry();
     expect(await credits(buyer)).toBe('20.00');
   });
 

@@ -34,6 +34,8 @@ export interface PaymentReversal {
   readonly kind: 'refund' | 'dispute';
   /** What it currently takes from the payment, in nano-USD; zero once it failed, was canceled or was won. */
   readonly amount: NanoUsd;
+  /** Upper case. In any other than USD, the amount only says whether something is taken. */
+  readonly currency: string;
 }
 
 /** What a payment, refund or dispute moved on the operator's balance at the provider. */

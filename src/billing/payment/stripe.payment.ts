@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
 import { AppError, invariant } from '../../lib/errors.ts';
-import { type NanoUsd, nanoUsd } from '../../lib/money.ts';
+import type { NanoUsd } from '../../lib/money.ts';
 import type {
   CheckoutStatus,
   HostedSession,
@@ -13,6 +13,8 @@ import type {
   PaymentReversal,
   PaymentStatus,
 } from './payment.types.ts';
+import { fromCents, NANO_PER_CENT } from './stripe-cents.ts';
+import { reversalOfDispute, reversalOfRefund } from './stripe-reversals.ts';
 
 export interface StripeOptions {
   readonly secretKey: string;
@@ -27,7 +29,6 @@ const require = createRequire(import.meta.url);
 
 const TIMEOUT_MS = 10_000;
 const SIGNATURE_TOLERANCE_SECONDS = 300;
-const NANO_PER_CENT = 10_000_000n;
 const PAGE_SIZE = 100;
 /** Maximum number of refunds, disputes or payouts that Stripe's SDK reads by following pages. */
 const REVERSALS_MAX = 10_000;
@@ -110,10 +111,7 @@ export class StripePayment implements PaymentProvider, MovesSource {
     return this.#call(async () => {
       const refunds = await this.#stripe.refunds.list(query).autoPagingToArray({ limit: REVERSALS_MAX });
       const disputes = await this.#stripe.disputes.list(query).autoPagingToArray({ limit: REVERSALS_MAX });
-      return [
-        ...refunds.map((refund) => reversal('refund', refund, isRefundTaken(refund))),
-        ...disputes.map((dispute) => reversal('dispute', dispute, isDisputeTaken(dispute))),
-      ];
+      return [...refunds.map(reversalOfRefund), ...disputes.map(reversalOfDispute)];
     });
   }
 
@@ -214,30 +212,6 @@ function toEvent(event: Stripe.Event): PaymentEvent {
   return { id: event.id, type: event.type, subject: 'other', objectId: null };
 }
 
-function reversal(
-  kind: PaymentReversal['kind'],
-  { id, amount }: { readonly id: string; readonly amount: number },
-  isTaken: boolean,
-): PaymentReversal {
-  return { id, kind, amount: fromCents(isTaken ? amount : 0) };
-}
-
-/** A refund takes the money when it is created, and returns it when it fails (docs.stripe.com/refunds#failed-refunds). */
-function isRefundTaken({ status }: Stripe.Refund): boolean {
-  return status !== 'failed' && status !== 'canceled';
-}
-
-/**
- * A dispute's money is withdrawn while it is open and returned when it is won. Warnings are inquiries: no money moves until they
- * become disputes. For a prevented dispute, the balance transactions show whether money was withdrawn.
- */
-function isDisputeTaken({ status, balance_transactions: moves = [] }: Stripe.Dispute): boolean {
-  if (status === 'prevented') {
-    return moves.some(({ amount }) => amount < 0) && !moves.some(({ amount }) => amount > 0);
-  }
-  return status !== 'won' && !status.startsWith('warning_');
-}
-
 /** Returns undefined for moves without a payment: a payout, a fee of the provider. */
 function moveOf(
   transaction: Stripe.BalanceTransaction,
@@ -273,10 +247,6 @@ function idOf(reference: string | { id: string } | null): string | null {
 function toCents(amount: NanoUsd): number {
   invariant(amount % NANO_PER_CENT === 0n, 'a payment is made of whole cents');
   return Number(amount / NANO_PER_CENT);
-}
-
-function fromCents(cents: number): NanoUsd {
-  return nanoUsd(BigInt(cents) * NANO_PER_CENT);
 }
 
 function origin(baseUrl: string): { host: string; port: string; protocol: 'http' | 'https' } {

@@ -23,8 +23,10 @@ export interface FakeReversal {
   amount: number;
   status: string;
   payment_intent: string;
+  /** USD if not given. */
+  currency?: string;
   /** Balance movements of a dispute on the seller's account, in cents. */
-  balance_transactions?: { amount: number }[];
+  balance_transactions?: { amount: number; currency?: string }[];
 }
 
 /** A balance transaction. `payout` is the payout it is listed under and is not part of the response. */
@@ -150,7 +152,13 @@ export class StripeContractServer {
       return rangePage(this.payouts, url.searchParams);
     }
     const list = { '/v1/refunds': this.refunds, '/v1/disputes': this.disputes }[url.pathname];
-    return list && page(list, url.searchParams);
+    return (
+      list &&
+      page(
+        list.map((reversal) => ({ currency: 'usd', ...reversal })),
+        url.searchParams,
+      )
+    );
   }
 
   #expire(id: string): object | undefined {
