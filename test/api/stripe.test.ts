@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import Stripe from 'stripe';
 import { StripePayment } from '../../src/billing/payment/stripe.payment.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { newUuid } from '../../src/lib/ids.ts';
@@ -199,6 +200,20 @@ describe('signatures', () => {
     const before = await inboxSize();
     const answer = await post(change(stripe.event('checkout.session.completed', {})));
     expect([answer.status, answer.json.error.code]).toEqual([400, 'signature_invalid']);
+    expect(await inboxSize()).toBe(before);
+  });
+
+  test('a thin event says how the endpoint must be set up, and nothing is stored', async () => {
+    const before = await inboxSize();
+    const payload = JSON.stringify({
+      ...{ id: 'evt_thin', object: 'v2.core.event', type: 'v1.charge.refunded', livemode: false },
+      related_object: { id: 'ch_1', type: 'charge', url: '/v1/charges/ch_1' },
+    });
+    const sdk = new Stripe('sk_test_0123456789');
+    const signature = sdk.webhooks.generateTestHeaderString({ payload, secret: stripe.secret });
+    const answer = await post({ body: payload, signature });
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_request']);
+    expect(answer.json.error.message).toContain('snapshot, not thin');
     expect(await inboxSize()).toBe(before);
   });
 

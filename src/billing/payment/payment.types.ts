@@ -92,5 +92,5 @@ export interface PaymentEvent {
   readonly objectId: string | null;
 }
 
-/** Checks a notification's signature on its raw bytes. Throws AppError signature_invalid. */
+/** Checks a notification's signature on its raw bytes. Throws AppError signature_invalid, invalid_request. */
 export type EventVerifier = (bytes: Buffer, signature: string | undefined) => PaymentEvent;

@@ -153,7 +153,7 @@ export class StripePayment implements PaymentProvider, MovesSource {
     }
   }
 
-  /** Checks an event's signature on its raw bytes. Throws AppError signature_invalid. */
+  /** Checks an event's signature on its raw bytes. Throws AppError signature_invalid, invalid_request for one without an object. */
   verify(bytes: Buffer, signature: string | undefined): PaymentEvent {
     try {
       const event = this.#stripe.webhooks.constructEvent(
@@ -164,6 +164,13 @@ export class StripePayment implements PaymentProvider, MovesSource {
       );
       return toEvent(event);
     } catch (cause) {
+      if (!(cause instanceof this.#sdk.errors.StripeSignatureVerificationError)) {
+        throw new AppError(
+          'invalid_request',
+          'The event is signed but has no object to ask about: choose the payload style snapshot, not thin, for this endpoint at Stripe.',
+          { cause },
+        );
+      }
       throw new AppError('signature_invalid', 'The signature of this event is not valid.', {
         status: 400,
         cause,
