@@ -1,7 +1,9 @@
 import type { LookupAddress } from 'node:dns';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
+import { UNTRUSTED } from '../../test/factories/untrusted-certificate.ts';
 import type { ResolveAll } from '../lib/ip-address.ts';
 import { WebhookSender } from './webhook-sender.ts';
 
@@ -50,4 +52,17 @@ test('gives up on an endpoint that never answers when its time limit is over', a
   silent.close();
   expect(result).toMatchObject({ status: null, error: 'timeout', retryable: true });
   expect(result.durationMs).toBeGreaterThanOrEqual(150);
+});
+
+test('an untrusted certificate, and a port without TLS, are told from an endpoint that does not answer', async () => {
+  const sender = new WebhookSender({ allowPrivateTargets: true });
+  const answer = (_: unknown, response: { end(): unknown }) => void response.end();
+  for (const server of [createTlsServer(UNTRUSTED, answer), createServer(answer)]) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const result = await sender.send(`https://localhost:${port}/`, {}, '{}');
+    expect(result).toMatchObject({ status: null, error: 'tls_failed', retryable: true });
+    server.close();
+  }
+  await sender.close();
 });

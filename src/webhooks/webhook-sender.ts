@@ -1,4 +1,5 @@
 import { NotPublicError, publicLookup, type ResolveAll, rejectPrivateLiteral } from '../lib/ip-address.ts';
+import { tlsRefusal } from '../lib/tls-refusal.ts';
 import { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { HttpClient } from '../upstream/http-client.ts';
 import { transportErrorOf } from '../upstream/transport-error.ts';
@@ -102,6 +103,9 @@ function describe(error: unknown): { error: string; retryable: boolean } {
   const { reason, code, cause } = transportErrorOf(error);
   if (cause instanceof NotPublicError) {
     return REFUSED;
+  }
+  if (tlsRefusal(cause) !== undefined) {
+    return { error: 'tls_failed', retryable: true };
   }
   return { error: reason === 'timeout' ? 'timeout' : (CODES[code] ?? 'connection_failed'), retryable: true };
 }
