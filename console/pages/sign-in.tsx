@@ -50,7 +50,13 @@ function problemText(problem: string): string {
       return t('The sign-in service does not list you as an operator here.');
     case 'account_full':
       return t('The account has reached its limit of keys and members. Ask an owner to remove some.');
+    case 'denied':
+      return t(
+        'The sign-in service did not let you in, or you canceled there. Try again, or ask its administrator for access.',
+      );
     default:
-      return t('The sign-in service could not confirm your identity. Try again.');
+      return t(
+        'The sign-in service could not confirm your identity. Try again; if that does not help, tell the operator: the log says why.',
+      );
   }
 }

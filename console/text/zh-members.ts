@@ -57,5 +57,8 @@ export const MEMBERS: Readonly<Record<string, string>> = {
   'The sign-in service does not list you as an operator here.': '登录服务未表明您是此处的运营人员。',
   'The account has reached its limit of keys and members. Ask an owner to remove some.':
     '该账户的密钥和成员数量已达上限。请让所有者腾出名额。',
-  'The sign-in service could not confirm your identity. Try again.': '登录服务未能确认您的身份。请重试。',
+  'The sign-in service did not let you in, or you canceled there. Try again, or ask its administrator for access.':
+    '登录服务没有允许您登录，或者您在那里取消了登录。请重试，或向该服务的管理员申请权限。',
+  'The sign-in service could not confirm your identity. Try again; if that does not help, tell the operator: the log says why.':
+    '登录服务未能确认您的身份。请重试；如果仍然不行，请告知运营方：日志中有原因。',
 };

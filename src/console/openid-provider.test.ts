@@ -48,13 +48,13 @@ test.each<[string, (issuer: string) => Answers, string, readonly string[]]>([
       '/token': json(401, { error: 'invalid_client', error_description: 'wrong secret\nof the client' }),
     }),
     '?code=1',
-    ['invalid_client', 'wrong secret of the client', 'status 401'],
+    ['invalid_client', 'wrong secret of the client', 'status 401', 'refused'],
   ],
   [
     'the person may not sign in',
     discovery,
     '?error=access_denied&error_description=not+in+the+group',
-    ['access_denied', 'not in the group'],
+    ['access_denied', 'not in the group', 'denied'],
   ],
   [
     'the provider cannot answer now',

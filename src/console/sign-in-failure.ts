@@ -1,6 +1,6 @@
-/** Why a sign-in failed: the provider does not answer, or does not vouch for the person. */
+/** Why a sign-in failed: the provider does not answer, does not let the person in or was told to stop, or does not vouch for them. */
 export class SignInFailure extends Error {
-  readonly reason: 'provider_away' | 'refused';
+  readonly reason: 'provider_away' | 'denied' | 'refused';
   /** What the provider, or the network on the way to it, said. For the log. */
   readonly words: readonly string[];
 
@@ -38,7 +38,8 @@ export function failureOf(error: unknown): SignInFailure {
     (error instanceof TypeError && error.message === 'fetch failed') ||
     AWAY.includes(String(code)) ||
     AWAY_WORDS.includes(String(said));
-  return new SignInFailure(isAway ? 'provider_away' : 'refused', error);
+  const isDenied = code === 'OAUTH_AUTHORIZATION_RESPONSE_ERROR' && said === 'access_denied';
+  return new SignInFailure(isAway ? 'provider_away' : isDenied ? 'denied' : 'refused', error);
 }
 
 /**
