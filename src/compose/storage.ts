@@ -99,6 +99,9 @@ async function warnOfVersions(storage: S3Storage, bucket: string, log: Logger): 
   }
 }
 
+/** Statuses of a store that cannot answer now: too slow, or asked too often, as by many processes that start at once. */
+const BUSY: ReadonlySet<number> = new Set([408, 429]);
+
 /** Throws ConfigError for a wrong setting. Only warns if the store is unavailable: everything but media works without it. */
 function judgeBucket(
   error: unknown,
@@ -117,7 +120,7 @@ function judgeBucket(
   if (status === 403) {
     throw new ConfigError(`S3_ACCESS_KEY_ID: ${endpoint} refuses these credentials for the bucket ${bucket}`);
   }
-  if (status !== undefined && status >= 300 && status < 500) {
+  if (status !== undefined && status >= 300 && status < 500 && !BUSY.has(status)) {
     throw new ConfigError(`S3_ENDPOINT or S3_REGION: ${endpoint} answers ${status} for the bucket ${bucket}`);
   }
   log.warn({ error, endpoint, bucket }, 'the S3 store cannot be reached');

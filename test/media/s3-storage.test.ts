@@ -394,6 +394,17 @@ describe('the start', () => {
     expect(warned).toEqual(['the S3 store cannot be reached']);
   });
 
+  test.each([408, 429, 503])(
+    'continues with a warning while the store answers %i',
+    async (status) => {
+      const busy = createServer((_, response) => response.writeHead(status).end());
+      const { warned } = await start({ S3_ENDPOINT: await listening(busy) });
+      expect(warned).toEqual(['the S3 store cannot be reached']);
+      // the SDK waits longer between its tries after a 429
+    },
+    30_000,
+  );
+
   test('rejects an API on remote storage', async () => {
     const none = {
       S3_ENDPOINT: '',
