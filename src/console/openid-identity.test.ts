@@ -1,6 +1,7 @@
 import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { OidcSettings } from '../config/oidc-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Identity, OpenIdProvider } from './openid-provider.ts';
 import { SignInFailure } from './sign-in-failure.ts';
@@ -67,10 +68,14 @@ function idToken(iss: string): string {
   return [...parts, signature].join('.');
 }
 
-function open(issuer = `${origin}/app`, trustEmail = false): OpenIdProvider {
+function open(
+  issuer = `${origin}/app`,
+  trustEmail = false,
+  operators: OidcSettings['operators'] = null,
+): OpenIdProvider {
   const settings = {
     ...{ issuer, clientId: 'tollgate', clientSecret: 'secret', name: 'x', scopes: 'openid email' },
-    ...{ operators: null, trustEmail },
+    ...{ operators, trustEmail },
   };
   return new OpenIdProvider(settings, 'http://localhost/callback', systemClock);
 }
@@ -149,5 +154,20 @@ test('after a failed sign-in the next one learns the new keys of the provider', 
   ({ privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 }));
   await expect(signIn(provider)).rejects.toThrow(SignInFailure);
   expect((await signIn(provider)).email).toBe(EMAIL);
+  await provider.close();
+});
+
+test.each<[unknown, boolean, readonly string[] | undefined]>([
+  ['ops', true, ['ops']],
+  [['staff', 'ops'], true, ['staff', 'ops']],
+  ['/ops', false, ['/ops']],
+  [['/ops', { ops: 1 }, 7], false, ['/ops', '(object)', '(number)']],
+  [{ ops: 1 }, false, ['(object)']],
+  [Array(30).fill('x\u0000'), false, Array(20).fill('x')],
+  [undefined, false, undefined],
+])('the operator claim %j', async (groups, isOperator, operatorValues) => {
+  told = { token: { groups } };
+  const provider = open(undefined, false, { claim: 'groups', value: 'ops' });
+  expect(await signIn(provider)).toMatchObject({ isOperator, operatorValues });
   await provider.close();
 });

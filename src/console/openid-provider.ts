@@ -15,6 +15,8 @@ export interface Identity {
   readonly provenAt: Date | null;
   /** Whether the claim that makes operators has the configured value. */
   readonly isOperator: boolean;
+  /** The values of that claim, for the log; undefined when the provider does not send it. */
+  readonly operatorValues: readonly string[] | undefined;
 }
 
 /** Values that the response to a sign-in is checked against; kept, sealed, by the browser that asked. */
@@ -34,6 +36,8 @@ const CLOCK_SECONDS = 30;
 /** How long the provider's discovery document is used, in ms. */
 const DISCOVERY_MS = 3_600_000;
 const TEXT_MAX = 200;
+/** Values of the operator claim that are kept for the log: some providers list hundreds of groups. */
+const VALUES_SHOWN_MAX = 20;
 const EMAIL_PATTERN = /^[^\s@\p{C}]{1,100}@[^\s@\p{C}]{1,100}$/u;
 /** Characters that no page shows and the database does not store. */
 const UNSEEN = /\p{C}/gu;
@@ -136,7 +140,7 @@ export class OpenIdProvider {
     return {
       ...{ issuer: claims.iss, subject: claims.sub, email: counts ? email : '', name },
       provenAt: this.#provenAt(claims.auth_time),
-      isOperator: this.#isOperator(claims),
+      ...this.#operatorOf(claims),
     };
   }
 
@@ -147,12 +151,18 @@ export class OpenIdProvider {
       : null;
   }
 
-  #isOperator(claims: Readonly<Record<string, unknown>>): boolean {
+  #operatorOf(claims: Readonly<Record<string, unknown>>): Pick<Identity, 'isOperator' | 'operatorValues'> {
     const { operators } = this.#settings;
     const told = operators ? claims[operators.claim] : undefined;
-    return (
-      operators !== null && (Array.isArray(told) ? told.includes(operators.value) : told === operators.value)
-    );
+    if (operators === null || told === undefined) {
+      return { isOperator: false, operatorValues: undefined };
+    }
+    const values: readonly unknown[] = Array.isArray(told) ? told : [told];
+    const shown = values.slice(0, VALUES_SHOWN_MAX).map((value) => {
+      const text = typeof value === 'string' ? value : `(${typeof value})`;
+      return text.replace(UNSEEN, '').slice(0, TEXT_MAX);
+    });
+    return { isOperator: values.includes(operators.value), operatorValues: shown };
   }
 
   /** Returns the discovered configuration, which is used for an hour. A failure is not cached. */

@@ -147,12 +147,17 @@ async function finish(
  */
 async function admitOperator(
   parts: SignInParts,
-  { isOperator, email, subject }: Identity,
+  { isOperator, operatorValues, email, subject }: Identity,
   { next }: Pending,
   request: Request,
   response: Response,
 ): Promise<Problem | undefined> {
   if (!isOperator) {
+    const message =
+      operatorValues === undefined
+        ? 'someone is no operator: the OpenID provider did not send the claim OIDC_OPERATOR_CLAIM'
+        : 'someone is no operator: OIDC_OPERATOR_VALUE is not among the values of the claim';
+    parts.log.warn({ values: operatorValues }, message);
     return 'not_an_operator';
   }
   // names of operators with a token cannot contain `@` or `:`
