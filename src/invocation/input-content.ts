@@ -12,7 +12,7 @@ import {
   type ItemKind,
   itemKindOf,
 } from './input-media.ts';
-import { collectThought } from './input-thoughts.ts';
+import { clearedBlocks, collectThought, moveToThoughts } from './input-thoughts.ts';
 
 /** The content of a request, sorted by how it becomes tokens. Together the fields cover all of it: nothing is free. */
 export interface InputContent {
@@ -20,7 +20,10 @@ export interface InputContent {
   readonly text: string;
   /** Definitions of tools and answer formats. Providers write them out in their own forms, some of them much shorter. */
   readonly definitions: string;
-  /** The model's earlier reasoning, once per message. Some providers read it again and bill it, some drop it. */
+  /**
+   * The model's earlier reasoning, once per message, and tool results that the request asks to clear. Some providers read them again and
+   * bill them, some drop them.
+   */
   readonly thoughts: string;
   /** Everything else that is sent: ids, signatures, repeated reasoning, settings. Some templates write it out, some drop it. */
   readonly otherText: string;
@@ -60,6 +63,7 @@ export function* inputContent(body: JsonObject): Steps<InputContent> {
     items,
     links: [],
     inline,
+    cleared: clearedBlocks(body.context_management),
   };
   for (const name of Object.keys(body)) {
     const value = body[name];
@@ -222,11 +226,15 @@ function* collectPart(part: JsonObject, into: Collected): Steps<void> {
     } else if (name === 'text' || name === 'refusal' || name === 'title' || name === 'context') {
       into.texts.push(plainText(value));
     } else if (name === 'content') {
+      const before = into.texts.length;
       yield* collectContent(value, into);
+      moveToThoughts(type, before, into);
     } else if ((type === 'thinking' || type === 'reasoning') && name === type) {
       into.thoughts.push(plainText(value));
     } else if (type === 'tool_use' && (name === 'name' || name === 'input')) {
+      const before = into.texts.length;
       into.texts.push(plainText(value));
+      moveToThoughts(type, before, into);
     } else if (name === 'source' && isObject(value)) {
       yield* collectSource(value, type === 'image' ? 'image' : 'file', into);
     } else {

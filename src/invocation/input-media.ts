@@ -18,6 +18,8 @@ export interface Collected {
   readonly items: Record<ItemKind, number>;
   readonly links: string[];
   readonly inline: Record<keyof typeof INLINE_MAX, string[]>;
+  /** Types of blocks whose text the provider may clear before the model reads it. */
+  readonly cleared: ReadonlySet<unknown>;
 }
 
 /** Members whose value is structure rather than text, as long as the value is one of the short words the protocol knows. */
