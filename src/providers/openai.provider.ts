@@ -8,6 +8,7 @@ import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './p
 import type { OpenAiProviderSettings } from './provider-settings.ts';
 import { readRanking } from './rerank-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
+import { capsApart, capsThinkingApart } from './thinking-cap.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/chat/completions';
@@ -27,12 +28,15 @@ export class OpenAiProvider implements Provider {
   readonly passThrough: readonly string[];
   readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
+  readonly #thinkingApart: boolean;
 
   constructor(settings: OpenAiProviderSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
     this.passThrough = settings.pass_through;
     this.#settings = settings;
+    const covers = settings.max_tokens_covers;
+    this.#thinkingApart = covers ? covers === 'answer' : capsThinkingApart(settings.base_url);
     this.#client = new UpstreamClient(settings, authorization(settings));
   }
 
@@ -81,10 +85,13 @@ export class OpenAiProvider implements Provider {
   }
 
   #body(request: ProviderRequest, ours: JsonObject): JsonObject {
-    return Object.assign({}, request.body, ours, {
+    const { tokens, ...thinking } = this.#thinkingApart
+      ? capsApart(request)
+      : { tokens: request.maxOutputTokens };
+    return Object.assign({}, request.body, ours, thinking, {
       messages: objectsOf(request.body.messages).map((message) => this.#message(message)),
       model: request.model,
-      [this.#settings.max_tokens_field]: request.maxOutputTokens,
+      [this.#settings.max_tokens_field]: tokens,
     });
   }
 

@@ -155,6 +155,12 @@ const openai = z.strictObject({
     .enum(['max_tokens', 'max_completion_tokens'])
     .default('max_tokens')
     .describe('name of the member that caps the output'),
+  max_tokens_covers: z
+    .enum(['everything', 'answer'])
+    .optional()
+    .describe(
+      "what that member caps. `answer`: thinking has a cap of its own, `thinking_budget`, as at Alibaba's DashScope; Tollgate sets both, and together they are the cap of the call. If omitted, `answer` for hosts of aliyuncs.com, otherwise `everything`",
+    ),
   stream_usage: z.boolean().default(true).describe('whether it supports `stream_options.include_usage`'),
   developer_role: z
     .enum(['developer', 'system'])
