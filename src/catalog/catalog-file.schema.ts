@@ -189,7 +189,7 @@ export const modelEntry = z.strictObject({
     .max(1_000_000)
     .default(5_000)
     .describe(
-      'maximum tokens that one page of a PDF can cost; a dense page has 3,000 tokens as text and 1,600 as an image',
+      'maximum tokens that one page of a PDF can cost; a dense page has 3,000 tokens as text and 1,600 as an image; pages with more text are held by their text',
     ),
   audio_tokens: itemTokens('audio input'),
   video_tokens: itemTokens('video'),

@@ -6,7 +6,7 @@ import { type InputContent, spelledLength } from './input-content.ts';
 import type { InputMargin } from './input-margin.ts';
 import { ITEM_KINDS, type ItemKind } from './input-media.ts';
 import { lookInTurn } from './other-vocabularies.ts';
-import { countPdfPages } from './pdf-pages.ts';
+import { measurePdf, type PdfSize } from './pdf-pages.ts';
 
 /** Leading base64 characters that contain the image header, except in large WebP files. */
 const HEADER_BASE64 = 262_144;
@@ -68,8 +68,8 @@ export interface CountedInput {
   readonly items: Readonly<Record<ItemKind, number>>;
   /** Pixel counts of the images whose size is known. */
   readonly imagePixels: readonly number[];
-  /** Page counts of the files whose pages could be counted. */
-  readonly filePages: readonly number[];
+  /** Sizes of the files that could be measured. */
+  readonly files: readonly PdfSize[];
 }
 
 export interface EstimateLimits {
@@ -125,7 +125,7 @@ export async function countInput(
     unmergedTokens: apart.unmerged,
     items,
     imagePixels: imagePixelsPerToken === undefined ? [] : await imagePixels(content.inline.image),
-    filePages: filePageTokens === undefined ? [] : await pagesOf(content.inline.file, inTurn),
+    files: filePageTokens === undefined ? [] : await sizesOf(content.inline.file, inTurn),
   };
 }
 
@@ -178,25 +178,33 @@ function knownImages(
   return { count: tokens.length, tokens: tokens.reduce((sum, one) => sum + one, 0) };
 }
 
-/** Returns the number and tokens of files whose cost is bounded by their pages. */
+/**
+ * Least bytes of a document's text that make a token: what counts one for each letter of two bytes. English has four letters a token, and
+ * random letters about two.
+ */
+const FILE_BYTES_PER_TOKEN = 2;
+
+/** Returns the number and tokens of files whose cost is bounded by their pages and their text, which may be much on few pages. */
 function knownDocuments(
-  { filePages }: CountedInput,
+  { files }: CountedInput,
   { itemTokens, filePageTokens }: EstimateLimits,
 ): { readonly count: number; readonly tokens: number } {
   const most = itemTokens.file ?? Number.POSITIVE_INFINITY;
-  const tokens = filePages.map((pages) => Math.min(pages * (filePageTokens ?? 0), most));
+  const tokens = files.map(({ pages, textBytes }) =>
+    Math.min(Math.max(pages * (filePageTokens ?? 0), Math.ceil(textBytes / FILE_BYTES_PER_TOKEN)), most),
+  );
   return { count: tokens.length, tokens: tokens.reduce((sum, one) => sum + one, 0) };
 }
 
-async function pagesOf(files: readonly string[], inTurn: InTurn): Promise<number[]> {
-  const pages: number[] = [];
+async function sizesOf(files: readonly string[], inTurn: InTurn): Promise<PdfSize[]> {
+  const sizes: PdfSize[] = [];
   for (const file of files) {
-    const counted = await inTurn(countPdfPages(file));
-    if (counted !== undefined) {
-      pages.push(counted);
+    const size = await inTurn(measurePdf(file));
+    if (size) {
+      sizes.push(size);
     }
   }
-  return pages;
+  return sizes;
 }
 
 /** Combines two estimates into one that bounds both, for a call that either provider may serve. */

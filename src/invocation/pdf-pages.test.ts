@@ -1,13 +1,13 @@
 import { deflateSync } from 'node:zlib';
 import PDFDocument from 'pdfkit';
-import { countPdfPages } from './pdf-pages.ts';
+import { measurePdf } from './pdf-pages.ts';
 
 function pagesIn(bytes: Buffer): number | undefined {
-  const steps = countPdfPages(bytes.toString('base64'));
+  const steps = measurePdf(bytes.toString('base64'));
   for (;;) {
     const { done, value } = steps.next();
     if (done) {
-      return value;
+      return value?.pages;
     }
   }
 }
@@ -113,7 +113,7 @@ test.each([
   ['bytes of scans', '\x00\xff\x12 stream'],
 ])('20 MB of %s are scanned in many short steps', (_, filler) => {
   const base64 = Buffer.concat([pdf(PAGE), Buffer.alloc(20 * 2 ** 20, filler, 'latin1')]).toString('base64');
-  const steps = countPdfPages(base64);
+  const steps = measurePdf(base64);
   let count = 0;
   let longestUs = 0;
   for (let done = false; !done; count += 1) {

@@ -1,4 +1,6 @@
-import { constants, inflateSync } from 'node:zlib';
+import type { Steps } from '../lib/steps.ts';
+import { unpackStream } from './pdf-stream.ts';
+import { PdfText } from './pdf-text.ts';
 
 /** Base64 characters decoded per step: 1 MB takes about 1 ms. */
 const DECODE_STEP = 2 ** 20;
@@ -11,25 +13,31 @@ const OBJECTS_MAX = 200_000;
 const OBJECTS_PER_STEP = 200;
 /** Dictionary bytes read per step. A step ends after the object that exceeds them. */
 const STEP_BYTES = 2 ** 18;
-/** Most bytes that object streams may unpack to: each stream, and all together. */
-const UNPACKED_MAX = 8 * 2 ** 20;
+/** Most bytes that all object streams may unpack to. */
 const UNPACKED_TOTAL_MAX = 64 * 2 ** 20;
 /** Maximum references in page lists, and maximum nesting of lists. */
 const NAMED_MAX = 500_000;
 const DEPTH_MAX = 64;
 
+export interface PdfSize {
+  readonly pages: number;
+  /** Bytes of the text that the pages show, see {@link PdfText}. */
+  readonly textBytes: number;
+}
+
 /**
- * Counts the pages of a PDF (base64) in steps of a few ms. The result is never below the pages a reader shows. It is undefined for input
- * that is not a PDF, is encrypted or packed in a way that hides its pages, or holds too much. Counts every object that is a page and
+ * Measures a PDF (base64) in steps of a few ms. The result is never below what a reader shows. It is undefined for input that is not a
+ * PDF, is encrypted or packed in a way that hides its pages or their text, or holds too much. Counts every object that is a page and
  * every reference from a list of pages, in all revisions of the document: unlike the count that the document declares, this cannot be too
  * low.
  */
-export function* countPdfPages(base64: string): Generator<undefined, number | undefined> {
+export function* measurePdf(base64: string): Steps<PdfSize | undefined> {
   const bytes = yield* decoded(base64);
   if (bytes.subarray(0, MARK_BYTES).indexOf('%PDF-') === -1) {
     return undefined;
   }
   const pages = new PageTree();
+  const shown = new PdfText(bytes);
   let unpacked = 0;
   let objects = 0;
   // dictionaries do not overlap: together they cannot be longer than the document, unless it was crafted to keep us busy
@@ -44,22 +52,28 @@ export function* countPdfPages(base64: string): Generator<undefined, number | un
       return undefined;
     }
     if (/\/Type\s*\/ObjStm\b/.test(object.dictionary)) {
-      const text = unpack(bytes, object, UNPACKED_TOTAL_MAX - unpacked);
+      const text = unpackStream(bytes, object, UNPACKED_TOTAL_MAX - unpacked);
       if (text === undefined) {
         return undefined;
       }
       unpacked += text.length;
-      addPacked(text, object.dictionary, pages);
+      addPacked(text, object.dictionary, (number, dictionary) => {
+        pages.add(number, dictionary);
+        shown.add(number, dictionary);
+      });
       inStep = STEP_BYTES;
     } else {
       pages.add(object.number, object.dictionary);
+      shown.add(object.number, object.dictionary, object.end);
     }
     if (inStep >= STEP_BYTES) {
       inStep = 0;
       yield undefined;
     }
   }
-  return pages.count;
+  const { count } = pages;
+  const textBytes = count === undefined ? 0 : yield* shown.shownBytes(count);
+  return count === undefined || !Number.isFinite(textBytes) ? undefined : { pages: count, textBytes };
 }
 
 interface PdfObject {
@@ -125,36 +139,17 @@ function plainNames(text: string): string {
     : text;
 }
 
-function unpack(bytes: Buffer, { dictionary, end }: PdfObject, bytesMax: number): string | undefined {
-  const start = bytes.indexOf('\n', end) + 1;
-  const stop = bytes.indexOf('endstream', start);
-  const filter = /\/Filter\s*(?:\[\s*)?\/(\w+)\s*(?:\]|\/(?!\w+Decode)|>)/.exec(dictionary)?.[1];
-  if (start === 0 || stop === -1 || dictionary.includes('/DecodeParms')) {
-    return undefined;
-  }
-  const packed = bytes.subarray(start, stop);
-  if (!dictionary.includes('/Filter')) {
-    return packed.toString('latin1');
-  }
-  if (filter !== 'FlateDecode') {
-    return undefined;
-  }
-  try {
-    const maxOutputLength = Math.max(1, Math.min(UNPACKED_MAX, bytesMax));
-    return inflateSync(packed, { maxOutputLength, finishFlush: constants.Z_SYNC_FLUSH }).toString('latin1');
-  } catch {
-    // encrypted, damaged or too large: its pages are unknown
-    return undefined;
-  }
-}
-
 /** Adds the objects of an object stream. Their numbers and offsets precede the first object. */
-function addPacked(text: string, dictionary: string, pages: PageTree): void {
+function addPacked(
+  text: string,
+  dictionary: string,
+  add: (number: number, dictionary: string) => void,
+): void {
   const first = Number(/\/First\s+(\d+)/.exec(dictionary)?.[1] ?? 0);
   const head = text.slice(0, first).trim().split(/\s+/).map(Number);
   for (let index = 0; index + 1 < head.length; index += 2) {
     const [number = 0, offset = 0, , next] = head.slice(index, index + 4);
-    pages.add(number, plainNames(text.slice(first + offset, next === undefined ? undefined : first + next)));
+    add(number, plainNames(text.slice(first + offset, next === undefined ? undefined : first + next)));
   }
 }
 

@@ -122,6 +122,19 @@ test('admits a scan of 20 MB on a model of 200,000 tokens, with room for its ans
   expect(charged).toBeLessThanOrEqual(held);
 });
 
+test('holds for all text of a document, however few its pages are', async () => {
+  const text = 'The quick brown fox jumps over the lazy dog, and then it does it again. '.repeat(5_000);
+  const document = new PDFDocument({ size: [5_000, 20_000], margin: 0 });
+  document.fontSize(6).text(text);
+  document.end();
+  const pdf = Buffer.concat(await document.toArray());
+  tokens = PICTURE_TOKENS + countTokens(text);
+  expect(tokens).toBeGreaterThan(70_000);
+  const { status, held, charged } = await ask(pdf, true);
+  expect(status).toBe(200);
+  expect(charged).toBeLessThanOrEqual(held);
+});
+
 function noise(side: number): Promise<Buffer> {
   const gaussian = { type: 'gaussian', mean: 128, sigma: 70 } as const;
   return sharp({ create: { width: side, height: side, channels: 3, background: '#888', noise: gaussian } })

@@ -25,7 +25,7 @@ const TWO_THOUSAND = {
   unmergedTokens: 0,
   items: { image: 0, file: 0, audio: 0, video: 0 },
   imagePixels: [],
-  filePages: [],
+  files: [],
 };
 
 let db: TestDatabase;
