@@ -222,7 +222,7 @@ function* collectPart(part: JsonObject, into: Collected): Steps<void> {
     const value = part[name];
     const item = itemKindOf(type, name);
     if (item) {
-      collectItem(value, item, into);
+      collectItem(value, item, into, part.filename);
     } else if (name === 'text' || name === 'refusal' || name === 'title' || name === 'context') {
       into.texts.push(plainText(value));
     } else if (name === 'content') {
@@ -260,7 +260,7 @@ function* collectSource(source: JsonObject, kind: ItemKind, into: Collected): St
   into.items[kind] += 1;
   for (const name of Object.keys(source)) {
     if (name === 'data' && type === 'base64') {
-      collectInline(textOf(source[name]), kind, into);
+      collectInline(textOf(source[name]), kind, into, { type: source.media_type });
     } else if (name === 'url') {
       collectBytes(textOf(source[name]), true, kind, into);
     } else {

@@ -60,19 +60,20 @@ export function itemKindOf(type: unknown, member: string): ItemKind | undefined 
   return media?.member === member ? media.kind : undefined;
 }
 
-/** Collects one item: its bytes or its URL, and the members that describe it. */
-export function collectItem(value: unknown, kind: ItemKind, into: Collected): void {
+/** Collects one item: its bytes or its URL, and the members that describe it. `filename` is the one beside it. */
+export function collectItem(value: unknown, kind: ItemKind, into: Collected, filename?: unknown): void {
   into.items[kind] += 1;
   if (typeof value === 'string') {
-    collectBytes(value, true, kind, into);
+    collectBytes(value, true, kind, into, filename);
     return;
   }
+  const { filename: own } = objectOf(value);
   for (const [name, member] of Object.entries(objectOf(value))) {
     if (name === 'file_id') {
       throw fileById();
     }
     if (typeof member === 'string' && (name === 'url' || name === 'file_data' || name === 'data')) {
-      collectBytes(member, name === 'url', kind, into);
+      collectBytes(member, name === 'url', kind, into, own);
     } else {
       collectOther(name, member, into);
     }
@@ -86,21 +87,47 @@ const BASE64 = /^[A-Za-z0-9+/=_-]*$/;
  * Collects the value of an item. Bytes are the item itself; anything else, including a URL, is sent as it is and may be written out as
  * text.
  */
-export function collectBytes(value: string, isUrl: boolean, kind: ItemKind, into: Collected): void {
+export function collectBytes(
+  value: string,
+  isUrl: boolean,
+  kind: ItemKind,
+  into: Collected,
+  filename?: unknown,
+): void {
   const prefix = DATA_URL.exec(value.slice(0, 256))?.[0];
   if (prefix === undefined && (isUrl || !BASE64.test(value.slice(0, 1_024)))) {
     into.others.push(value);
     into.links.push(value);
   } else {
-    collectInline(value.slice(prefix?.length ?? 0), kind, into);
+    const type = prefix === undefined ? undefined : /^data:([^;,]*)/.exec(prefix)?.[1];
+    collectInline(value.slice(prefix?.length ?? 0), kind, into, { type, filename });
   }
 }
 
-/** Collects inline bytes, in base64. */
-export function collectInline(base64: string, kind: ItemKind, into: Collected): void {
-  if ((kind === 'image' || kind === 'file') && into.inline[kind].length < INLINE_MAX[kind]) {
+/** What a request says about inline bytes. */
+export interface InlineLabels {
+  readonly type?: unknown;
+  readonly filename?: unknown;
+}
+
+/** Collects inline bytes, in base64. Files count as the largest possible unless they are labeled as PDFs, which can be measured. */
+export function collectInline(base64: string, kind: ItemKind, into: Collected, labels: InlineLabels): void {
+  const isMeasured = kind === 'image' || (kind === 'file' && isLabeledPdf(labels));
+  if (isMeasured && into.inline[kind].length < INLINE_MAX[kind]) {
     into.inline[kind].push(base64);
   }
+}
+
+/**
+ * Returns whether every label says PDF. Bytes do not decide: providers also read text files, whole, and a text may look like a PDF of one
+ * page.
+ */
+function isLabeledPdf({ type, filename }: InlineLabels): boolean {
+  const labels = [
+    ...(typeof type === 'string' ? [/^application\/(?:x-)?pdf$/i.test(type)] : []),
+    ...(typeof filename === 'string' ? [/\.pdf$/i.test(filename)] : []),
+  ];
+  return labels.length > 0 && labels.every((isPdf) => isPdf);
 }
 
 /** Returns the error for a file that is only given by its id. */

@@ -135,6 +135,29 @@ test('holds for all text of a document, however few its pages are', async () => 
   expect(charged).toBeLessThanOrEqual(held);
 });
 
+test('holds for a text file as unknown, even if it looks like a PDF of one page', async () => {
+  const text = `%PDF-1.7 1 0 obj << /Type /Page >> endobj ${'The quick brown fox. '.repeat(5_000)}`;
+  tokens = countTokens(text);
+  const data = Buffer.from(text).toString('base64');
+  for (const file of [
+    { filename: 'a.txt', file_data: `data:text/plain;base64,${data}` },
+    { filename: 'a.txt', file_data: `data:application/pdf;base64,${data}` },
+    { filename: 'a.pdf', file_data: `data:text/plain;base64,${data}` },
+    { file_data: data },
+  ]) {
+    const response = await fetch(`${gateway.url}/api/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ...{ model: 'reads', max_tokens: 100 },
+        messages: [{ role: 'user', content: [{ type: 'file', file }] }],
+      }),
+    });
+    expect(response.status).toBe(200);
+    expect(gateway.ledger.requests.at(-1)?.amount).toBeGreaterThanOrEqual(BigInt(CONTEXT) * 1_000n);
+  }
+});
+
 function noise(side: number): Promise<Buffer> {
   const gaussian = { type: 'gaussian', mean: 128, sigma: 70 } as const;
   return sharp({ create: { width: side, height: side, channels: 3, background: '#888', noise: gaussian } })
