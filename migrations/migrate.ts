@@ -8,6 +8,7 @@ import { inTransaction } from './in-transaction.ts';
 import type { Migration } from './migration.types.ts';
 import { rightsOf } from './rights.ts';
 import { rightsOfScaler } from './scaler-rights.ts';
+import { SESSION_SETTINGS } from './session-settings.ts';
 import { refuseTransactionPooler } from './transaction-pooler.ts';
 import { rightsOfWorker } from './worker-rights.ts';
 
@@ -87,6 +88,8 @@ async function withLockedClient<T>(
   await client.connect();
   try {
     await refuseOldServer(client);
+    // a role's statement timeout is meant for calls, not for what walks whole tables
+    await client.query(`SELECT set_config('statement_timeout', '0', false), ${SESSION_SETTINGS}`);
     await refuseTransactionPooler(client, clientOf(ownerUrl));
     await takeLock(client, onWait);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (

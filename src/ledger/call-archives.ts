@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import pg from 'pg';
 import * as copyStreams from 'pg-copy-streams';
+import { SESSION_SETTINGS } from '../../migrations/session-settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { primaryAddress } from '../store/primary-address.ts';
 import { jsonParameter, run } from '../store/statement.ts';
@@ -74,6 +75,8 @@ export class CallArchives {
     });
     const client = await pool.connect();
     try {
+      // the files must read the same whatever the defaults of the role are on either day
+      await client.query(`SELECT ${SESSION_SETTINGS}`);
       return await work(new CallArchives(client));
     } finally {
       client.release();

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { SESSION_SETTINGS } from '../../migrations/session-settings.ts';
 import type { DatabaseAddress } from '../config/database-url.ts';
 
 /** The server that a connection reached. */
@@ -88,8 +89,8 @@ export class ServerRegistry {
 }
 
 /**
- * A connection to the primary. It is checked before anyone uses it: a standby is rejected, and the session's limits are set by a
- * statement, which poolers pass on even where they reject unknown startup parameters. An error about the connection or its server marks
+ * A connection to the primary. It is checked before anyone uses it: a standby is rejected, and the session's limits and settings are set
+ * by a statement, which poolers pass on even where they reject unknown startup parameters. An error about the connection or its server marks
  * it as spent: no pool hands it out again.
  */
 export class PrimaryClient extends pg.Client {
@@ -171,7 +172,7 @@ export class PrimaryClient extends pg.Client {
         current_setting('server_version_num')::integer AS version,
         current_setting('transaction_read_only')::boolean AS read_only,
         set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false),
-        set_config('idle_in_transaction_session_timeout', $3, false)`,
+        set_config('idle_in_transaction_session_timeout', $3, false), ${SESSION_SETTINGS}`,
       values: [lock, statement, idleInTransaction].map(String),
       query_timeout: CHECK_TIMEOUT_MS,
     } as pg.QueryConfig);
