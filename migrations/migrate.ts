@@ -57,7 +57,7 @@ export function migrateUp(options: MigrateOptions): Promise<string[]> {
       await client.query(rightsOfWorker(options.workerRole, await schemaOf(client)));
     }
     if (options.scalerRole !== undefined) {
-      await client.query(rightsOfScaler(options.scalerRole));
+      await client.query(rightsOfScaler(options.scalerRole, await schemaOf(client)));
     }
     return [...applied, ...functions];
   });

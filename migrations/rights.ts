@@ -1,3 +1,6 @@
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import { onOurObjects } from './our-objects.ts';
+
 /** Tables written only by the ledger's SECURITY DEFINER functions. */
 export const LEDGER_TABLES: readonly string[] = [
   'balances',
@@ -32,12 +35,12 @@ const KEY_COLUMNS =
  * append-only triggers bind the owner as well; the rights are the second safeguard. Run after each migration; idempotent.
  */
 export function rightsOf(applicationRole: string, schema: string): string {
-  const role = `"${applicationRole.replaceAll('"', '""')}"`;
+  const role = escapeIdentifier(applicationRole);
   return `
     GRANT USAGE ON SCHEMA ${schema} TO ${role};
-    GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role};
-    GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};
-    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${role};
+    ${onOurObjects('TABLE', schema, ['GRANT SELECT, INSERT, UPDATE, DELETE', `TO ${role}`])}
+    ${onOurObjects('SEQUENCE', schema, ['GRANT USAGE', `TO ${role}`])}
+    ${onOurObjects('FUNCTION', schema, ['GRANT EXECUTE', `TO ${role}`])}
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ${LEDGER_TABLES.join(', ')} FROM ${role};
     REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON api_keys FROM ${role};
     GRANT INSERT (${KEY_COLUMNS}), UPDATE (last_used_at) ON api_keys TO ${role};
@@ -45,26 +48,26 @@ export function rightsOf(applicationRole: string, schema: string): string {
     GRANT UPDATE (status) ON invoices TO ${role};
     REVOKE INSERT ON invoices FROM ${role};
     REVOKE INSERT, UPDATE, DELETE ON schema_migrations, schema_functions FROM ${role};
-    DO $$
+    DO $inner$
     DECLARE
       partition regclass;
     BEGIN
       FOR partition IN SELECT inhrelid::regclass FROM pg_inherits
         WHERE inhparent IN ('generations'::regclass, 'ledger_entries'::regclass, 'usage_rollups'::regclass)
       LOOP
-        EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %s FROM ${role}', partition);
+        EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %s FROM %I', partition, ${escapeLiteral(applicationRole)});
       END LOOP;
-    END $$;
-    DO $$
+    END $inner$;
+    DO $inner$
     DECLARE
       inner_function regprocedure;
     BEGIN
       FOR inner_function IN SELECT p.oid::regprocedure FROM pg_proc p
-        WHERE p.pronamespace = '${schema}'::regnamespace
+        WHERE p.pronamespace = ${escapeLiteral(schema)}::regnamespace
           AND p.proname IN ('ledger_append', 'ledger_write_holds', 'ledger_write_settled', 'ledger_end_tasks', 'ledger_cover', 'state_month', 'ledger_repay_debt', 'fill_hour_totals')
       LOOP
-        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM ${role}, PUBLIC', inner_function);
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %I, PUBLIC', inner_function, ${escapeLiteral(applicationRole)});
       END LOOP;
-    END $$;
+    END $inner$;
   `;
 }

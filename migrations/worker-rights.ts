@@ -1,3 +1,6 @@
+import { escapeIdentifier } from 'pg';
+import { onOurObjects } from './our-objects.ts';
+
 /** What a worker's statements read besides tasks. It includes no balance, price, secret or session. */
 const READ = [
   'task_outputs',
@@ -47,16 +50,16 @@ const SETTLING = ['ledger_settle(jsonb)', 'ledger_settle_few(jsonb)'];
  * after the application's rights; idempotent.
  */
 export function rightsOfWorker(workerRole: string, schema: string): string {
-  const role = `"${workerRole.replaceAll('"', '""')}"`;
+  const role = escapeIdentifier(workerRole);
   const reads = READ.map((name) => {
     const [table, columns = ''] = name.split(' (', 2);
     return `GRANT SELECT${columns && ` (${columns}`} ON ${table} TO ${role};`;
   });
   return `
-    REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${role};
-    REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM ${role}, PUBLIC;
+    ${onOurObjects('TABLE', schema, ['REVOKE ALL', `FROM ${role}`])}
+    ${onOurObjects('FUNCTION', schema, ['REVOKE ALL', `FROM ${role}, PUBLIC`])}
     GRANT USAGE ON SCHEMA ${schema} TO ${role};
-    GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};
+    ${onOurObjects('SEQUENCE', schema, ['GRANT USAGE', `TO ${role}`])}
     GRANT SELECT, UPDATE (${ATTEMPT_COLUMNS.join(', ')}) ON tasks TO ${role};
     GRANT INSERT ON task_events TO ${role};
     GRANT INSERT, UPDATE, DELETE ON worker_slots, workers TO ${role};
