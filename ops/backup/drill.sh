@@ -19,4 +19,4 @@ name=$(query --command='SELECT current_database()')
 [[ $name == *_drill ]] || { echo "drill refused: the name of $name does not end in _drill" >&2; exit 1; }
 
 DATABASE_OWNER_URL=$DATABASE_DRILL_URL "$(dirname "$0")/restore.sh" --wipe "$newest"
-PGOPTIONS='-c client_min_messages=warning' query --command='DROP SCHEMA public CASCADE; CREATE SCHEMA public'
+PGOPTIONS='-c client_min_messages=warning' query --file="$(dirname "$0")/empty-schema.sql"

@@ -31,16 +31,16 @@ if [[ $others != 0 ]]; then
   exit 1
 fi
 
-extensions=$(query --command="SELECT string_agg(extname, ', ' ORDER BY extname) FROM pg_extension
-  WHERE extnamespace = to_regnamespace('public')")
+extensions() {
+  query --command="SELECT string_agg(extname, ', ' ORDER BY extname) FROM pg_extension WHERE extnamespace = to_regnamespace('public')"
+}
+before=$(extensions)
 
 # One transaction: the old content is dropped only when the restore is complete. Only Tollgate's schema is restored: extensions,
 # for monitoring for example, belong to a superuser.
 {
   echo 'BEGIN;'
-  echo 'DROP SCHEMA IF EXISTS public CASCADE;'
-  echo 'CREATE SCHEMA public;'
-  echo 'GRANT USAGE ON SCHEMA public TO PUBLIC;'
+  cat "$(dirname "$0")/empty-schema.sql"
   pg_restore --no-owner --schema=public --file=- "$dump" || echo 'SELECT pg_restore_failed;'
   echo 'COMMIT;'
 } | PGOPTIONS="$PGOPTIONS -c client_min_messages=warning" query --output=/dev/null
@@ -51,4 +51,4 @@ if ! diff --brief "$balances" <(query --command="COPY (SELECT account_id, posted
   exit 1
 fi
 echo "restored $dump: $(($(wc -l < "$balances") - 1)) accounts, every balance as in the backup"
-[[ -z $extensions ]] || echo "dropped with the old content: the extensions $extensions; a superuser can create them again"
+[[ $before == "$(extensions)" ]] || echo "dropped with the old content: the extensions $before; a superuser can create them again"

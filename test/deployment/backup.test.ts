@@ -159,6 +159,36 @@ describe('backup, wipe, restore', () => {
     await expect(drill('tollgate_drill')).rejects.toThrow('is older than 36 hours');
   }, 60_000);
 
+  test('restores and drills as an owner that may not replace the schema public, and keeps extensions', async () => {
+    const before = [await balances(), await entries()];
+    const dumps = join(folder, 'managed');
+    await script('backup.sh', dumps);
+    const [dump = ''] = (await readdir(dumps)).filter((name) => name.endsWith('.dump'));
+    // as in Postgres 14 and on managed servers
+    const asManaged = `ALTER SCHEMA public OWNER TO postgres; GRANT CREATE, USAGE ON SCHEMA public TO tollgate_owner;
+      CREATE EXTENSION pg_stat_statements`;
+    await query(asManaged, 'postgres');
+    await trade(2);
+    const { stdout } = await script('restore.sh', '--wipe', join(dumps, dump));
+    expect(stdout).toContain('every balance as in the backup');
+    expect(stdout).not.toContain('dropped');
+    expect([await balances(), await entries()]).toEqual(before);
+    expect(await migrate()).toEqual([]);
+    expect(await query('SELECT 1 AS kept FROM pg_stat_statements LIMIT 0', 'postgres')).toEqual([]);
+    await trade(2);
+
+    const url = postgres.ownerUrl.replace(/tollgate$/, 'managed_drill');
+    await postgres.createDatabase('managed_drill');
+    const superuser = new pg.Client({ connectionString: url.replace('tollgate_owner:owner', 'postgres') });
+    await superuser.connect();
+    await superuser.query(asManaged);
+    await superuser.end();
+    for (const drill of [1, 2]) {
+      const { stdout: told } = await scriptWith({ DATABASE_DRILL_URL: url }, 'drill.sh', dumps);
+      expect([drill, told]).toEqual([drill, expect.stringContaining('every balance as in the backup')]);
+    }
+  }, 60_000);
+
   test('a restore that fails leaves the database as it was', async () => {
     const before = await balances();
     const dump = join(folder, 'broken.dump');
