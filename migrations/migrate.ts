@@ -10,6 +10,12 @@ import { rightsOf } from './rights.ts';
 import { rightsOfScaler } from './scaler-rights.ts';
 import { SESSION_SETTINGS } from './session-settings.ts';
 import { refuseTransactionPooler } from './transaction-pooler.ts';
+import {
+  explainTakenName,
+  refuseForeignMigrations,
+  UnsuitableDatabaseError,
+  whyUnsuitable,
+} from './unsuitable-server.ts';
 import { rightsOfWorker } from './worker-rights.ts';
 
 /** Session advisory lock that makes replicas migrate one after the other. The number only has to be unique to us. */
@@ -19,8 +25,6 @@ const MIGRATION_LOCK = 7_706_115_001;
 const LOCK_PAUSE_MS = 100;
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** The oldest major version on which the test suite passes. */
-const POSTGRES_OLDEST = 14;
 
 export interface MigrateOptions {
   /** Connection URL of the role that owns the schema, or the options of such a connection. */
@@ -44,7 +48,7 @@ export interface MigrateOptions {
 export function migrateUp(options: MigrateOptions): Promise<string[]> {
   return withLockedClient(options, async (client) => {
     const { migrations = MIGRATIONS } = options;
-    const applied = (await umzugOn(client, migrations).up()).map((migration) => migration.name);
+    const applied = (await umzugOn(client, migrations).up().catch(unwrap)).map((migration) => migration.name);
     // a release newer than this build owns the functions, and knows which of its tables hold money: an older build must not replace that
     if (await isAhead(client, migrations)) {
       return applied;
@@ -87,13 +91,14 @@ async function withLockedClient<T>(
   const client = clientOf(ownerUrl);
   await client.connect();
   try {
-    await refuseOldServer(client);
+    await refuseUnsuitable(client);
     // a role's statement timeout is meant for calls, not for what walks whole tables
     await client.query(`SELECT set_config('statement_timeout', '0', false), ${SESSION_SETTINGS}`);
     await refuseTransactionPooler(client, clientOf(ownerUrl));
     await takeLock(client, onWait);
     await client.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
       name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
+    await refuseForeignMigrations(client);
     return await work(client);
   } finally {
     // ending the session releases the lock, whatever state it is in
@@ -143,15 +148,18 @@ async function isAhead(client: Client, migrations: readonly Migration[]): Promis
   return rowCount !== 0;
 }
 
-/** Throws an Error on a server that is too old for our SQL, which would otherwise leave half a schema. */
-async function refuseOldServer(client: Client): Promise<void> {
-  const { rows } = await client.query<{ version: string; major: number }>(
-    `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major`,
-  );
-  const [server] = rows;
-  if (server !== undefined && server.major < POSTGRES_OLDEST) {
-    throw new Error(`Postgres ${server.version} is too old: Tollgate needs ${POSTGRES_OLDEST} or newer`);
+/** Throws {@link UnsuitableDatabaseError} before anything is created, which would otherwise leave half a schema. */
+async function refuseUnsuitable(client: Client): Promise<void> {
+  const reason = await whyUnsuitable(client);
+  if (reason !== undefined) {
+    throw new UnsuitableDatabaseError(reason);
   }
+}
+
+/** Throws what Umzug reports, or why no attempt can succeed. */
+function unwrap(error: unknown): never {
+  const { cause } = error as { readonly cause?: unknown };
+  throw explainTakenName(cause) ?? error;
 }
 
 function umzugOn(client: Client, migrations: readonly Migration[]): Umzug<Client> {

@@ -4,11 +4,12 @@ import { SecretFileError, withSecretFiles } from '../src/lib/secret-files.ts';
 import { primaryAddress } from '../src/store/primary-address.ts';
 import { migrateDown, migrateUp } from './migrate.ts';
 import { TransactionPoolerError } from './transaction-pooler.ts';
+import { UnsuitableDatabaseError } from './unsuitable-server.ts';
 
 /** A wrong setting: another attempt would fail in the same way. */
 class SettingsError extends Error {}
 
-const WRONG_SETTINGS = [SettingsError, ConfigError, TransactionPoolerError];
+const WRONG_SETTINGS = [SettingsError, ConfigError, TransactionPoolerError, UnsuitableDatabaseError];
 
 /**
  * `node run.js [down [name]]`: prints a one-line result to stdout, or a failure to stderr with exit

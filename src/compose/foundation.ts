@@ -129,7 +129,9 @@ async function openCatalog(
   process: 'api' | 'worker',
   { database, cells, log }: { database: Database; cells: Cells; log: Logger },
 ): Promise<CatalogSource> {
-  await inspectDatabase(database);
+  for (const warning of await inspectDatabase(database)) {
+    log.warn(warning);
+  }
   await requireSchema(cells);
   return await CatalogSource.open({
     file: config.catalogFile,
@@ -138,7 +140,18 @@ async function openCatalog(
     filesOf: (catalog) => engineFiles(config, catalog),
     prepare: pricesKeeper(process, cells),
     log,
+  }).catch((error: unknown) => {
+    throw isMissingObject(error) ? new UnavailableError(OLD_SCHEMA) : error;
   });
+}
+
+const OLD_SCHEMA =
+  'DATABASE_URL: this database lacks what this release needs: run the migration (npm run migrate), and read what it says';
+
+/** Returns whether Postgres knows no function, table or column of that name. */
+function isMissingObject(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown };
+  return code === '42883' || code === '42P01' || code === '42703';
 }
 
 /** Throws UnavailableError if the database was never migrated. A schema that only lacks something is for `/readyz` to report. */

@@ -1,24 +1,22 @@
 import { sharesSessions } from '../../migrations/transaction-pooler.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { whyUnsuitable } from '../../migrations/unsuitable-server.ts';
+import { ConfigError, UnavailableError } from '../config/config-error.ts';
 import { tlsRefusal } from '../lib/tls-refusal.ts';
 import type { Database } from './database.ts';
+import { isDatabaseOutage } from './database-outage.ts';
 import type { PrimaryClient } from './primary-client.ts';
 
-const VERSION_MIN = 14;
-
 /**
- * Checks the server before anything is built on it: it is reachable, a primary and new enough, and a connection stays in one of its
- * sessions. Throws ConfigError for problems that only a human can solve, such as the certificate or the password. When no address leads to
- * a primary, throws the error of the last one.
+ * Checks the server before anything is built on it: it is reachable, a primary, new enough and stores every character, and a connection
+ * stays in one of its sessions. Returns warnings. Throws ConfigError for problems that only a human can solve, such as the certificate or
+ * the password. When no address leads to a primary, throws the error of the last one: UnavailableError while the server is away.
  */
-export async function inspectDatabase(database: Database): Promise<void> {
+export async function inspectDatabase(database: Database): Promise<string[]> {
   const [first, second] = [await reachPrimary(database), database.openClient()];
   try {
-    const { version = 0 } = first.server ?? {};
-    if (version < VERSION_MIN * 10_000) {
-      throw new ConfigError(
-        `DATABASE_URL: this server is Postgres ${Math.floor(version / 10_000)}; ${VERSION_MIN} or newer is needed`,
-      );
+    const reason = await whyUnsuitable(first);
+    if (reason !== undefined) {
+      throw new ConfigError(`DATABASE_URL: ${reason}`);
     }
     await second.connect();
     if (await sharesSessions(first, second)) {
@@ -26,9 +24,24 @@ export async function inspectDatabase(database: Database): Promise<void> {
         'DATABASE_URL: this looks like a pooler in transaction mode, which breaks prepared statements, locks and LISTEN: use session mode, or connect to Postgres directly',
       );
     }
+    return await warningsAbout(first);
   } finally {
     await Promise.allSettled([first.end(), second.end()]);
   }
+}
+
+/** Settings with which a server confirms what a crash of it can lose: calls, charges and purchases. */
+const LOSSY = ['fsync', 'synchronous_commit'];
+
+async function warningsAbout(client: PrimaryClient): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT name FROM unnest($1::text[]) name WHERE current_setting(name) = 'off'`,
+    [LOSSY],
+  );
+  return rows.map(
+    ({ name }) =>
+      `Postgres runs with ${name}=off: a crash of the server can lose calls, charges and purchases that were confirmed; turn it on`,
+  );
 }
 
 /** Tries each address once: only connecting shows which of them is the primary. */
@@ -49,7 +62,7 @@ async function reachPrimary(database: Database): Promise<PrimaryClient> {
 /** Wrong user or password, no entry in pg_hba.conf, no such database, no right to connect to it. */
 const REFUSED = ['28000', '28P01', '3D000', '42501'];
 
-/** Turns an error that waiting does not solve into a one-line ConfigError. */
+/** Says an error of connecting in one line: a ConfigError where waiting does not solve it. */
 function explain(error: unknown): unknown {
   const { code, message } = error as { readonly code?: string; readonly message: string };
   const refusal = tlsRefusal(error);
@@ -61,5 +74,10 @@ function explain(error: unknown): unknown {
   if (message === 'The server does not support SSL connections') {
     return new ConfigError('DATABASE_URL: sslmode requires TLS, which this server does not offer');
   }
-  return REFUSED.includes(code ?? '') ? new ConfigError(`DATABASE_URL: ${message}`) : error;
+  if (REFUSED.includes(code ?? '')) {
+    return new ConfigError(`DATABASE_URL: ${message}`);
+  }
+  return isDatabaseOutage(error)
+    ? new UnavailableError(`DATABASE_URL: the database cannot be used at the moment: ${message || code}`)
+    : error;
 }

@@ -8,7 +8,6 @@ export interface ServerIdentity {
   readonly run: string;
   /** Id of the database within its server. */
   readonly databaseId: string;
-  readonly version: number;
   readonly isReadOnly: boolean;
 }
 
@@ -164,12 +163,10 @@ export class PrimaryClient extends pg.Client {
       standby: boolean;
       run: string;
       database: string;
-      version: number;
       read_only: boolean;
     }>({
       text: `SELECT pg_is_in_recovery() AS standby, extract(epoch FROM pg_postmaster_start_time())::text AS run,
         (SELECT oid::text FROM pg_database WHERE datname = current_database()) AS database,
-        current_setting('server_version_num')::integer AS version,
         current_setting('transaction_read_only')::boolean AS read_only,
         set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false),
         set_config('idle_in_transaction_session_timeout', $3, false), ${SESSION_SETTINGS}`,
@@ -180,7 +177,7 @@ export class PrimaryClient extends pg.Client {
     if (row === undefined || row.standby) {
       throw new StandbyError();
     }
-    return { run: row.run, databaseId: row.database, version: row.version, isReadOnly: row.read_only };
+    return { run: row.run, databaseId: row.database, isReadOnly: row.read_only };
   }
 
   #judge(error: unknown): void {

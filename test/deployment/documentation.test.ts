@@ -74,7 +74,7 @@ test('the oldest supported service versions are the same everywhere', () => {
   ];
   const pages = ['README.md', 'docs/reference/settings.md'];
   expect(named(/Postgres (\d+) or newer/g, ...pages)).toEqual(['14']);
-  expect(named(/POSTGRES_OLDEST = (\d+)/g, 'migrations/migrate.ts')).toEqual(['14']);
+  expect(named(/POSTGRES_OLDEST = (\d+)/g, 'migrations/unsuitable-server.ts')).toEqual(['14']);
   expect(named(/Postgres (\d+)\+/g, 'ops/embedded/postgres-binaries.ts')).toEqual(['14']);
   expect(named(/Redis ([\d.]+) or newer/g, ...pages)).toEqual(['6.2']);
   expect(named(/OLDEST_VERSION = \[(\d, \d)\]/g, 'ops/embedded/redis-binary.ts')).toEqual(['6, 2']);

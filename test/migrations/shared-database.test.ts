@@ -76,3 +76,32 @@ test('migrates beside the objects of another program, whose rights stay as they 
   expect(await rightsOn(workerRole)).toEqual({ balances: false, money: false, settle: true, ...theirs });
   expect(await rightsOn(scalerRole)).toEqual({ balances: false, money: false, settle: false, ...theirs });
 });
+
+test.each([
+  [
+    'a table of migrations',
+    'schema_migrations (version text)',
+    'the table schema_migrations belongs to another program',
+  ],
+  ['a table', 'accounts (id integer)', 'relation "accounts" already exists and belongs to another program'],
+])(
+  'says what to do when another program has %s of that name, and leaves it alone',
+  async (_, table, reason) => {
+    const name = `taken_${randomBytes(4).toString('hex')}`;
+    await superuser.query(`CREATE DATABASE ${name}`);
+    const ownerUrl = Object.assign(new URL(db.ownerUrl), { pathname: name }).href;
+    const owner = new pg.Client({ connectionString: ownerUrl });
+    await owner.connect();
+    await owner.query(`CREATE TABLE ${table}`);
+    await expect(migrateUp({ ownerUrl })).rejects.toMatchObject({
+      name: 'UnsuitableDatabaseError',
+      message: `${reason}. Give Tollgate a database, or at least a schema, of its own`,
+    });
+    const { rows } =
+      await owner.query(`SELECT count(*)::integer AS tables FROM pg_tables WHERE schemaname = 'public'
+                                         AND tablename <> 'schema_migrations'`);
+    expect(rows).toEqual([{ tables: table.startsWith('accounts') ? 1 : 0 }]);
+    await owner.end();
+    await superuser.query(`DROP DATABASE ${name}`);
+  },
+);

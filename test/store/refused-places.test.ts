@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { type RefusedStart, refusedStart } from '../factories/refused-start.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
 import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
@@ -77,6 +78,21 @@ test.each(['src/server.ts', 'workers/main.ts'] as const)(
   async (entry) => {
     const empty = Object.assign(new URL(db.url), { pathname: '/postgres' });
     const started = await refusedStart(entry, empty.href, {});
+    expect(started.lines).toEqual([expect.stringContaining('npm run migrate')]);
+    expectRefusal(started, 'DATABASE_URL', 1);
+  },
+  START_MS,
+);
+
+test(
+  'a database whose migration did not end stops the start of the API with one line that says what to do',
+  async () => {
+    const owner = new pg.Client({ connectionString: db.ownerUrl });
+    await owner.connect();
+    await owner.query('ALTER FUNCTION record_prices RENAME TO record_prices_later');
+    const started = await refusedStart('src/server.ts', db.url, {});
+    await owner.query('ALTER FUNCTION record_prices_later RENAME TO record_prices');
+    await owner.end();
     expect(started.lines).toEqual([expect.stringContaining('npm run migrate')]);
     expectRefusal(started, 'DATABASE_URL', 1);
   },

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
+import pg from 'pg';
+import { migrateUp } from '../../migrations/migrate.ts';
 import { createDatabase } from '../../src/store/database.ts';
 import { inspectDatabase } from '../../src/store/inspect-database.ts';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
@@ -35,6 +38,45 @@ test.each([
   ['TLS required of a server without TLS', { search: '?sslmode=verify-full' }, /does not offer$/],
 ])('%s gives a one-line error without a stack trace', async (_, changes, words) => {
   expect(await refusal(changes)).toEqual(['ConfigError', expect.stringMatching(words)]);
+});
+
+test('a database of another encoding than UTF8 is neither migrated nor started on', async () => {
+  const name = `latin_${randomBytes(4).toString('hex')}`;
+  const ownerUrl = Object.assign(new URL(db.ownerUrl), { pathname: name }).href;
+  const owner = new pg.Client({ connectionString: db.ownerUrl });
+  await owner.connect();
+  await owner.query(
+    `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
+  );
+  const words = `the database ${name} has the encoding LATIN1: Tollgate needs UTF8. Make another one: `;
+  await expect(migrateUp({ ownerUrl })).rejects.toThrow(words);
+  expect(await refusal({ pathname: name })).toEqual([
+    'ConfigError',
+    expect.stringContaining(`DATABASE_URL: ${words}`),
+  ]);
+  await owner.query(`DROP DATABASE ${name}`);
+  await owner.end();
+});
+
+test('a server that is away, or has no connection left, gives a one-line error that is worth another try', async () => {
+  const name = new URL(db.url).pathname.slice(1);
+  const words = /^DATABASE_URL: the database cannot be used at the moment: ./;
+  expect(await refusal({ port: '1' })).toEqual(['UnavailableError', expect.stringMatching(words)]);
+  const owner = new pg.Client({ connectionString: db.ownerUrl });
+  await owner.connect();
+  await owner.query(`ALTER DATABASE ${name} CONNECTION LIMIT 0`);
+  expect(await refusal({})).toEqual(['UnavailableError', expect.stringContaining('too many connections')]);
+  await owner.query(`ALTER DATABASE ${name} CONNECTION LIMIT -1`);
+  await owner.end();
+});
+
+test('a start names what a crash of the server can lose', async () => {
+  const url = Object.assign(new URL(db.url), { search: '?options=-c%20synchronous_commit%3Doff' }).href;
+  const database = createDatabase({ url, moneyConnections: 1, connections: 1 }, () => undefined);
+  expect(await inspectDatabase(database)).toContainEqual(
+    expect.stringContaining('synchronous_commit=off: a crash of the server can lose'),
+  );
+  await database.close();
 });
 
 test('an untrusted certificate gives a one-line error that names the setting', async () => {
