@@ -21,7 +21,7 @@ import { type Cells, oneCell } from '../store/cells.ts';
 import { createDatabase, type Database, type DatabaseSettings } from '../store/database.ts';
 import { DatabaseClock } from '../store/database-clock.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
-import { inspectDatabase } from '../store/inspect-database.ts';
+import { explainOutage, inspectDatabase } from '../store/inspect-database.ts';
 import { run } from '../store/statement.ts';
 import { createLedgerObserver } from '../telemetry/ledger-observer.ts';
 import { ModelMemory } from '../telemetry/model-memory.ts';
@@ -141,7 +141,7 @@ async function openCatalog(
     prepare: pricesKeeper(process, cells),
     log,
   }).catch((error: unknown) => {
-    throw isMissingObject(error) ? new UnavailableError(OLD_SCHEMA) : error;
+    throw isMissingObject(error) ? new UnavailableError(OLD_SCHEMA) : explainOutage(error);
   });
 }
 

@@ -77,6 +77,12 @@ function explain(error: unknown): unknown {
   if (REFUSED.includes(code ?? '')) {
     return new ConfigError(`DATABASE_URL: ${message}`);
   }
+  return explainOutage(error);
+}
+
+/** Says in one line that the database is away or accepts no writes; returns other errors as they are. */
+export function explainOutage(error: unknown): unknown {
+  const { code, message } = error as { readonly code?: string; readonly message: string };
   return isDatabaseOutage(error)
     ? new UnavailableError(`DATABASE_URL: the database cannot be used at the moment: ${message || code}`)
     : error;

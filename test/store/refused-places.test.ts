@@ -98,3 +98,14 @@ test(
   },
   START_MS,
 );
+
+test(
+  'a database that is read-only stops the start of the API with one line, but not the next start',
+  async () => {
+    const readOnly = Object.assign(new URL(db.url), {
+      search: '?options=-c%20default_transaction_read_only%3Don',
+    });
+    expectRefusal(await refusedStart('src/server.ts', readOnly.href, {}), 'DATABASE_URL', 1);
+  },
+  START_MS,
+);
