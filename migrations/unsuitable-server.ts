@@ -7,6 +7,8 @@ export class UnsuitableDatabaseError extends Error {
 
 /** A table, type, index, function or other object of that name exists. */
 const EXISTS = ['42P07', '42710', '42723'];
+/** The encodings in which every text can be stored. In SQL_ASCII, which Debian's `C` locale gives, the server only keeps the bytes. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 const OWN_PLACE = 'Give Tollgate a database, or at least a schema, of its own';
 
 /** The oldest major version on which the test suite passes. */
@@ -27,7 +29,7 @@ export async function whyUnsuitable(client: ClientBase): Promise<string | undefi
     return `Postgres ${version} is too old: Tollgate needs ${POSTGRES_OLDEST} or newer`;
   }
   // a call could not be recorded when what a client or a provider wrote cannot be stored
-  return encoding === 'UTF8'
+  return ENCODINGS.includes(encoding)
     ? undefined
     : `the database ${name} has the encoding ${encoding}: Tollgate needs UTF8. Make another one: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`;
 }

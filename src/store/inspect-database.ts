@@ -38,10 +38,17 @@ async function warningsAbout(client: PrimaryClient): Promise<string[]> {
     `SELECT name FROM unnest($1::text[]) name WHERE current_setting(name) = 'off'`,
     [LOSSY],
   );
-  return rows.map(
+  const lossy = rows.map(
     ({ name }) =>
       `Postgres runs with ${name}=off: a crash of the server can lose calls, charges and purchases that were confirmed; turn it on`,
   );
+  const { rowCount } = await client.query(`SELECT 1 WHERE current_setting('server_encoding') = 'SQL_ASCII'`);
+  return rowCount === 0
+    ? lossy
+    : [
+        ...lossy,
+        "the database's encoding is SQL_ASCII, in which Postgres checks no text: restore it into one in UTF8",
+      ];
 }
 
 /** Tries each address once: only connecting shows which of them is the primary. */

@@ -40,22 +40,37 @@ test.each([
   expect(await refusal(changes)).toEqual(['ConfigError', expect.stringMatching(words)]);
 });
 
-test('a database of another encoding than UTF8 is neither migrated nor started on', async () => {
-  const name = `latin_${randomBytes(4).toString('hex')}`;
-  const ownerUrl = Object.assign(new URL(db.ownerUrl), { pathname: name }).href;
+/** Runs `work` with the URL of the owner of an empty database in an encoding. */
+async function withEncoding(encoding: string, work: (ownerUrl: string, name: string) => Promise<void>) {
+  const name = `encoded_${randomBytes(4).toString('hex')}`;
   const owner = new pg.Client({ connectionString: db.ownerUrl });
   await owner.connect();
   await owner.query(
-    `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
+    `CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
   );
-  const words = `the database ${name} has the encoding LATIN1: Tollgate needs UTF8. Make another one: `;
-  await expect(migrateUp({ ownerUrl })).rejects.toThrow(words);
-  expect(await refusal({ pathname: name })).toEqual([
-    'ConfigError',
-    expect.stringContaining(`DATABASE_URL: ${words}`),
-  ]);
+  await work(Object.assign(new URL(db.ownerUrl), { pathname: name }).href, name);
   await owner.query(`DROP DATABASE ${name}`);
   await owner.end();
+}
+
+test('a database that cannot store every text is neither migrated nor started on', async () => {
+  await withEncoding('LATIN1', async (ownerUrl, name) => {
+    const words = `the database ${name} has the encoding LATIN1: Tollgate needs UTF8. Make another one: `;
+    await expect(migrateUp({ ownerUrl })).rejects.toThrow(words);
+    expect(await refusal({ pathname: name })).toEqual([
+      'ConfigError',
+      expect.stringContaining(`DATABASE_URL: ${words}`),
+    ]);
+  });
+});
+
+test('a database in SQL_ASCII, in which Debian makes them, works with a warning', async () => {
+  await withEncoding('SQL_ASCII', async (ownerUrl) => {
+    await migrateUp({ ownerUrl });
+    const database = createDatabase({ url: ownerUrl, moneyConnections: 1, connections: 1 }, () => undefined);
+    expect(await inspectDatabase(database)).toContainEqual(expect.stringContaining('encoding is SQL_ASCII'));
+    await database.close();
+  });
 });
 
 test('a server that is away, or has no connection left, gives a one-line error that is worth another try', async () => {
