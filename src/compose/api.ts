@@ -40,7 +40,7 @@ import { composeOperatorSessions, composeOperators, type OperatorParts } from '.
 import { composeReadiness } from './readiness.ts';
 import { composeRemoteWorkers, type RemoteWorkers } from './remote-workers.ts';
 import { composeTaskRoutes } from './task-routes.ts';
-import { composeTasks, resealSecrets, type TaskParts } from './tasks.ts';
+import { checkWebhookSecrets, composeTasks, type TaskParts } from './tasks.ts';
 
 const REAP_EVERY_MS = 5_000;
 
@@ -117,7 +117,7 @@ export async function composeApi(
     metrics,
     consolePages,
   });
-  resealSecrets(foundation, tasks);
+  checkWebhookSecrets(foundation, tasks);
   await Promise.all([redis.connection, operators.redis].map(firstAttempt));
   await requireDatabase(redis.connection);
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);

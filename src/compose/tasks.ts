@@ -52,10 +52,10 @@ export function composeTasks({ cells, ledger, storage, config, registry, models,
 }
 
 /**
- * Re-encrypts webhook secrets under the current secret while a previous one is configured. Running it once per start is enough. Otherwise
- * only checks that they can be opened: after a restore with the secret of another installation nothing else would say so.
+ * Checks that webhook secrets can be opened: after a restore with the secret of another installation nothing else would say so. While a
+ * previous secret is configured, also encrypts them again under the current one. Running it once per start is enough.
  */
-export function resealSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
+export function checkWebhookSecrets({ config, log }: Foundation, { secrets }: TaskParts): void {
   const reportUnreadable = (accounts: number) => {
     if (accounts > 0) {
       log.error(
