@@ -17,6 +17,9 @@ export interface AccountRateLimits extends OwnRateLimits {
   readonly queuedTasks: number | null;
 }
 
+/** Below it, answers carry the request id as `request-id`, too: Anthropic's SDKs read it from there. */
+export const ANTHROPIC_PREFIX = '/vendorx/';
+
 /** The caller: an API key and the account it spends from. */
 export interface Principal {
   readonly accountId: string;

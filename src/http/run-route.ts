@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { AppError } from '../lib/errors.ts';
 import { AT_ONCE, type InTurn } from '../lib/event-loop-queue.ts';
 import { publicId } from '../lib/ids.ts';
@@ -9,7 +9,7 @@ import type { Exchange } from './exchange.ts';
 import type { RecordedAnswer } from './idempotency/idempotency.ts';
 import { beginCall, type OpenCall, type Repeatable, repeatableOf } from './idempotency/repeatable-call.ts';
 import { isForm, parseForm } from './input/form-body.ts';
-import { ignoredHeader } from './input/ignored-members.ts';
+import { dropsUnknownMembers, ignoredHeader } from './input/ignored-members.ts';
 import {
   type BodyReading,
   readJson,
@@ -20,14 +20,11 @@ import {
 import { validate } from './input/validate.ts';
 import { validateInSteps } from './input/validate-in-steps.ts';
 import type { RequestPipeline } from './request-pipeline.ts';
-import type { Principal, Reply, Route, RouteContext } from './route.ts';
+import { ANTHROPIC_PREFIX, type Principal, type Reply, type Route, type RouteContext } from './route.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** A longer body can take more than 10 ms of uninterrupted work. */
 const LONG_BODY_BYTES = 256 * 1024;
-
-/** Anthropic's SDKs read the request id from a different header. */
-const ANTHROPIC_PREFIX = '/vendorx/';
 
 interface Input {
   readonly params: unknown;
@@ -134,8 +131,7 @@ async function readInput(
  * know what happens to them.
  */
 function unknownMembers(schema: z.ZodType, sent: unknown): Readonly<Record<string, string>> {
-  const drops = schema instanceof z.ZodObject && schema.def.catchall === undefined;
-  return drops ? ignoredHeader(sent as object, Object.keys(schema.shape)) : {};
+  return dropsUnknownMembers(schema) ? ignoredHeader(sent as object, Object.keys(schema.shape)) : {};
 }
 
 /** Returns the unvalidated body; for a raw route, its bytes. */

@@ -1,3 +1,4 @@
+import { IGNORED_ANSWER_HEADER } from '../http/input/ignored-members.ts';
 import type { ErrorCode } from '../lib/errors.ts';
 
 /** Errors an invocation may return in addition to those of every route. */
@@ -34,6 +35,6 @@ export const COUNT_ERRORS: readonly ErrorCode[] = [
 
 /** Response headers of calls to text models. */
 export const INVOCATION_ANSWER_HEADERS: Readonly<Record<string, string>> = {
-  'X-Ignored-Parameters': 'Comma-separated list of request members that were not sent to the provider',
+  ...IGNORED_ANSWER_HEADER,
   'X-Max-Tokens-Clamped': "The output cap in effect, when it is lower than requested or than the model's own",
 };

@@ -12,6 +12,7 @@ import { inputCount, messageAnswer, messageEvent, messagesRequest } from './mess
 const PATH = '/vendorx/v1/messages';
 const VERSION_HEADER = 'vendorx-version';
 const VERSION = '2023-06-01';
+const VERSION_ANSWER_HEADER = { [VERSION_HEADER]: 'The version that the answer follows' };
 const VERSION_HEADERS = { [VERSION_HEADER]: 'A date such as 2023-06-01; also known as anthropic-version' };
 
 export interface MessagesRouteDependencies {
@@ -46,7 +47,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
         status: 200,
         schema: messageAnswer,
         stream: messageEvent,
-        headers: { ...INVOCATION_ANSWER_HEADERS, 'request-id': 'The same as x-request-id' },
+        headers: { ...INVOCATION_ANSWER_HEADERS, ...VERSION_ANSWER_HEADER },
       },
       errors: INVOCATION_ERRORS,
       idempotency: 'replay',
@@ -67,7 +68,7 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       body: messagesRequest,
       bodyBytesMax,
       requestHeaders: VERSION_HEADERS,
-      response: { status: 200, schema: inputCount },
+      response: { status: 200, schema: inputCount, headers: VERSION_ANSWER_HEADER },
       errors: COUNT_ERRORS,
       idempotency: 'natural',
       asksOnly: true,

@@ -14,7 +14,8 @@ import {
   TASK_PARAMS,
   TASK_RESPONSE,
 } from './native-tasks.schema.ts';
-import { PREFER_WAIT, preferredWaitMs, scopeOf, taskIdOf } from './task-request.ts';
+import { PREFER_WAIT, PREFERENCE_APPLIED, preferenceApplied, preferredWaitMs } from './prefer-wait.ts';
+import { scopeOf, taskIdOf } from './task-request.ts';
 import type { TasksService } from './tasks.service.ts';
 
 const NO_BODY = z.object({});
@@ -57,7 +58,7 @@ function getRoute(tasks: TasksService): Route {
     envelope: 'data',
     params: TASK_PARAMS,
     requestHeaders: { Prefer: PREFER_WAIT },
-    response: { status: 200, schema: TASK_RESPONSE },
+    response: { status: 200, schema: TASK_RESPONSE, headers: PREFERENCE_APPLIED },
     errors: ['task_not_found'],
     async handle({ principal, params, headers, signal }) {
       const id = taskIdOf(params.id);
@@ -65,7 +66,7 @@ function getRoute(tasks: TasksService): Route {
       const waitMs = preferredWaitMs(headers.prefer);
       const details =
         waitMs > 0 ? await tasks.getWhenEnded(id, scope, waitMs, signal) : await tasks.get(id, scope);
-      return { body: { data: presentTask(details) } };
+      return { headers: preferenceApplied(waitMs), body: { data: presentTask(details) } };
     },
   });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ignoredHeader } from '../http/input/ignored-members.ts';
+import { IGNORED_ANSWER_HEADER } from '../http/input/ignored-members.ts';
 import { usageJson } from '../http/input/wire-shapes.ts';
 import { defineRoute, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
@@ -7,7 +7,7 @@ import { usdNumber } from '../lib/money.ts';
 import { type ImageDependencies, OpenAiImagesService } from './openai-images.service.ts';
 import { orderImage, requireOneFromText } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
-import { SUBMIT } from './task-request.ts';
+import { orderHeaders, SUBMIT } from './task-request.ts';
 import type { TaskResult } from './task-results.service.ts';
 
 /** Body of POST /api/v1/images/generations: OpenAI's members that say what to draw. The model's own schema validates the rest. */
@@ -92,7 +92,7 @@ supported; they are ignored and named in X-Ignored-Parameters.`,
       envelope: 'bare',
       body: openAiImageRequest,
       bodyBytesMax: BODY_BYTES_MAX,
-      response: { status: 200, schema: openAiImageAnswer },
+      response: { status: 200, schema: openAiImageAnswer, headers: IGNORED_ANSWER_HEADER },
       errors: [
         ...SUBMIT.errors,
         'payload_too_large',
@@ -104,7 +104,7 @@ supported; they are ignored and named in X-Ignored-Parameters.`,
         requireOneFromText(body);
         const order = () => orderImage(submits, body.model, orderOf(body), caller, PATH);
         const result = await images.draw(order, caller);
-        return result && { headers: ignoredHeader(body, SAID), body: presentImage(result) };
+        return result && { headers: orderHeaders(result.task.id, body, SAID), body: presentImage(result) };
       },
     }),
   ];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { encodeCursor } from '../http/answers/cursor.ts';
-import { ignoredHeader } from '../http/input/ignored-members.ts';
+import { IGNORED_ANSWER_HEADER } from '../http/input/ignored-members.ts';
 import { defineRoute, type Principal, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { TASK_PARAMS } from './native-tasks.schema.ts';
@@ -15,7 +15,7 @@ import {
 } from './openai-videos.schema.ts';
 import { openAiVideoOrder, orderVideo } from './order-media.ts';
 import type { SubmitTaskService } from './submit-task.service.ts';
-import { SUBMIT, scopeOf, taskIdOf, taskNotFound } from './task-request.ts';
+import { orderHeaders, SUBMIT, scopeOf, taskIdOf, taskNotFound } from './task-request.ts';
 import type { TaskDetails, TasksService } from './tasks.service.ts';
 
 const PATH = '/api/v1/videos';
@@ -45,13 +45,13 @@ function createRoute(submits: SubmitTaskService, tasks: TasksService): Route {
  applies to models that offer lengths; for others it is ignored and named in X-Ignored-Parameters.`,
     body: openAiVideoRequest,
     bodyFormat: 'json or form',
-    response: { status: 200, schema: openAiVideo },
+    response: { status: 200, schema: openAiVideo, headers: IGNORED_ANSWER_HEADER },
     async handle({ body, ...caller }) {
       const { options } = submits.model(body.model, 'video', caller.principal);
       const said = options.seconds ? [...SAID, 'seconds'] : SAID;
       const id = await orderVideo(submits, openAiVideoOrder(body, options), caller, PATH);
       return {
-        headers: ignoredHeader(body, said),
+        headers: orderHeaders(id, body, said),
         body: presentVideo(await videoOf(tasks, id, caller.principal)),
       };
     },

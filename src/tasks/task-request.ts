@@ -1,10 +1,9 @@
+import { ignoredHeader } from '../http/input/ignored-members.ts';
 import { MAX_COST_HEADER } from '../http/input/max-cost.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
-import { parsePublicId } from '../lib/ids.ts';
+import { parsePublicId, publicId } from '../lib/ids.ts';
 import type { AccountScope } from './task-reads.store.ts';
-
-const WAIT_SECONDS_MAX = 30;
 
 /** Returns the scope of a caller: an inference key sees the tasks it submitted, an owner key all of its account. */
 export function scopeOf(principal: Principal): AccountScope {
@@ -44,12 +43,7 @@ export const SUBMIT = {
   idempotency: 'replay',
 } as const;
 
-/** The description of the header for routes that honor it. */
-export const PREFER_WAIT = 'wait=N waits up to N (at most 30) seconds for the end of the task';
-
-/** Returns the ms for which `Prefer: wait=N` (RFC 7240) asks to hold the answer back, at most 30 s; 0 without it. */
-export function preferredWaitMs(header: string | string[] | undefined): number {
-  const text = Array.isArray(header) ? header.join(',') : (header ?? '');
-  const match = /(?:^|[,;])\s*wait\s*=\s*"?(\d{1,6})"?\s*(?=$|[,;])/i.exec(text.slice(0, 1_000));
-  return Math.min(Number(match?.[1] ?? 0), WAIT_SECONDS_MAX) * 1_000;
+/** Returns the response headers of the order of a task (stored id). `said` are the members of the body that were read. */
+export function orderHeaders(taskId: string, body: object, said: readonly string[]): Record<string, string> {
+  return { 'X-Generation-Id': publicId('generation', taskId), ...ignoredHeader(body, said) };
 }

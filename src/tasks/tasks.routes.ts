@@ -1,11 +1,12 @@
 import type { z } from 'zod';
 import type { MediaOptions } from '../catalog/media-options.ts';
-import { ignoredHeader } from '../http/input/ignored-members.ts';
+import { IGNORED_ANSWER_HEADER } from '../http/input/ignored-members.ts';
 import { defineRoute, type Reply, type Route } from '../http/route.ts';
 import { publicId } from '../lib/ids.ts';
 import { IMAGE_PATH, orderImage, orderVideo, VIDEO_PATH } from './order-media.ts';
+import { PREFER_WAIT, PREFERENCE_APPLIED, preferenceApplied, preferredWaitMs } from './prefer-wait.ts';
 import type { SubmitContext, SubmitTaskService } from './submit-task.service.ts';
-import { PREFER_WAIT, preferredWaitMs, SUBMIT, scopeOf, taskIdOf } from './task-request.ts';
+import { orderHeaders, SUBMIT, scopeOf, taskIdOf } from './task-request.ts';
 import { presentTaskResult, retryAfterHeader, TASK_RESULT } from './task-result.presenter.ts';
 import type { TaskResultsService } from './task-results.service.ts';
 import {
@@ -42,7 +43,7 @@ function videoRoute(submits: SubmitTaskService): Route {
     access: 'inference',
     envelope: 'task',
     body: VIDEO_SUBMIT,
-    response: { status: 200, schema: SUBMIT_RESPONSE },
+    response: { status: 200, schema: SUBMIT_RESPONSE, headers: IGNORED_ANSWER_HEADER },
     async handle({ body, ...context }) {
       const id = await orderVideo(submits, body, context);
       const { options } = submits.model(body.model_name, 'video', context.principal);
@@ -59,7 +60,7 @@ const IMAGE_ROUTE = {
   envelope: 'task',
   body: IMAGE_SUBMIT,
   bodyBytesMax: IMAGE_BODY_BYTES_MAX,
-  response: { status: 200, schema: SUBMIT_RESPONSE },
+  response: { status: 200, schema: SUBMIT_RESPONSE, headers: IGNORED_ANSWER_HEADER },
 } as const;
 
 function interfaceImageRoute(submits: SubmitTaskService): Route {
@@ -99,7 +100,7 @@ function optionalMembers({ steps, seconds }: MediaOptions): string[] {
 }
 
 function handleOf(taskId: string, body: object, said: readonly string[]): Reply {
-  return { headers: ignoredHeader(body, said), body: { task_id: publicId('generation', taskId) } };
+  return { headers: orderHeaders(taskId, body, said), body: { task_id: publicId('generation', taskId) } };
 }
 
 function resultRoute(results: TaskResultsService): Route {
@@ -119,7 +120,7 @@ function resultRoute(results: TaskResultsService): Route {
       schema: TASK_RESULT,
       headers: {
         'Retry-After': 'Seconds after which to ask again; only while the task runs',
-        'Preference-Applied': 'wait=N: the answer was held for up to N seconds',
+        ...PREFERENCE_APPLIED,
       },
     },
     errors: ['task_not_found'],
@@ -129,9 +130,10 @@ function resultRoute(results: TaskResultsService): Route {
       const waitMs = preferredWaitMs(headers.prefer);
       const result =
         waitMs > 0 ? await results.readWhenEnded(id, scope, waitMs, signal) : await results.read(id, scope);
-      const applied: Record<string, string> =
-        waitMs > 0 ? { 'Preference-Applied': `wait=${waitMs / 1_000}` } : {};
-      return { headers: { ...retryAfterHeader(result.task), ...applied }, body: presentTaskResult(result) };
+      return {
+        headers: { ...retryAfterHeader(result.task), ...preferenceApplied(waitMs) },
+        body: presentTaskResult(result),
+      };
     },
   });
 }

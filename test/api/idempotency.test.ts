@@ -40,6 +40,7 @@ const work = defineRoute({
     }
     if (body.stream) {
       response.setHeader('content-type', 'text/event-stream');
+      response.setHeader('X-Generation-Id', generationId);
       response.end('data: x\n\n');
       return undefined;
     }

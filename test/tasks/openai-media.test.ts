@@ -43,7 +43,8 @@ test('returns an image as a URL and as base64, at the price of the task', async 
 
 test('names members that do not affect the image, and rejects those that would change the order', async () => {
   const body = { ...IMAGE, size: 'auto', quality: 'hd', style: null, background: 'opaque' };
-  const { status, headers } = await server.call('POST', '/api/v1/images/generations', { body });
+  const { status, headers, json } = await server.call('POST', '/api/v1/images/generations', { body });
+  expect(headers.get('x-generation-id')).toBe(json.id);
   expect({ status, ignored: headers.get('x-ignored-parameters') }).toEqual({
     status: 200,
     ignored: 'quality, background',

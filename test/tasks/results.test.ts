@@ -213,7 +213,9 @@ test('also holds the native view of a task with Prefer: wait', async () => {
       headers: { prefer: `wait=${seconds}` },
     });
   const startedAt = Date.now();
-  expect((await task(1)).json.data.status).toBe('queued');
+  const early = await task(1);
+  expect(early.json.data.status).toBe('queued');
+  expect(early.headers.get('preference-applied')).toBe('wait=1');
   expect(Date.now() - startedAt).toBeGreaterThanOrEqual(950);
   const waiting = task(20);
   const running = it.stack.start();

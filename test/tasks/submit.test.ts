@@ -143,6 +143,16 @@ test('resolves −1 at submit, within the range of its endpoint', async () => {
   expect(seeds.every((seed) => Number(seed) >= 0 && Number(seed) <= 2_147_483_647)).toBe(true);
 });
 
+test.each([
+  ['/v3/async/image-turbo', IMAGE],
+  ['/v3/async/video-fast', VIDEO],
+  ['/api/v1/videos', { model: 'video-fast', prompt: 'a river', size: '1280x720' }],
+])('an order at %s names its generation in X-Generation-Id', async (path, body) => {
+  const { status, json, headers } = await server.call('POST', path, { body });
+  expect(status).toBe(200);
+  expect(headers.get('x-generation-id')).toBe(json.task_id ?? json.id);
+});
+
 test('holds the price, with one hold per task', async () => {
   const before = await it.openHolds();
   const { json } = await server.call('POST', '/v3/async/video-fast', { body: VIDEO });

@@ -1,3 +1,11 @@
+import { z } from 'zod';
+
+/** The header that names ignored members, and its description. */
+export const IGNORED_ANSWER_HEADER: Readonly<Record<string, string>> = {
+  'X-Ignored-Parameters':
+    'Comma-separated list of request members that had no effect: they are unknown, or were not sent to the provider',
+};
+
 /** Limits of the header that names ignored members: the number of names, and the characters per name. */
 const IGNORED_MAX = 32;
 const IGNORED_NAME_MAX = 64;
@@ -26,4 +34,9 @@ export function ignoredHeader(body: object, said: readonly string[]): Record<str
     }
   }
   return ignored.paths.length === 0 ? {} : { 'X-Ignored-Parameters': ignored.paths.join(', ') };
+}
+
+/** Returns whether a body of this schema may have members that it does not know, which are dropped. */
+export function dropsUnknownMembers(schema: z.ZodType): schema is z.ZodObject {
+  return schema instanceof z.ZodObject && schema.def.catchall === undefined;
 }

@@ -4,6 +4,7 @@ import type { Route } from '../route.ts';
 import { ERROR_HEADERS, errorResponses, errorSchemas } from './openapi-errors.ts';
 import { type EventDescription, eventOperation } from './openapi-events.ts';
 import { type ApiExamples, exampleOf } from './openapi-examples.ts';
+import { answerHeaders } from './openapi-headers.ts';
 import type { JsonSchema } from './openapi-portable.ts';
 import { codeSamples } from './openapi-samples.ts';
 import { SchemaRegistry } from './openapi-schemas.ts';
@@ -245,35 +246,6 @@ function otherMediaTypes({ response: { mediaTypes = [] } }: Route): readonly str
 /** `listModels` → `ListModels`. */
 function typeName({ operationId }: Route): string {
   return operationId.slice(0, 1).toUpperCase() + operationId.slice(1);
-}
-
-/** Returns the headers of a success that clients may want to read. */
-function answerHeaders(route: Route): JsonSchema {
-  const text = (description: string): JsonSchema => ({ description, schema: { type: 'string' } });
-  const isLimited = route.access === 'inference' || route.access === 'owner';
-  return {
-    'x-request-id': text('Id of this request: the one you sent, otherwise a new one'),
-    ...(route.access === 'inference' &&
-      route.idempotency === 'replay' && {
-        'X-Generation-Id': text('Id of the generation that this call creates'),
-      }),
-    ...(route.idempotency === 'replay' && {
-      'Idempotent-Replayed': text('true: this is the stored answer to an earlier request'),
-    }),
-    ...(isLimited && {
-      'x-ratelimit-limit-requests': text('Requests per minute'),
-      'x-ratelimit-remaining-requests': text('Requests left now'),
-      'x-ratelimit-reset-requests': text('Time until the limit is fully restored, e.g. 1m30s'),
-      'x-ratelimit-limit-tokens': text('Tokens per minute'),
-      'x-ratelimit-remaining-tokens': text('Tokens left now'),
-      'x-ratelimit-reset-tokens': text('Time until the limit is fully restored'),
-    }),
-    ...(route.query instanceof z.ZodObject &&
-      'cursor' in route.query.shape && { Link: text('Address of the next page: <…>; rel="next"') }),
-    ...Object.fromEntries(
-      Object.entries(route.response.headers ?? {}).map(([name, description]) => [name, text(description)]),
-    ),
-  };
 }
 
 /** Returns the schema of a success as it is sent: on `data` routes, with the request id that the request pipeline adds. */

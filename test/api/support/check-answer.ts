@@ -1,3 +1,4 @@
+import { answerHeaders } from '../../../src/http/openapi/openapi-headers.ts';
 import type { Route } from '../../../src/http/route.ts';
 import type { Answer } from './answer.types.ts';
 
@@ -8,9 +9,28 @@ export function routeOf(routes: readonly Route[], method: string, path: string):
   return routes.find((route) => route.method === verb && patternOf(route.path).test(bare));
 }
 
-/** Checks every answer of every test against its route: the declared body on success, the exact envelope otherwise. */
+/** Headers that mean something to clients: each must be described where it is sent. */
+const MEANINGFUL = [
+  'request-id',
+  'x-generation-id',
+  'x-ignored-parameters',
+  'x-max-tokens-clamped',
+  'idempotent-replayed',
+  'preference-applied',
+  'vendorx-version',
+  'location',
+  'link',
+];
+
+/** Described headers that every success has, unlike those that depend on the request. */
+const UNCONDITIONAL = ['request-id', 'x-generation-id', 'vendorx-version'];
+
+/** Checks every answer of every test against its route: the declared body and headers on success, the exact envelope otherwise. */
 export function checkAnswer(route: Route | undefined, answer: Answer): void {
   expect(answer.headers.get('x-request-id')).toMatch(/^[\x21-\x7e]{1,128}$/);
+  if (route && answer.status < 400) {
+    expectDescribedHeaders(route, answer);
+  }
   if (answer.json === undefined) {
     return;
   }
@@ -24,6 +44,20 @@ export function checkAnswer(route: Route | undefined, answer: Answer): void {
   if (answer.status >= 400 && answer.json.status !== 'unready') {
     expectEnvelope(answer);
   }
+}
+
+function expectDescribedHeaders(route: Route, { headers }: Answer): void {
+  const described = Object.keys(answerHeaders(route)).map((name) => name.toLowerCase());
+  const sent = MEANINGFUL.filter((name) => headers.has(name));
+  const owed = UNCONDITIONAL.filter((name) => described.includes(name));
+  expect({ undescribed: sent.filter((name) => !described.includes(name)), route: route.path }).toEqual({
+    undescribed: [],
+    route: route.path,
+  });
+  expect({ missing: owed.filter((name) => !headers.has(name)), route: route.path }).toEqual({
+    missing: [],
+    route: route.path,
+  });
 }
 
 export function expectEnvelope(answer: Answer): void {

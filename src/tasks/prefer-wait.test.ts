@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { preferredWaitMs } from './task-request.ts';
+import { preferredWaitMs } from './prefer-wait.ts';
 
 test.each([
   [undefined, 0],
