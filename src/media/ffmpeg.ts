@@ -8,6 +8,9 @@ import { MediaError } from './media-error.ts';
 import { VIDEO_BYTES_MAX, VIDEO_DURATION_MS_MAX } from './media-limits.ts';
 import { toolFailure } from './tool-failure.ts';
 
+/** Words for operators: a program that is missing, or may not be run. */
+const NOT_STARTED = 'ffmpeg could not be started: install it, or set FFMPEG_PATH';
+
 export interface FfmpegOptions {
   readonly ffmpegPath: string;
   readonly ffprobePath: string;
@@ -253,7 +256,7 @@ function run(command: fluent.FfmpegCommand, limits: ChildLimits): Promise<void> 
     command.on('start', () => {
       const child = (command as unknown as FluentInternals).ffmpegProc;
       if (child === undefined) {
-        reject(new MediaError('media_tool_missing', 'ffmpeg could not be started'));
+        reject(new MediaError('media_tool_missing', NOT_STARTED));
         return;
       }
       // The package's own listener throws for a process that never started, which would crash our process.
@@ -264,7 +267,7 @@ function run(command: fluent.FfmpegCommand, limits: ChildLimits): Promise<void> 
       const conclude = async (running: ChildWatch) => {
         const exit = await running.exited;
         if (child.pid === undefined) {
-          throw new MediaError('media_tool_missing', 'ffmpeg could not be started', { cause: sourceError });
+          throw new MediaError('media_tool_missing', NOT_STARTED, { cause: sourceError });
         }
         const failure = sourceError ?? toolFailure('ffmpeg', exit, lines, limits.signal);
         if (failure !== undefined) {
@@ -275,7 +278,7 @@ function run(command: fluent.FfmpegCommand, limits: ChildLimits): Promise<void> 
     });
     command.on('error', (error: Error & { inputStreamError?: unknown }) => {
       if (watch === undefined) {
-        reject(new MediaError('media_tool_missing', 'ffmpeg could not be started', { cause: error }));
+        reject(new MediaError('media_tool_missing', NOT_STARTED, { cause: error }));
         return;
       }
       sourceError ??= error.inputStreamError;

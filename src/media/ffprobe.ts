@@ -74,7 +74,11 @@ export async function probeVideo(
   });
   const exit = await watch.exited;
   if (child.pid === undefined) {
-    throw new MediaError('media_tool_missing', 'ffprobe could not be started', { cause: startError });
+    throw new MediaError(
+      'media_tool_missing',
+      'ffprobe could not be started: install ffmpeg, or set FFPROBE_PATH',
+      { cause: startError },
+    );
   }
   if (output.length > OUTPUT_BYTES_MAX) {
     throw new MediaError('media_corrupt', 'the video has more streams than can be read');

@@ -102,9 +102,15 @@ describe('ffmpeg children', () => {
     const path = `${folder.path}/absent`;
     const ffmpeg = createFfmpeg({ ffmpegPath: path, ffprobePath: path });
     const poster = ffmpeg.poster('in.mp4', 'out.png', { ...LIMITS, signal: never });
-    await expect(poster).rejects.toMatchObject({ code: 'media_tool_missing' });
+    await expect(poster).rejects.toMatchObject({
+      code: 'media_tool_missing',
+      message: expect.stringContaining('FFMPEG_PATH'),
+    });
     const probe = ffmpeg.probe('in.mp4', { ...LIMITS, signal: never });
-    await expect(probe).rejects.toMatchObject({ code: 'media_tool_missing' });
+    await expect(probe).rejects.toMatchObject({
+      code: 'media_tool_missing',
+      message: expect.stringContaining('FFPROBE_PATH'),
+    });
   });
 
   test('a missing binary is sent no signal: it would reach our own process group', async () => {
