@@ -136,6 +136,17 @@ test('pages, commands and the API use the names of concepts.md', () => {
   expect(found).toEqual([]);
 });
 
+test('the order in which folders import each other is the same in both pages that give it', () => {
+  const [told, again] = ['CONTRIBUTING.md', 'docs/architecture.md'].map((page) =>
+    /\blib ← .+? ← server, [\w, -]+/s
+      .exec(read(join(ROOT, page)))?.[0]
+      .replaceAll(/\s+/g, ' ')
+      .trim(),
+  );
+  expect(told).toContain('remote-workers');
+  expect(told).toBe(again);
+});
+
 test('webhooks.md describes every event', () => {
   const told = read(join(DOCS, 'webhooks.md'));
   expect(Object.keys(API_DESCRIPTION.events).filter((type) => !told.includes(type))).toEqual([]);
