@@ -103,6 +103,33 @@ function errorCodesOf(text: string): string[] {
   return [...text.matchAll(/"error":\{"code":"([a-z_]+)"/g)].map(([, code = '']) => code);
 }
 
+/** Returns the names of all members of an answer, in their places; for a list, only that it is one. */
+function shapeOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) {
+    return '';
+  }
+  return Array.isArray(value)
+    ? []
+    : Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
+}
+
+/** Returns the blocks of answers, which follow their commands at once. */
+async function answersOf(page: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, page), 'utf8');
+  return [...text.matchAll(/^```sh\n[^`]*^```\n+```json\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+}
+
+/** Returns the shapes of the answers in a text that are shown whole: an ellipsis outside of a string makes an answer unreadable. */
+function shapesOf(text: string): string[] {
+  return text.split(/\n(?=\{)/).flatMap((answer) => {
+    try {
+      return [JSON.stringify(shapeOf(JSON.parse(answer)))];
+    } catch {
+      return [];
+    }
+  });
+}
+
 async function run(script: string): Promise<{ code: number; output: string }> {
   const child = spawn('bash', ['-c', script], {
     cwd: folder,
@@ -135,6 +162,9 @@ test.each(PAGES)(
     const shown = (await blocksOf(page, /json/)).flatMap(errorCodesOf);
     expect({ told: errorCodesOf(output), output }).toEqual({ told: shown, output });
     expect(code).toBe(0);
+    const whole = (await answersOf(page)).flatMap(shapesOf);
+    const real = new Set(shapesOf(output.replaceAll('}{', '}\n{')));
+    expect({ invented: whole.filter((shape) => !real.has(shape)), output }).toEqual({ invented: [], output });
     const asked = script.match(/^(?:call|curl|order) /gm)?.length ?? 0;
     const answered = output.match(/^\{|\}\{/gm)?.length ?? 0;
     expect({ answered: answered >= asked, output }).toEqual({ answered: true, output });
