@@ -1,14 +1,13 @@
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
-import { digestStream } from './digest-stream.ts';
 import { digestFile } from './file-digest.ts';
 import { REMOTE_CLOCKS, RemoteApi, type RemoteClocks, retrying } from './remote-api.ts';
+import { saveObject } from './save-object.ts';
 import { requireSignable } from './signed-url.ts';
 import type { ByteRange, SignOptions, Storage, StoredObject } from './storage.types.ts';
-import { mediaNotFound, StorageError } from './storage-error.ts';
+import { mediaNotFound } from './storage-error.ts';
 import { mediaTypeOfKey } from './storage-key.ts';
 import { isUploadKey } from './upload-limits.ts';
 
@@ -71,14 +70,7 @@ export class RemoteStorage implements Storage {
 
   async getFile(key: string, path: string): Promise<void> {
     const { body, bytes } = await this.#open(key);
-    const { stream, digest } = digestStream(
-      bytes,
-      () => new StorageError('an object is longer than declared'),
-    );
-    await pipeline(body, stream, createWriteStream(path, { flags: 'wx' }));
-    if (digest().bytes !== bytes) {
-      throw new StorageError('an object arrived incomplete');
-    }
+    await saveObject(body, path, { bytes });
   }
 
   async signedUrl(key: string, options: SignOptions): Promise<string> {

@@ -1,6 +1,4 @@
-import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import {
   DeleteObjectCommand,
   GetBucketVersioningCommand,
@@ -15,7 +13,6 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Clock } from '../lib/clock.ts';
 import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
-import { digestStream } from './digest-stream.ts';
 import {
   createS3Client,
   isMissing,
@@ -26,6 +23,7 @@ import {
 } from './s3-client.ts';
 import { createS3Granter } from './s3-grant.ts';
 import { putS3File, SHA256_METADATA } from './s3-put.ts';
+import { saveObject } from './save-object.ts';
 import { requireSignable } from './signed-url.ts';
 import type {
   ByteRange,
@@ -124,16 +122,7 @@ export class S3Storage implements Storage {
   /** Like Storage.getFile; also throws StorageError when the bytes differ from those stored. */
   async getFile(key: string, path: string): Promise<void> {
     const { Body, Metadata, ContentLength = Number.POSITIVE_INFINITY } = await this.#get(key);
-    const { stream, digest } = digestStream(
-      ContentLength,
-      () => new StorageError('an object is longer than declared'),
-    );
-    await pipeline(Body, stream, createWriteStream(path, { flags: 'wx' }));
-    const { bytes, sha256 } = digest();
-    const expected = Metadata?.[SHA256_METADATA];
-    if (bytes < ContentLength || (expected !== undefined && expected !== sha256)) {
-      throw new StorageError('an object arrived with different bytes than were stored');
-    }
+    await saveObject(Body, path, { bytes: ContentLength, sha256: Metadata?.[SHA256_METADATA] });
   }
 
   async signedUrl(key: string, options: SignOptions): Promise<string> {
