@@ -29,10 +29,15 @@ export interface ProbeOptions {
 const TIMEOUT_MS = 15_000;
 const OUTPUT_BYTES_MAX = 1024 * 1024;
 
-/** The allowed decoders: those for what engines and services actually send. Includes the names used by ffmpeg 4 to 7. */
+/**
+ * The allowed decoders: those for what engines and services actually send. Includes the names used by ffmpeg 4 to 7. ffprobe opens the
+ * decoder of every track, so those for subtitles are needed to read a video whose subtitles are left out.
+ */
 export const DECODERS = [
   'h264,hevc,vp8,vp9,libvpx,libvpx-vp9,av1,libdav1d,libaom-av1,mpeg4,mjpeg,png,rawvideo',
-  'aac,mp3,mp3float,opus,libopus,vorbis,libvorbis,flac,pcm_s16le',
+  'aac,mp3,mp3float,opus,libopus,vorbis,libvorbis,flac,ac3,eac3,alac',
+  'pcm_u8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_f32le',
+  'mov_text,subrip,srt,ass,ssa,webvtt',
 ].join(',');
 const NOT_ALLOWED = /Codec \((\w+)\) not on whitelist/;
 

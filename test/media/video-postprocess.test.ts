@@ -150,6 +150,32 @@ describe('post-processing of videos', () => {
     await refused(input, 'media_corrupt');
   });
 
+  test.each([
+    ['ac3', 'mov'],
+    ['eac3', 'mp4'],
+    ['alac', 'mov'],
+    ['pcm_s24le', 'mov'],
+    ['pcm_f32le', 'mkv'],
+  ])('turns sound in %s into AAC', async (codec, container) => {
+    const sound = ['-f', 'lavfi', '-i', 'sine=440:duration=1', ...H264, '-c:a', codec];
+    const [original] = await run(await made(`${codec}.${container}`, sound));
+    expect(await probed(String(original?.content))).toMatchObject({ codec: 'h264', audioCodec: 'aac' });
+  });
+
+  test.each([
+    ['mov_text', 'mp4'],
+    ['srt', 'mkv'],
+    ['ass', 'mkv'],
+    ['webvtt', 'mkv'],
+  ])('leaves out subtitles in %s', async (codec, container) => {
+    const subtitles = join(folder.path, 'subtitles.srt');
+    await writeFile(subtitles, `1\n00:00:00,000 --> 00:00:00,900\n${SECRET}\n`);
+    const input = await made(`${codec}.${container}`, ['-i', subtitles, ...H264, '-c:s', codec]);
+    const [original] = await run(input);
+    expect(original).toMatchObject({ mediaType: 'video/mp4', durationMs: 1000, frames: 24 });
+    expect((await bytesOf(original?.content ?? '')).includes(SECRET)).toBe(false);
+  });
+
   test('rejects a codec that is not accepted, for good', async () => {
     await expect(run(await made('prores.mov', ['-c:v', 'prores_ks']))).rejects.toMatchObject({
       code: 'media_type_refused',
