@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { PollableRuns } from '../engines/pollable-runs.ts';
 import type { Logger } from '../lib/logger.ts';
 import { MEDIA_CORRUPT } from '../media/media-error.ts';
 import type { Storage } from '../media/storage.types.ts';
@@ -137,7 +138,11 @@ export class PostprocessService {
     this.#settings.log.warn({ error, ...taskFields(task), code }, 'post-processing failed');
     const { generated } = task;
     const isCorrupt = code === MEDIA_CORRUPT && generated !== null;
-    if (isFinal(error) || (isCorrupt && this.#dependencies.isPaid(generated.engineId))) {
+    const isSpent = isCorrupt && this.#dependencies.isPaid(generated.engineId);
+    if (isSpent && mayBeCut(task)) {
+      return await this.#collectAgain(task, generated);
+    }
+    if (isFinal(error) || isSpent) {
       return await this.#fail(task, { code, message: 'the engine did not make a usable file' });
     }
     if (isStorageOutage(error)) {
@@ -166,8 +171,21 @@ export class PostprocessService {
   ): Promise<AttemptOutcome> {
     const { cost, ...run } = runOfGenerated(generated);
     const billed = cost === null ? undefined : toAttempt({ ...run, outcome: back.reason, cost });
-    const whole = { ...back, forgetRun: true, dropFiles: true, billed };
-    if (await this.#dependencies.claims.giveBack(whole)) {
+    return await this.#toEngine(task, generated, { ...back, forgetRun: true, billed });
+  }
+
+  /**
+   * Gives a task back to have the result of its run downloaded again: a download that was cut off without stating its length looks like a
+   * broken file, and another run would be paid again.
+   */
+  async #collectAgain(task: ClaimedTask, generated: GeneratedRun): Promise<AttemptOutcome> {
+    const waitMs = backoffMs(task.failures);
+    const back = { ...backOf(task), failures: 0, waitMs, uncounted: true, reason: MEDIA_CORRUPT } as const;
+    return await this.#toEngine(task, generated, back);
+  }
+
+  async #toEngine(task: ClaimedTask, generated: GeneratedRun, back: ReturnedTask): Promise<AttemptOutcome> {
+    if (await this.#dependencies.claims.giveBack({ ...back, dropFiles: true })) {
       await this.#deleteRaw(task, generated);
     }
     return { result: 'returned' };
@@ -194,6 +212,11 @@ export class PostprocessService {
 
 function backOf(task: ClaimedTask): { id: string; attempt: number; forgetRun: boolean } {
   return { id: task.id, attempt: task.attempt, forgetRun: false };
+}
+
+/** Returns whether the run's file can be downloaded again, and has not been: the file of a call that is over went with its response. */
+function mayBeCut({ engineReference, lastFailure }: ClaimedTask): boolean {
+  return engineReference !== null && !PollableRuns.owns(engineReference) && lastFailure !== MEDIA_CORRUPT;
 }
 
 function codeOf(error: unknown): string {

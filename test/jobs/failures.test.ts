@@ -1,4 +1,5 @@
-import { mkdir, rename, rmdir } from 'node:fs/promises';
+import { mkdir, rename, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/lib/ids.ts';
@@ -13,6 +14,8 @@ import { ScriptedEngine, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { copyThrough } from '../factories/task-stack.ts';
 import { TaskTest } from '../factories/task-test.ts';
+
+const paidJournal = join(tmpdir(), `paid-${newUuid()}`);
 
 let it: TaskTest;
 let failingPuts = 0;
@@ -29,7 +32,7 @@ beforeAll(async () => {
       }
       return await copyThrough(job);
     },
-    moreEngines: [new ScriptedEngine('/dev/null', { id: 'hosted', paid: true })],
+    moreEngines: [new ScriptedEngine(paidJournal, { id: 'hosted', paid: true })],
     runTimeoutMs: 400,
   });
   it.stack.start();
@@ -37,6 +40,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await it?.close();
+  await rm(paidJournal, { force: true });
 });
 
 /** Storage whose next puts fail as often as the test asks. */
@@ -172,14 +176,31 @@ test('has a free engine make a file that cannot be decoded again, and charges on
   expect(rows).toEqual([{ provider_cost: '14' }]);
 });
 
-test('ends a task at once whose file from a paid engine cannot be decoded: another run would be paid again', async () => {
+test('downloads the file of a paid run once more when it cannot be decoded, and charges once', async () => {
   mediaFailures = [new MediaError('media_corrupt', 'cut off')];
-  const id = await taskOfNoPool('run=1');
-  await it.pool.query("UPDATE tasks SET pool = 'hosted' WHERE id = $1", [id]);
-  const { task } = await it.ended(id);
+  const { id, task } = await endOfPaid();
+  expect(task).toMatchObject({ state: 'succeeded', failures: 0, generationRuns: 1 });
+  expect(await it.events(id)).toContain('queued media_corrupt');
+  expect(await it.charges(id)).toHaveLength(1);
+  const { rows } = await it.pool.query('SELECT provider_cost FROM generations WHERE id = $1', [id]);
+  expect(rows).toEqual([{ provider_cost: '7' }]);
+  expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeUndefined();
+});
+
+test('ends a task whose file from a paid engine is broken in itself: another run would be paid again', async () => {
+  mediaFailures = [new MediaError('media_corrupt', 'broken'), new MediaError('media_corrupt', 'broken')];
+  const { id, task } = await endOfPaid();
   expect(task).toMatchObject({ state: 'failed', errorCode: 'media_corrupt', failures: 0, generationRuns: 1 });
   expect(await it.charges(id)).toEqual([]);
 });
+
+async function endOfPaid() {
+  const id = await taskOfNoPool('run=1');
+  await it.pool.query("UPDATE tasks SET pool = 'hosted' WHERE id = $1", [id]);
+  const ended = await it.ended(id);
+  expect(submitsOf(paidJournal, id)).toHaveLength(1);
+  return { id, ...ended };
+}
 
 test('ends a task whose media is refused, free of charge, and deletes the raw file', async () => {
   mediaFailures = [new MediaError('media_type_refused', 'html')];
