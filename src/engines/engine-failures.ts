@@ -78,6 +78,20 @@ export const TIMED_OUT: EngineFailure = {
   retryable: true,
 };
 
+/** A run that took longer than its pool allows. The task path acts on this code. */
+export const RUN_TOO_LONG: EngineFailure = {
+  code: 'engine_timeout',
+  message: 'the engine took too long',
+  retryable: true,
+};
+
+/** A run that the engine reports as canceled. The task path acts on this code. */
+export const RUN_CANCELED: EngineFailure = {
+  code: 'upstream_canceled',
+  message: 'the engine says the run was canceled',
+  retryable: true,
+};
+
 /** An engine that accepts connections but never responds: it is stopped or stuck. */
 export const NOT_ANSWERING: EngineFailure = {
   code: 'engine_not_answering',

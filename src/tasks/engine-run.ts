@@ -7,7 +7,13 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engines/engine.types.ts';
-import { NOT_ANSWERING, RUN_LOST, SUBMIT_UNCONFIRMED, TIMED_OUT } from '../engines/engine-failures.ts';
+import {
+  NOT_ANSWERING,
+  RUN_CANCELED,
+  RUN_LOST,
+  SUBMIT_UNCONFIRMED,
+  TIMED_OUT,
+} from '../engines/engine-failures.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { MEDIA_CORRUPT } from '../media/media-error.ts';
 import { persist } from './outage-retry.ts';
@@ -196,8 +202,7 @@ function isDone(status: EngineStatus, paid: boolean): boolean {
     throw new RunFailureError(failure, true);
   }
   if (status.state === 'canceled') {
-    const message = 'the engine says the run was canceled';
-    throw new RunFailureError({ code: 'upstream_canceled', message, retryable: true }, true);
+    throw new RunFailureError(RUN_CANCELED, true);
   }
   return status.state === 'succeeded';
 }

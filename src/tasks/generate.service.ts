@@ -5,6 +5,7 @@ import {
   type EngineOutput,
   type EngineRequest,
 } from '../engines/engine.types.ts';
+import { RUN_TOO_LONG } from '../engines/engine-failures.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine, stopRun } from './engine-run.ts';
@@ -265,8 +266,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
           return { result: 'returned' };
         }
         const stopped = (await this.#stopEngine(attempt)) === 'stopped';
-        const failure = { code: 'engine_timeout', message: 'the engine took too long', retryable: true };
-        return await this.#afterRunFailure(attempt, failure, stopped);
+        return await this.#afterRunFailure(attempt, RUN_TOO_LONG, stopped);
       }
       case 'shutdown':
         // Keeps the reference: the next attempt picks up a run that continues upstream.

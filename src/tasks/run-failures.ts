@@ -4,7 +4,9 @@ import {
   INTERRUPTED,
   MISCONFIGURED,
   OUT_OF_MEMORY,
+  RUN_CANCELED,
   RUN_LOST,
+  RUN_TOO_LONG,
 } from '../engines/engine-failures.ts';
 import type { Logger } from '../lib/logger.ts';
 import { LruMap } from '../lib/lru-map.ts';
@@ -96,6 +98,10 @@ export class RunFailures<Task extends ClaimedRun> {
     }
     if (failure.code === OUT_OF_MEMORY.code) {
       return await this.#afterOutOfMemory(run);
+    }
+    if (failure.code === RUN_CANCELED.code && run.task.lastFailure === RUN_TOO_LONG.code) {
+      // we asked for that when its time was up, and counted it then
+      return await this.#giveBack(run, { failures: 0, uncounted: true, waitMs: 0, forgetRun: run.isOver });
     }
     const isAway = await this.#isAway(run);
     return isAway || INTERRUPTED.has(failure.code)

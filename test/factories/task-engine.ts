@@ -46,17 +46,25 @@ export class ScriptedEngine implements Engine {
   readonly pollIntervalMs = 5;
   readonly capabilities: Engine['capabilities'];
   readonly #journal: string;
+  readonly #confirmsCancel: boolean;
   readonly #runs = new Map<string, Run>();
   readonly #failures = new Map<string, number>();
   closed = false;
 
   constructor(
     journal: string,
-    options: { id?: string; paid?: boolean; cancelRunning?: boolean; recovers?: boolean } = {},
+    options: {
+      id?: string;
+      paid?: boolean;
+      cancelRunning?: boolean;
+      recovers?: boolean;
+      confirmsCancel?: boolean;
+    } = {},
   ) {
     this.#journal = journal;
     this.id = options.id ?? 'gpu';
     this.recovers = options.recovers ?? false;
+    this.#confirmsCancel = options.confirmsCancel ?? true;
     this.capabilities = {
       kinds: ['image', 'video'],
       sizeMultiple: 16,
@@ -137,11 +145,11 @@ export class ScriptedEngine implements Engine {
     return [{ index: 0, file: path }];
   }
 
-  async cancel(reference: string): Promise<'stopped' | 'unsupported'> {
+  async cancel(reference: string): Promise<'stopped' | 'requested' | 'unsupported'> {
     const run = this.#runs.get(reference);
     if (run && this.capabilities.cancelRunning) {
       run.canceled = true;
-      return 'stopped';
+      return this.#confirmsCancel ? 'stopped' : 'requested';
     }
     return this.capabilities.cancelRunning ? 'stopped' : 'unsupported';
   }

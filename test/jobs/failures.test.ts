@@ -16,6 +16,7 @@ import { copyThrough } from '../factories/task-stack.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
 const paidJournal = join(tmpdir(), `paid-${newUuid()}`);
+const slowJournal = join(tmpdir(), `slow-${newUuid()}`);
 
 let it: TaskTest;
 let failingPuts = 0;
@@ -32,7 +33,10 @@ beforeAll(async () => {
       }
       return await copyThrough(job);
     },
-    moreEngines: [new ScriptedEngine(paidJournal, { id: 'hosted', paid: true })],
+    moreEngines: [
+      new ScriptedEngine(paidJournal, { id: 'hosted', paid: true }),
+      new ScriptedEngine(slowJournal, { id: 'slow', confirmsCancel: false }),
+    ],
     runTimeoutMs: 400,
   });
   it.stack.start();
@@ -40,7 +44,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await it?.close();
-  await rm(paidJournal, { force: true });
+  await Promise.all([paidJournal, slowJournal].map((path) => rm(path, { force: true })));
 });
 
 /** Storage whose next puts fail as often as the test asks. */
@@ -142,6 +146,18 @@ test('stops an engine that takes too long and asks it again', async () => {
   await it.stack.cancels.cancel(id, EVERY_TASK);
   const { task } = await it.ended(id);
   const timeouts = (await it.events(id)).filter((event) => event === 'queued engine_timeout');
+  expect(task).toMatchObject({ state: 'canceled', failures: timeouts.length });
+});
+
+test('does not count a run that ends later because it was asked to stop after its time was up', async () => {
+  const id = await taskOfNoPool('run=60000');
+  await it.pool.query("UPDATE tasks SET pool = 'slow' WHERE id = $1", [id]);
+  await eventually(async () => submitsOf(slowJournal, id).length === 2);
+  await it.stack.cancels.cancel(id, EVERY_TASK);
+  const { task } = await it.ended(id);
+  const events = await it.events(id);
+  const timeouts = events.filter((event) => event === 'queued engine_timeout');
+  expect(events).toContain('queued upstream_canceled');
   expect(task).toMatchObject({ state: 'canceled', failures: timeouts.length });
 });
 
