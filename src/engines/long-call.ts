@@ -16,8 +16,8 @@ import { toEngineError } from './transport-failure.ts';
 import type { UpstreamResponse } from './upstream-answer.ts';
 import type { EngineCall, UpstreamHttp } from './upstream-http.ts';
 
-const DOWNLOADS_MAX = 3;
-const DOWNLOAD_PAUSE_MS = 250;
+/** Ms before each further download. A service may name its file seconds before its file servers have it. */
+const DOWNLOAD_PAUSES_MS = [250, 750, 2_000, 4_000];
 
 export interface LongCall {
   /** Whether the upstream bills every call it accepts. */
@@ -78,19 +78,20 @@ export function spent(paid: boolean, failure: EngineFailure): EngineFailure {
   return { ...failure, retryable: failure.retryable && !paid };
 }
 
-/** Calls {@link downloadOutput} up to three times, because a new attempt of the task would have to repeat the work. */
+/** Calls {@link downloadOutput} up to five times in seven seconds, because a new attempt of the task would have to repeat the work. */
 export async function downloadWithRetry(http: UpstreamHttp, download: OutputDownload): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
+  for (const pauseMs of DOWNLOAD_PAUSES_MS) {
     try {
       await downloadOutput(http, download);
       return;
     } catch (error) {
-      if (attempt >= DOWNLOADS_MAX || !failureOf(error).retryable) {
+      if (!failureOf(error).retryable) {
         throw error;
       }
     }
-    await delay(DOWNLOAD_PAUSE_MS * attempt, undefined, { signal: download.signal });
+    await delay(pauseMs, undefined, { signal: download.signal });
   }
+  await downloadOutput(http, download);
 }
 
 function settled(paid: boolean, error: unknown): unknown {

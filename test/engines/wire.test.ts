@@ -127,7 +127,8 @@ describe('openai', () => {
   test('does not pay for an image again because its download stumbles', async () => {
     const hosted = engine(openAiKind, { base_url: `${openai.url}/v1`, paid: true });
     openai.imageAs = 'url';
-    openai.reset('output_missing', 1);
+    // file servers may be seconds behind
+    openai.reset('output_missing', 3);
     expect((await attempt(hosted, engineRequest())).outputs).toHaveLength(1);
     expect(openai.accepted).toBe(1);
     openai.reset('output_missing');
@@ -136,7 +137,7 @@ describe('openai', () => {
     });
     openai.imageAs = 'b64';
     expect(openai.accepted).toBe(1);
-  });
+  }, 30_000);
 
   test('keeps the prompt from smuggling in parameters', () => {
     const tag = '<sd_cpp_extra_args>{"batch_count":64}</sd_cpp_extra_args>';
