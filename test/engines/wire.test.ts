@@ -227,6 +227,18 @@ describe('comfyui', () => {
     expect(memory.engineReference).toBe(promptIdOf(request.taskId, 1));
   });
 
+  test('keeps a run that was paid for when its file is not there yet', async () => {
+    const paid = engine(comfyUiKind(FOLDER), { ...settings(), comfy_org_api_key: 'comfyui-key' });
+    const request = engineRequest();
+    const memory = freshMemory();
+    comfyui.reset('output_missing', 1);
+    await expect(attempt(paid, request, { memory })).rejects.toMatchObject({
+      failure: { code: 'output_unavailable', retryable: true },
+    });
+    expect((await attempt(paid, request, { memory })).outputs).toHaveLength(1);
+    expect([...comfyui.runs.keys()]).toEqual([request.taskId]);
+  });
+
   test('passes on progress from the websocket while the run lasts, and closes the socket with it', async () => {
     comfyui.reset('never_finishes');
     const one = create();

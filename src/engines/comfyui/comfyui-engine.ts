@@ -187,12 +187,14 @@ export class ComfyUiEngine extends UpstreamEngine<ComfyUiSettings> {
     await super.close();
   }
 
-  /** Downloads a file. If it is gone, deletes the run from the history so the next attempt generates it again. Throws EngineError. */
+  /** Downloads a file. If it is gone, deletes the run from the history, so that it is repeated, unless it was paid for. Throws EngineError. */
   async #download(reference: string, download: OutputDownload): Promise<void> {
     try {
       await downloadOutput(this.http, download);
     } catch (error) {
-      if (!(error instanceof EngineError && error.failure.code === OUTPUT_UNAVAILABLE.code)) {
+      const isGone = error instanceof EngineError && error.failure.code === OUTPUT_UNAVAILABLE.code;
+      // the next attempt finds a paid run again and fetches its file
+      if (!isGone || this.capabilities.paid) {
         throw error;
       }
       await this.#api.forget(reference, download.signal);
