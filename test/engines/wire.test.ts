@@ -460,6 +460,21 @@ describe('sdcpp', () => {
 });
 
 describe('novita', () => {
+  test('does not take the answer about another task for its own', async () => {
+    const hosted = engine(novitaKind, { base_url: novita.url, api_key: 'sk-novita' });
+    const request = engineRequest();
+    const reference = await hosted.submit(request, context());
+    novita.change = (reply) => {
+      const json = reply.json as { task: object };
+      return { ...reply, json: { ...json, task: { ...json.task, task_id: 'of-somebody-else' } } };
+    };
+    const refused = { failure: { code: 'upstream_malformed', retryable: true } };
+    await expect(hosted.poll(reference, request, context())).rejects.toMatchObject(refused);
+    await expect(hosted.collect(reference, request, context())).rejects.toMatchObject(refused);
+    novita.change = undefined;
+    await eventually(async () => (await hosted.poll(reference, request, context())).state === 'succeeded');
+  });
+
   test('passes parameters unchanged', async () => {
     const hosted = engine(novitaKind, { base_url: novita.url, api_key: 'sk-novita' });
     await attempt(hosted, engineRequest({ model: 'z-image-turbo', width: 257, height: 1536, seed: 7n }));

@@ -29,6 +29,7 @@ import { type NovitaSettings, novitaSettings } from './novita-settings.ts';
 
 const taskResult = z.looseObject({
   task: z.looseObject({
+    task_id: z.string().nullish(),
     status: z.string(),
     reason: z.string().nullish(),
     progress_percent: z.coerce.number().nullish(),
@@ -141,7 +142,12 @@ export class NovitaEngine extends UpstreamEngine<NovitaSettings> {
     if (answer.failure) {
       throw new EngineError(answer.failure);
     }
-    return readTaskResult(answer.json);
+    const result = readTaskResult(answer.json);
+    // a cache in between that mixes up its answers must not hand one customer's file to another
+    if ((result.task.task_id ?? reference) !== reference) {
+      throw new EngineError(withUpstreamMessage(MALFORMED, 'the answer is about another task_id'));
+    }
+    return result;
   }
 }
 
