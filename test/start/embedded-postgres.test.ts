@@ -117,7 +117,7 @@ test('a killed server comes back while its sessions are busy and end one by one'
   const loops = sessions.map((session, index) =>
     session
       .query(
-        `do $$ begin while clock_timestamp() < '${new Date(Date.now() + 500 + 100 * index).toISOString()}' loop end loop; end $$`,
+        `do $$ begin while clock_timestamp() < '${new Date(Date.now() + 500 + 250 * index).toISOString()}' loop end loop; end $$`,
       )
       .catch(() => undefined),
   );
