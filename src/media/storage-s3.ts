@@ -13,6 +13,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { Clock } from '../lib/clock.ts';
 import { invariant } from '../lib/errors.ts';
 import type { FileContent } from '../lib/file-content.ts';
+import { saveObject } from './digest-stream.ts';
 import {
   createS3Client,
   isMissing,
@@ -23,7 +24,6 @@ import {
 } from './s3-client.ts';
 import { createS3Granter } from './s3-grant.ts';
 import { putS3File, SHA256_METADATA } from './s3-put.ts';
-import { saveObject } from './save-object.ts';
 import { requireSignable } from './signed-url.ts';
 import type {
   ByteRange,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { saveObject } from './save-object.ts';
+import { saveObject } from './digest-stream.ts';
 import { StorageError } from './storage-error.ts';
 
 const WHOLE = '0123456789';
