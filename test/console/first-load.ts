@@ -14,8 +14,11 @@ const SLOW_NETWORK = {
 };
 const CPU_SLOWDOWN = 4;
 const BYTES_MAX = 150_000;
-/** The promised limit applies with TEST_FIRST_LOAD=1 on an otherwise idle machine. Next to other tests it is doubled. */
-const PAINT_MAX_MS = process.env.TEST_FIRST_LOAD ? 1_500 : 3_000;
+/**
+ * The promised limit applies with TEST_FIRST_LOAD=1 on an otherwise idle machine. Next to another browser on two slow cores five loads
+ * took more than twice as long, so there the limit only finds a page that waits for something.
+ */
+const PAINT_MAX_MS = process.env.TEST_FIRST_LOAD ? 1_500 : 6_000;
 /** Repeats a slow load this often: a real problem of the page shows every time. */
 const LOADS_MAX = 5;
 

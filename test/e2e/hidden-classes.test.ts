@@ -38,7 +38,7 @@ beforeAll(async () => {
     catalog: catalogOf(upstreams.map(({ url }) => url)),
     apiOptions: ['--log-maps', `--logfile=${log}`, '--no-logfile-per-isolate'],
   });
-}, 60_000);
+}, 180_000);
 
 afterAll(async () => {
   await service?.stop();
