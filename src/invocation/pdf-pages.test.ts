@@ -1,15 +1,11 @@
 import { deflateSync } from 'node:zlib';
 import PDFDocument from 'pdfkit';
+import { stepsTaken } from '../../test/factories/steps-taken.ts';
+import { atOnce } from '../lib/steps.ts';
 import { measurePdf } from './pdf-pages.ts';
 
 function pagesIn(bytes: Buffer): number | undefined {
-  const steps = measurePdf(bytes.toString('base64'));
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) {
-      return value?.pages;
-    }
-  }
+  return atOnce(measurePdf(bytes.toString('base64')))?.pages;
 }
 
 async function written(pages: number): Promise<Buffer> {
@@ -113,14 +109,7 @@ test.each([
   ['bytes of scans', '\x00\xff\x12 stream'],
 ])('20 MB of %s are scanned in many short steps', (_, filler) => {
   const base64 = Buffer.concat([pdf(PAGE), Buffer.alloc(20 * 2 ** 20, filler, 'latin1')]).toString('base64');
-  const steps = measurePdf(base64);
-  let count = 0;
-  let longestUs = 0;
-  for (let done = false; !done; count += 1) {
-    const startedAt = process.cpuUsage();
-    done = steps.next().done === true;
-    longestUs = Math.max(longestUs, process.cpuUsage(startedAt).user);
-  }
+  const { count, longestUs } = stepsTaken(measurePdf(base64));
   expect(count).toBeGreaterThan(20);
   // processor time, a few ms per step, which a busy machine does not stretch; a garbage collection may fall into one step
   expect(longestUs).toBeLessThan(200_000);

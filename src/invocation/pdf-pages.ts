@@ -1,5 +1,5 @@
 import type { Steps } from '../lib/steps.ts';
-import { unpackStream } from './pdf-stream.ts';
+import { plainNames, referencesIn, unpackStream } from './pdf-stream.ts';
 import { PdfText } from './pdf-text.ts';
 
 /** Base64 characters decoded per step: 1 MB takes about 1 ms. */
@@ -132,13 +132,6 @@ class NextWord {
   }
 }
 
-/** Decodes letters of names written as #xx. */
-function plainNames(text: string): string {
-  return text.includes('#')
-    ? text.replace(/#([0-9a-fA-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
-    : text;
-}
-
 /** Adds the objects of an object stream. Their numbers and offsets precede the first object. */
 function addPacked(
   text: string,
@@ -232,10 +225,6 @@ class PageTree {
     this.#counts.set(number, most);
     return most;
   }
-}
-
-function referencesIn(text: string): number[] {
-  return Array.from(text.matchAll(/(\d+)\s+\d+\s+R\b/g), ([, number]) => Number(number));
 }
 
 /** Returns whether an object is a page. A page may omit its type and is then recognized by its size and parent. */

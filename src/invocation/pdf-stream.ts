@@ -11,6 +11,18 @@ export interface PdfStream {
   readonly end: number;
 }
 
+/** Decodes letters of names written as #xx. */
+export function plainNames(text: string): string {
+  return text.includes('#')
+    ? text.replace(/#([0-9a-fA-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    : text;
+}
+
+/** Returns the numbers of the objects that a text refers to. */
+export function referencesIn(text: string): number[] {
+  return Array.from(text.matchAll(/(\d+)\s+\d+\s+R\b/g), ([, number]) => Number(number));
+}
+
 /**
  * Returns the content of a stream as text, at most `bytesMax` bytes of it. Undefined for a stream that is packed in another way than most
  * are, is encrypted, damaged or too large. `length` is its declared length: the word that ends a stream may be part of its content.

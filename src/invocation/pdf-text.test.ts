@@ -1,16 +1,12 @@
 import { deflateSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import PDFDocument from 'pdfkit';
+import { stepsTaken } from '../../test/factories/steps-taken.ts';
+import { atOnce } from '../lib/steps.ts';
 import { measurePdf } from './pdf-pages.ts';
 
 function measured(bytes: Buffer): { pages: number; textBytes: number } | undefined {
-  const steps = measurePdf(bytes.toString('base64'));
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) {
-      return value;
-    }
-  }
+  return atOnce(measurePdf(bytes.toString('base64')));
 }
 
 interface StreamObject {
@@ -179,15 +175,8 @@ test.each([
 ])('32 MB of %s are read in many short steps', (_, content) => {
   const contents = Array.from({ length: 4 }, () => ({ content }));
   const document = pdf(LIST, page('/Contents [3 0 R 4 0 R 5 0 R 6 0 R] /F 9 0 R'), ...contents);
-  const steps = measurePdf(document.toString('base64'));
-  let count = 0;
-  let longestUs = 0;
   const begunAt = process.cpuUsage();
-  for (let done = false; !done; count += 1) {
-    const startedAt = process.cpuUsage();
-    done = steps.next().done === true;
-    longestUs = Math.max(longestUs, process.cpuUsage(startedAt).user);
-  }
+  const { count, longestUs } = stepsTaken(measurePdf(document.toString('base64')));
   expect(count).toBeGreaterThan(20);
   expect(longestUs).toBeLessThan(200_000);
   // names are counted up to a limit: a small file could otherwise cost seconds

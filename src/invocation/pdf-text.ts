@@ -1,5 +1,5 @@
 import { isStepOver, type Steps } from '../lib/steps.ts';
-import { type PdfStream, unpackStream } from './pdf-stream.ts';
+import { type PdfStream, plainNames, referencesIn, unpackStream } from './pdf-stream.ts';
 
 /** Most bytes that all streams with text may unpack to. */
 const UNPACKED_TOTAL_MAX = 32 * 2 ** 20;
@@ -120,9 +120,7 @@ export class PdfText {
       if (this.#lookups > NAMES_MAX) {
         return Number.POSITIVE_INFINITY;
       }
-      const plain = name.replace(/#([0-9a-fA-F]{2})/g, (_, code: string) =>
-        String.fromCharCode(Number.parseInt(code, 16)),
-      );
+      const plain = plainNames(name);
       if (this.#named.has(plain)) {
         uses.set(plain, (uses.get(plain) ?? 0) + 1);
       }
@@ -179,8 +177,4 @@ function* stringBytes(text: string): Steps<number> {
     }
   }
   return hex >= 0 ? bytes + text.length - hex : bytes;
-}
-
-function referencesIn(text: string): number[] {
-  return Array.from(text.matchAll(/(\d+)\s+\d+\s+R\b/g), ([, number]) => Number(number));
 }
