@@ -30,25 +30,25 @@ export async function inspectDatabase(database: Database): Promise<string[]> {
   }
 }
 
-/** Settings with which a server confirms what a crash of it can lose: calls, charges and purchases. */
-const LOSSY = ['fsync', 'synchronous_commit'];
+const LOSES = 'a crash of the server can lose calls, charges and purchases that were confirmed; turn it on';
+/** Values of the server's settings that work, but that operators should know of. */
+const WARNINGS: readonly (readonly [name: string, value: string, words: string])[] = [
+  ['fsync', 'off', `Postgres runs with fsync=off: ${LOSES}`],
+  ['synchronous_commit', 'off', `Postgres runs with synchronous_commit=off: ${LOSES}`],
+  [
+    'server_encoding',
+    'SQL_ASCII',
+    "the database's encoding is SQL_ASCII, in which Postgres checks no text: restore it into one in UTF8",
+  ],
+];
 
 async function warningsAbout(client: PrimaryClient): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `SELECT name FROM unnest($1::text[]) name WHERE current_setting(name) = 'off'`,
-    [LOSSY],
+  const { rows } = await client.query<{ name: string; value: string }>(
+    'SELECT name, current_setting(name) AS value FROM unnest($1::text[]) name',
+    [WARNINGS.map(([name]) => name)],
   );
-  const lossy = rows.map(
-    ({ name }) =>
-      `Postgres runs with ${name}=off: a crash of the server can lose calls, charges and purchases that were confirmed; turn it on`,
-  );
-  const { rowCount } = await client.query(`SELECT 1 WHERE current_setting('server_encoding') = 'SQL_ASCII'`);
-  return rowCount === 0
-    ? lossy
-    : [
-        ...lossy,
-        "the database's encoding is SQL_ASCII, in which Postgres checks no text: restore it into one in UTF8",
-      ];
+  const values = new Map(rows.map(({ name, value }) => [name, value]));
+  return WARNINGS.filter(([name, value]) => values.get(name) === value).map(([, , words]) => words);
 }
 
 /** Tries each address once: only connecting shows which of them is the primary. */
