@@ -183,23 +183,12 @@ export class OpenIdProvider {
   async #discover(): Promise<oidc.Configuration> {
     const { issuer } = this.#settings;
     try {
-      return await this.#discoverAt(issuer);
+      return await this.#discoverAt(issuer).catch((error: unknown) =>
+        this.#discoverAt(asProviderWrites(issuer, error)),
+      );
     } catch (error) {
-      const named = issuerNamedBy(error);
-      if (named === undefined) {
-        throw new SignInFailure('provider_away', error);
-      }
-      if (withoutSlash(named) !== withoutSlash(issuer)) {
-        const advice = `OIDC_ISSUER is not the issuer of the document there, which is ${named}`;
-        throw new SignInFailure('provider_away', new Error(advice, { cause: error }));
-      }
+      throw new SignInFailure('provider_away', error);
     }
-    // Both have the document at the same address, and providers differ in whether they end their name with a slash.
-    return await this.#discoverAt(issuer.endsWith('/') ? withoutSlash(issuer) : `${issuer}/`).catch(
-      (error: unknown) => {
-        throw new SignInFailure('provider_away', error);
-      },
-    );
   }
 
   #discoverAt(issuer: string): Promise<oidc.Configuration> {
@@ -245,6 +234,22 @@ function isVerified(claim: unknown): boolean {
 /** Returns whether the provider answered with an error of OAuth, so that its addresses and keys are right. */
 function isProvidersWord(error: unknown): boolean {
   return typeof (error as { error?: unknown } | null)?.error === 'string';
+}
+
+/**
+ * Returns the issuer as the document that was rejected for it has it, if only the slash at the end differs: both have the document at the
+ * same address. Throws why it was rejected otherwise.
+ */
+function asProviderWrites(issuer: string, rejection: unknown): string {
+  const named = issuerNamedBy(rejection);
+  if (named === undefined) {
+    throw rejection;
+  }
+  if (withoutSlash(named) !== withoutSlash(issuer)) {
+    const advice = `OIDC_ISSUER is not the issuer of the document there, which is ${named}`;
+    throw new Error(advice, { cause: rejection });
+  }
+  return named;
 }
 
 /** Returns the issuer of a discovery document that was rejected because it is not the configured one. */
