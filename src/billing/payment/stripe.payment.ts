@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
 import { AppError, invariant } from '../../lib/errors.ts';
-import type { NanoUsd } from '../../lib/money.ts';
 import type {
   CheckoutStatus,
   HostedSession,
@@ -13,7 +12,7 @@ import type {
   PaymentReversal,
   PaymentStatus,
 } from './payment.types.ts';
-import { fromCents, NANO_PER_CENT } from './stripe-cents.ts';
+import { fromCents, toCents } from './stripe-cents.ts';
 import { reversalOfDispute, reversalOfRefund } from './stripe-reversals.ts';
 
 export interface StripeOptions {
@@ -249,11 +248,6 @@ function seconds(time: Date): number {
 
 function idOf(reference: string | { id: string } | null): string | null {
   return typeof reference === 'string' ? reference : (reference?.id ?? null);
-}
-
-function toCents(amount: NanoUsd): number {
-  invariant(amount % NANO_PER_CENT === 0n, 'a payment is made of whole cents');
-  return Number(amount / NANO_PER_CENT);
 }
 
 function origin(baseUrl: string): { host: string; port: string; protocol: 'http' | 'https' } {
