@@ -1,5 +1,4 @@
-import { mkdir, rename, rm, rmdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/lib/ids.ts';
@@ -14,9 +13,11 @@ import { ScriptedEngine, submitsOf } from '../factories/task-engine.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { copyThrough } from '../factories/task-stack.ts';
 import { TaskTest } from '../factories/task-test.ts';
+import { temporaryFolder } from '../factories/temporary-folder.ts';
 
-const paidJournal = join(tmpdir(), `paid-${newUuid()}`);
-const slowJournal = join(tmpdir(), `slow-${newUuid()}`);
+const journals = temporaryFolder('journals');
+const paidJournal = join(journals, 'paid');
+const slowJournal = join(journals, 'slow');
 
 let it: TaskTest;
 let failingPuts = 0;
@@ -44,7 +45,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await it?.close();
-  await Promise.all([paidJournal, slowJournal].map((path) => rm(path, { force: true })));
 });
 
 /** Storage whose next puts fail as often as the test asks. */
