@@ -109,8 +109,8 @@ test.each([
   ['bytes of scans', '\x00\xff\x12 stream'],
 ])('20 MB of %s are scanned in many short steps', (_, filler) => {
   const base64 = Buffer.concat([pdf(PAGE), Buffer.alloc(20 * 2 ** 20, filler, 'latin1')]).toString('base64');
-  const { count, longestUs } = stepsTaken(measurePdf(base64));
+  const { count, longestShare } = stepsTaken(measurePdf(base64));
   expect(count).toBeGreaterThan(20);
-  // processor time, a few ms per step, which a busy machine does not stretch; a garbage collection may fall into one step
-  expect(longestUs).toBeLessThan(200_000);
+  // a garbage collection may fall into one step
+  expect(longestShare).toBeLessThan(0.5);
 });

@@ -175,12 +175,11 @@ test.each([
 ])('32 MB of %s are read in many short steps', (_, content) => {
   const contents = Array.from({ length: 4 }, () => ({ content }));
   const document = pdf(LIST, page('/Contents [3 0 R 4 0 R 5 0 R 6 0 R] /F 9 0 R'), ...contents);
-  const begunAt = process.cpuUsage();
-  const { count, longestUs } = stepsTaken(measurePdf(document.toString('base64')));
+  const { count, totalUs, longestShare } = stepsTaken(measurePdf(document.toString('base64')));
   expect(count).toBeGreaterThan(20);
-  expect(longestUs).toBeLessThan(200_000);
+  expect(longestShare).toBeLessThan(0.5);
   // names are counted up to a limit: a small file could otherwise cost seconds
-  expect(process.cpuUsage(begunAt).user).toBeLessThan(2_500_000);
+  expect(totalUs).toBeLessThan(5_000_000);
 });
 
 test('a font with very many codes is read in one short step', () => {
