@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { PollableRuns } from '../engines/pollable-runs.ts';
 import type { EngineRegistry } from '../engines/registry.ts';
 import { IdempotencyStore } from '../http/idempotency/idempotency.store.ts';
 import { KeysStore } from '../keys/keys.store.ts';
@@ -163,7 +164,7 @@ function composeRunners(
   // an engine that left the catalog may have been a paid one
   const isPaid = (engine: string) => engines.find(engine)?.capabilities.paid ?? true;
   const finish = new PostprocessService(
-    { claims, leases, endings, storage, patience, finisher, isPaid },
+    { claims, leases, endings, storage, patience, finisher, isPaid, isHeld: PollableRuns.owns },
     { worker, workFolder, log },
   );
   const state = new StateReadModel(cells);

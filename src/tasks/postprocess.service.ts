@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { PollableRuns } from '../engines/pollable-runs.ts';
 import type { Logger } from '../lib/logger.ts';
 import { MEDIA_CORRUPT } from '../media/media-error.ts';
 import type { Storage } from '../media/storage.types.ts';
@@ -31,6 +30,8 @@ export interface PostprocessDependencies {
   readonly finisher: Pick<TaskFinisher, 'finish'>;
   /** Returns whether another run of that engine costs money. */
   readonly isPaid: (engineId: string) => boolean;
+  /** Returns whether a reference is that of a call which is over: the file went with its response and cannot be downloaded again. */
+  readonly isHeld: (engineReference: string) => boolean;
 }
 
 export interface PostprocessSettings {
@@ -139,7 +140,7 @@ export class PostprocessService {
     const { generated } = task;
     const isCorrupt = code === MEDIA_CORRUPT && generated !== null;
     const isSpent = isCorrupt && this.#dependencies.isPaid(generated.engineId);
-    if (isSpent && mayBeCut(task)) {
+    if (isSpent && this.#canCollectAgain(task)) {
       return await this.#collectAgain(task, generated);
     }
     if (isFinal(error) || isSpent) {
@@ -201,6 +202,12 @@ export class PostprocessService {
     return { result: 'failed', code: error.code };
   }
 
+  /** Returns whether the run's file can be downloaded again, and has not been. */
+  #canCollectAgain({ engineReference, lastFailure }: ClaimedTask): boolean {
+    const { isHeld } = this.#dependencies;
+    return engineReference !== null && !isHeld(engineReference) && lastFailure !== MEDIA_CORRUPT;
+  }
+
   /** Deletes the raw files. One that stays behind costs space, not correctness: the task is settled. */
   async #deleteRaw(task: ClaimedTask, generated: GeneratedRun | null): Promise<void> {
     const left = await deleteRaw(this.#dependencies.storage, task, generated?.outputs ?? []);
@@ -212,11 +219,6 @@ export class PostprocessService {
 
 function backOf(task: ClaimedTask): { id: string; attempt: number; forgetRun: boolean } {
   return { id: task.id, attempt: task.attempt, forgetRun: false };
-}
-
-/** Returns whether the run's file can be downloaded again, and has not been: the file of a call that is over went with its response. */
-function mayBeCut({ engineReference, lastFailure }: ClaimedTask): boolean {
-  return engineReference !== null && !PollableRuns.owns(engineReference) && lastFailure !== MEDIA_CORRUPT;
 }
 
 function codeOf(error: unknown): string {

@@ -6,6 +6,7 @@ import { CatalogService } from '../../src/catalog/catalog.service.ts';
 import { parseCatalog } from '../../src/catalog/parse-catalog.ts';
 import type { Engine } from '../../src/engines/engine.types.ts';
 import type { GpuShare } from '../../src/engines/gpu-memory.ts';
+import { PollableRuns } from '../../src/engines/pollable-runs.ts';
 import { EngineRegistry } from '../../src/engines/registry.ts';
 import { createAnswerCipher } from '../../src/http/idempotency/answer-cipher.ts';
 import { IdempotencyStore } from '../../src/http/idempotency/idempotency.store.ts';
@@ -195,6 +196,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       {
         ...{ claims, leases, endings, storage, patience, finisher },
         isPaid: (id) => engines.find(id)?.capabilities.paid ?? true,
+        isHeld: PollableRuns.owns,
       },
       { worker, workFolder: join(folder, 'work'), log },
     ),
