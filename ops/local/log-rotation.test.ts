@@ -54,7 +54,7 @@ test('a log stays within its limit while another process writes it, and no lines
   // except for what is written in the microseconds before a file is truncated
   expect(20_000 - numbers[0]! - numbers.length).toBeLessThan(20);
   expect(existsSync(`${path}.copy`)).toBe(false);
-}, 20_000);
+});
 
 test('a log below its limit is left alone, and a missing log is no error', async () => {
   const paths = ['api', 'worker', 'redis'].map((name) => join(folder, `${name}.log`));

@@ -15,7 +15,7 @@ beforeAll(async () => {
   file = join(temporaryFolder('aliases'), 'tollgate.yaml');
   await writeFile(file, await readFile(CATALOG));
   server = await startOperatorServer({ redisDatabase: 7, environment: { TOLLGATE_CONFIG: file } });
-}, 60_000);
+});
 
 afterAll(() => server?.close());
 

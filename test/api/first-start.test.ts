@@ -42,4 +42,4 @@ test('the first start creates the account, a second one changes nothing, a lost 
   expect(next).not.toBe(key);
   const { json } = await server.call('GET', '/api/v1/credits', { key: next });
   expect(json.data.remaining_credits).toBe('10.00');
-}, 60_000);
+});

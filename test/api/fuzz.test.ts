@@ -49,7 +49,7 @@ beforeAll(async () => {
     bodies: { ...world.bodies, receiveStripeEvent: [event.body] },
     headers: { ...world.headers, receiveStripeEvent: { 'stripe-signature': event.signature } },
   };
-}, 120_000);
+});
 afterAll(async () => {
   await withStripe?.close();
   await stripe.stop();
@@ -213,7 +213,7 @@ describe.each(api.operations.map((operation) => [operation.name, operation] as c
       }
       // an operation that never succeeded was not tested
       expect(successes).toBeGreaterThan(SUCCEEDS_ELSEWHERE.has(operation.name) ? -1 : 0);
-    }, 60_000);
+    });
   },
 );
 

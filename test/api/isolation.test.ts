@@ -108,7 +108,7 @@ beforeAll(async () => {
     5_000,
     'the hiding of a model',
   );
-}, 120_000);
+});
 afterAll(() => server?.close());
 
 interface Use {

@@ -40,7 +40,7 @@ beforeAll(async () => {
     charge: '0.5',
     model: 'acme/large',
   });
-}, 60_000);
+});
 afterAll(async () => {
   await superuser?.end();
   await server?.close();

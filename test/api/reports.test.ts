@@ -61,7 +61,7 @@ beforeAll(async () => {
       }
     });
   }
-}, 60_000);
+});
 afterAll(() => server?.close());
 
 type Row = Record<string, unknown> & { amount: { value: string }; line_item: LineItem; period_start: string };

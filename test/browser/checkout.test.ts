@@ -60,7 +60,7 @@ async function purchase(options: BrowserContextOptions = {}): Promise<Purchase> 
   const session: string = opened.json.data.id;
   const context = await browser.newContext({ viewport: DESKTOP, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   await page.goto(server.url + new URL(opened.json.data.url).pathname);
   return {
     session,

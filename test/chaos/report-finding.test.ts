@@ -15,4 +15,4 @@ test('reports a row that throws as failed and exits, although its services never
     failures: [expect.stringMatching(/^Error: the load broke off .* \(Error: the socket was reset\)$/)],
   });
   expect(await ended).toEqual([0, null]);
-}, 20_000);
+});

@@ -88,7 +88,7 @@ test('signing out starts no reads while the session ends', async () => {
   await signOut(page);
   expect(wrongs).toEqual([]);
   await context.close();
-}, 60_000);
+});
 
 test('a new key shows its secret once and can make calls', async () => {
   const { page, context, open, wrongs } = await console.signIn();
@@ -339,5 +339,5 @@ describe('while the last worker of a pool is dead', () => {
 
   test("its death raises an alarm on the operators' page within 25 seconds", async () => {
     expect(await killed.alarmMs).toBeLessThan(ALARM_MS_MAX);
-  }, 60_000);
+  });
 });

@@ -99,7 +99,7 @@ test(`a gallery of ${PICTURES} images costs one request each, two more, and noth
   expect((await console.server.call('GET', '/api/v1/key', { token: customer.secret })).status).toBe(200);
   expect(wrongs).toEqual([]);
   await context.close();
-}, 120_000);
+});
 
 /** Waits until open pages have requested everything they show. The network itself is never idle because the stream stays open. */
 async function untilNothingIsAsked(requests: readonly string[]): Promise<void> {
@@ -154,7 +154,7 @@ test(`${TABS} tabs share one stream, and hidden tabs request nothing for five mi
   await page.evaluate(VISIBLE);
   await eventually(async () => asked.some((url) => url.includes('granularity=hour')));
   await context.close();
-}, 120_000);
+});
 
 /** Measures how late a page shows the steps of a running task. */
 class ProgressWatch {
@@ -233,7 +233,7 @@ test('the progress of a task is on the page within 1,500 ms at the median, and w
   expect(median(toldLate!)).toBeLessThan(TOLD_MS_MAX);
   expect(median(askedLate!)).toBeLessThan(ASKED_MS_MAX);
   await Promise.all(visits.map(({ context }) => context.close()));
-}, 90_000);
+});
 
 /** Enough for any number of cases and rows. */
 const RECORDS_MS = 3_600_000;
@@ -244,18 +244,15 @@ test(
   RECORDS_MS,
 );
 
-test('shows by how much costs differ from the ledger', () => differenceIsTold(console), 60_000);
+test('shows by how much costs differ from the ledger', () => differenceIsTold(console));
 
-test(
-  'a time range can be chosen on a chart by keyboard or by dragging, and cleared again',
-  () => chosenOnChart(console),
-  60_000,
-);
+test('a time range can be chosen on a chart by keyboard or by dragging, and cleared again', () =>
+  chosenOnChart(console));
 
 test('on a phone the filters are behind a button that shows how many are active', () =>
   filtersOnPhone(console));
 
-test('the first load is small and quickly painted on a slow phone', () => firstLoad(console), 120_000);
+test('the first load is small and quickly painted on a slow phone', () => firstLoad(console));
 
 test(
   'many playground calls each cost at most what was shown and leave nothing behind',

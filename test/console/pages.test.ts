@@ -133,7 +133,7 @@ describe('customers', () => {
     const light = await console.signIn({ colorScheme: 'light' });
     await fill(light.customer);
     visits = { light, dark: await console.signIn({ colorScheme: 'dark' }, light.customer) };
-  }, 60_000);
+  });
 
   test.each(PAGES)('/console/%s', (path) => inBoth((theme) => lookAt(visits[theme], path, theme)));
 

@@ -7,7 +7,7 @@ export async function keyOverPlainHttp(console: ConsoleServer): Promise<void> {
   await leave();
   const context = await console.browser.newContext();
   const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   await page.goto(`http://${PLAIN_HTTP_HOST}:${new URL(console.server.url).port}/console/keys`);
   expect(await page.evaluate('isSecureContext')).toBe(false);
   await page.getByLabel('API key').fill(customer.secret);

@@ -119,5 +119,5 @@ describe('three API processes and four workers behind nginx', () => {
   test('all other processes end cleanly on SIGTERM', async () => {
     const codes = Array.from({ length: 7 }, (_, place) => (place === 0 || place === killed ? null : 0));
     expect(await installation.stop()).toEqual(codes);
-  }, 60_000);
+  });
 });

@@ -64,9 +64,9 @@ describe('the start commands, without containers', () => {
       task: { status: 'TASK_STATUS_SUCCEED' },
       extra: { charged_amount: '0.005' },
     });
-  }, 60_000);
+  });
 
   test('exit with code 0 on SIGTERM', async () => {
     expect(await installation.stop()).toEqual([0, 0]);
-  }, 60_000);
+  });
 });

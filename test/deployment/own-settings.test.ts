@@ -149,7 +149,7 @@ test('own Postgres with the owner role only: creates an admin token but no accou
   ]);
   await sells(`http://127.0.0.1:${port}`, await tokenIn(data));
   expect(await started.stop()).toBe(0);
-}, 120_000);
+});
 
 test('own Redis', async () => {
   const port = await choosePort();
@@ -158,7 +158,7 @@ test('own Redis', async () => {
   expect([await exists(join(data, 'redis')), await exists(join(data, 'owner.key'))]).toEqual([false, true]);
   await sells(`http://127.0.0.1:${port}`, await tokenIn(data));
   expect(await started.stop()).toBe(0);
-}, 120_000);
+});
 
 test('own Postgres and Redis, with a role that does not own the schema', async () => {
   const port = await choosePort();
@@ -171,40 +171,33 @@ test('own Postgres and Redis, with a role that does not own the schema', async (
   });
   await sells(`http://127.0.0.1:${port}`, await tokenIn(join(started.folder, '.data')));
   expect(await started.stop()).toBe(0);
-}, 120_000);
+});
 
 test.each([
   ['HOST', '127.0.0.2'],
   ['PUBLIC_URL', 'https://models.example.com/'],
   ['ADMIN_TOKEN', ADMIN_TOKEN],
   ['DATA_DIR', 'elsewhere'],
-])(
-  'only %s',
-  async (name, value) => {
-    const port = await choosePort();
-    const host = name === 'HOST' ? value : '127.0.0.1';
-    const started = await start({ PORT: String(port), [name]: value });
-    const data = join(started.folder, name === 'DATA_DIR' ? value : '.data');
-    const token = name === 'ADMIN_TOKEN' ? value : await tokenIn(data);
-    const { picture, key } = await sells(`http://${host}:${port}`, token);
-    const base = name === 'PUBLIC_URL' ? 'https://models.example.com' : `http://${host}:${port}`;
-    expect(picture.startsWith(`${base}/media/`)).toBe(true);
-    // test payments, which give credits away, must be off once the service has a public URL
-    const checkout = await fetch(`http://${host}:${port}/api/v1/billing/checkout/sessions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ amount: '5.00', currency: 'USD' }),
-    });
-    expect(checkout.status).toBe(name === 'PUBLIC_URL' ? 503 : 201);
-    expect([await exists(join(data, 'postgres')), await exists(join(data, 'owner.key'))]).toEqual([
-      true,
-      true,
-    ]);
-    expect(await exists(join(started.folder, '.data'))).toBe(name !== 'DATA_DIR');
-    expect(await started.stop()).toBe(0);
-  },
-  120_000,
-);
+])('only %s', async (name, value) => {
+  const port = await choosePort();
+  const host = name === 'HOST' ? value : '127.0.0.1';
+  const started = await start({ PORT: String(port), [name]: value });
+  const data = join(started.folder, name === 'DATA_DIR' ? value : '.data');
+  const token = name === 'ADMIN_TOKEN' ? value : await tokenIn(data);
+  const { picture, key } = await sells(`http://${host}:${port}`, token);
+  const base = name === 'PUBLIC_URL' ? 'https://models.example.com' : `http://${host}:${port}`;
+  expect(picture.startsWith(`${base}/media/`)).toBe(true);
+  // test payments, which give credits away, must be off once the service has a public URL
+  const checkout = await fetch(`http://${host}:${port}/api/v1/billing/checkout/sessions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ amount: '5.00', currency: 'USD' }),
+  });
+  expect(checkout.status).toBe(name === 'PUBLIC_URL' ? 503 : 201);
+  expect([await exists(join(data, 'postgres')), await exists(join(data, 'owner.key'))]).toEqual([true, true]);
+  expect(await exists(join(started.folder, '.data'))).toBe(name !== 'DATA_DIR');
+  expect(await started.stop()).toBe(0);
+});
 
 test('every setting of the table together', async () => {
   const port = await choosePort();
@@ -255,4 +248,4 @@ test('every setting of the table together', async () => {
   expect(await exists(join(settings.DATA_DIR, 'admin.token'))).toBe(false);
   expect(await exists(join(started.folder, '.data'))).toBe(false);
   expect(await started.stop()).toBe(0);
-}, 120_000);
+});

@@ -164,7 +164,7 @@ describe('two API processes behind one port and socket', () => {
     await eventually(serving, 10_000, 'two serving processes');
     expect(await measured('tollgate_api_process_crashes_total')).toEqual({ '': 1 });
     expect(await service.logs()).toContain('API process 2 was ended by SIGKILL; starting it again');
-  }, 120_000);
+  });
 
   test('deliver and charge every running stream completely after SIGTERM', async () => {
     const streams = await startStreams(8);

@@ -47,7 +47,7 @@ beforeAll(async () => {
   const [apiOptions, workerOptions] = ports.map((port) => [`--inspect=127.0.0.1:${port}`]);
   service = await startService({ apiOptions: apiOptions!, workerOptions: workerOptions!, catalog: CATALOG });
   inspectors = await Promise.all(ports.map((port) => Inspector.connect(port)));
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const inspector of inspectors) {

@@ -97,7 +97,7 @@ beforeAll(async () => {
       ],
     }),
   });
-}, 60_000);
+});
 afterAll(async () => {
   provider?.close();
   await service?.stop();
@@ -210,7 +210,7 @@ test('rejects ten bodies of 9.9 MB, with credits and without, within 600 MB', as
     expect(statuses.filter((answer) => answer === 200)).toEqual([]);
   }
   expect(peakBytes()).toBeLessThan(LISTS_BYTES_MAX);
-}, 60_000);
+});
 
 /** Returns a long text. Unlike an image, it is tokenized, and serialized again for the provider. */
 function text(): string {
@@ -227,7 +227,7 @@ test('handles texts at their size limit at once within the shipped memory limit'
   const answers = await reachProvider(keys, body);
   expect(new Set(answers)).toEqual(new Set([200, 503]));
   expect(peakBytes()).toBeLessThan(LIMIT_BYTES);
-}, 60_000);
+});
 
 test('handles bodies and streams at their limits at once within the shipped memory limit', async () => {
   const keys = await Promise.all(Array.from({ length: BODIES }, () => newKey()));
@@ -239,7 +239,7 @@ test('handles bodies and streams at their limits at once within the shipped memo
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
   expect([...statuses, ...told].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   expect(peakBytes()).toBeLessThan(LIMIT_BYTES);
-}, 60_000);
+});
 
 test('ships the same limits everywhere, with a heap below them', () => {
   const read = (file: string) => readFileSync(`${ROOT}/ops/${file}`, 'utf8');

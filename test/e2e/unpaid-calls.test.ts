@@ -37,7 +37,7 @@ beforeAll(async () => {
     body: JSON.stringify({ name: 'without credits', credits: '0' }),
   });
   ({ key } = (await response.json()) as { key: string });
-}, 60_000);
+});
 
 afterAll(async () => {
   inspector?.close();

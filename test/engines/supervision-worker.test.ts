@@ -102,7 +102,7 @@ test('starts the servers of the pools a worker serves, and stops them when the w
   expect(serving.output()).toContain('engine process started');
   expect(events('sigterm').map(({ pid }) => pid)).toEqual([started?.pid]);
   expect(existsSync(join(folder, 'engines', 'local-sd.json'))).toBe(false);
-}, 60_000);
+});
 
 /** A Redis database for this file only: workers of other tests must not take its jobs. */
 function redisUrl(): string {

@@ -272,7 +272,7 @@ describe('a worker that dies', () => {
     const supervision = await start([entry()], { gpus: [] });
     expect(isRunning(orphan!.pid)).toBe(false);
     await ready(supervision, 1);
-  }, 30_000);
+  });
 
   test('by its own exit takes the engine with it', async () => {
     const worker = await spawnWorker();
@@ -280,7 +280,7 @@ describe('a worker that dies', () => {
     worker.kill('SIGUSR2');
     await new Promise((resolve) => worker.once('exit', resolve));
     await eventually(async () => !isRunning(events('start')[0]!.pid));
-  }, 30_000);
+  });
 });
 
 test('keeps a log within twice its cap', async () => {

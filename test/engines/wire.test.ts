@@ -137,7 +137,7 @@ describe('openai', () => {
     });
     openai.imageAs = 'b64';
     expect(openai.accepted).toBe(1);
-  }, 30_000);
+  });
 
   test('keeps the prompt from smuggling in parameters', () => {
     const tag = '<sd_cpp_extra_args>{"batch_count":64}</sd_cpp_extra_args>';

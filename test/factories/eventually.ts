@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 10;
  */
 export async function eventually<T>(
   check: () => Promise<T | undefined | false>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
   what = 'the condition',
 ): Promise<T> {
   const deadline = performance.now() + timeoutMs;
@@ -28,7 +28,7 @@ export async function eventually<T>(
 }
 
 /** {@link eventually} for assertions: repeats them until none fails. Fails with the last error after `timeoutMs` (ms). */
-export async function eventuallyHolds(check: () => Promise<void> | void, timeoutMs = 5_000): Promise<void> {
+export async function eventuallyHolds(check: () => Promise<void> | void, timeoutMs = 30_000): Promise<void> {
   const holds = async () => {
     await check();
     return true;

@@ -66,7 +66,7 @@ export class TaskTest {
   }
 
   /** Resolves to the result once the task has ended. */
-  async ended(id: string, timeoutMs = 10_000): Promise<TaskResult> {
+  async ended(id: string, timeoutMs = 30_000): Promise<TaskResult> {
     return await eventually(
       async () => {
         const result = await this.stack.results.read(id, EVERY_TASK);
@@ -81,7 +81,7 @@ export class TaskTest {
   async inState(id: string, state: string): Promise<void> {
     await eventually(
       async () => (await this.stack.reads.findTask(id, EVERY_TASK))?.state === state,
-      10_000,
+      30_000,
       `state ${state} of task ${id}`,
     );
   }

@@ -78,7 +78,7 @@ test('reports the hold as the maximum, to the nano-dollar, whatever the request'
     }),
     { numRuns: CASES, seed: SEED },
   );
-}, 120_000);
+});
 
 test('holds nothing, asks no provider and charges nothing', async () => {
   await start();

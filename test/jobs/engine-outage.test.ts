@@ -147,7 +147,7 @@ test('leaves a hanging engine after the first missing answer', async () => {
   near.reset();
   expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
   expect(await countersOf(id)).toMatchObject({ failures: 0, interruptions: 1 });
-}, 30_000);
+});
 
 test('tries a task that failed on one host on another', async () => {
   await it.close();
@@ -165,7 +165,7 @@ test('tries a task that failed on one host on another', async () => {
     expect((await countersOf(id)).failures).toBeLessThanOrEqual(2);
   }
   expect(near.accepted + far.accepted).toBeLessThanOrEqual(3 * ids.length);
-}, 30_000);
+});
 
 test('retries a run without enough memory once after the engine has freed it, then fails it with that error', async () => {
   const comfy = await new ComfyUiServer().start();

@@ -236,14 +236,14 @@ test('saves a third of the model loads with four tasks to choose from', async ()
   const models = mixedModels(80);
   const byTurns = await loadsInTurn(models, false);
   expect(await loadsInTurn(models, true)).toBeLessThan(byTurns * 0.67);
-}, 30_000);
+});
 
 test('loads models less often than by turns alone on two hosts with two models, and runs every task once', async () => {
   const orders = mixedModels(80);
   const byTurns = await loadsOf('affinity-off', orders, { loaded: NO_PREFERENCE });
   // how much less depends on how far the relay is ahead of the hosts
   expect(await loadsOf('affinity-on', orders, {})).toBeLessThan(byTurns);
-}, 120_000);
+});
 
 test('gives a model that no host has loaded its turn after its patience, while others keep coming', async () => {
   const patienceMs = 400;
@@ -265,4 +265,4 @@ test('gives a model that no host has loaded its turn after its patience, while o
   await Promise.all(hosts.map(({ stack }) => stack.close()));
   // others still waited when it was done, so it was not simply the last
   expect(open.rowCount).toBeGreaterThan(0);
-}, 120_000);
+});

@@ -137,4 +137,4 @@ test('serves an order by the next route while the first is away, at the price of
     [id],
   );
   expect(rows).toEqual([{ provider: 'hosted', model: 'far' }]);
-}, 30_000);
+});

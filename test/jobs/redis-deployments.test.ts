@@ -191,7 +191,7 @@ test('rejects a cluster in one line and waits for a replica', async () => {
     name: 'Error',
     message: expect.stringContaining('replica'),
   });
-}, 20_000);
+});
 
 test('refuses a database that the server does not have, instead of using database 0', async () => {
   const port = await startRedis('--databases', '4');
@@ -224,7 +224,7 @@ test('exits with one line and code 2 when the password of a worker is wrong', as
     2,
     expect.stringMatching(/^REDIS_URL: the password or user is wrong.*\n$/),
   ]);
-}, 60_000);
+});
 
 test('follows the master that sentinels name, even after it has died', async () => {
   const master = await startRedis();
@@ -248,7 +248,7 @@ test('follows the master that sentinels name, even after it has died', async () 
   const chosenAt = performance.now();
   await works(own, 'after');
   expect(performance.now() - chosenAt).toBeLessThan(NORMAL_WITHIN_MS);
-}, 120_000);
+});
 
 test('recovers a connection that is told to reconnect while it asks a sentinel', async () => {
   const master = await startRedis();
@@ -257,7 +257,7 @@ test('recovers a connection that is told to reconnect while it asks a sentinel',
   clients.push(connection);
   connection.disconnect(true);
   await eventually(async () => (await connection.ping()) === 'PONG', NORMAL_WITHIN_MS, 'an answer');
-}, 40_000);
+});
 
 test('rests a worker whose every command is denied, and continues once it is allowed', async () => {
   const port = await startRedis();
@@ -275,7 +275,7 @@ test('rests a worker whose every command is denied, and continues once it is all
   expect((user + system) / 1_000).toBeLessThan(1_000);
   await all.call('ACL', 'SETUSER', 'tg', '+evalsha', '+eval', '+bzpopmin');
   await works(own, 'after');
-}, 40_000);
+});
 
 test('follows with workers and producers when the master moves and the old one becomes its replica', async () => {
   const [first, second] = [await startRedis(), await startRedis()];
@@ -288,7 +288,7 @@ test('follows with workers and producers when the master moves and the old one b
   const movedAt = performance.now();
   await works(own, 'after');
   expect(performance.now() - movedAt).toBeLessThan(NORMAL_WITHIN_MS);
-}, 40_000);
+});
 
 test('does not end the process when a command that waited for the connection is then rejected', async () => {
   const port = await startRedis();
@@ -318,4 +318,4 @@ test('leaves a server that vanishes silently', async () => {
   const vanishedAt = performance.now();
   await works(own, 'after');
   expect(performance.now() - vanishedAt).toBeLessThan(NORMAL_WITHIN_MS);
-}, 40_000);
+});

@@ -168,4 +168,4 @@ test('makes images and videos on a worker without database and Redis, killed at 
   expect(await end(remote, 'SIGTERM')).toBe(0);
   // one that exits cleanly is unregistered, unlike those that were killed
   expect((await server.call('GET', '/admin/v1/workers')).text).not.toContain(`host-1.${remote.pid}"`);
-}, 90_000);
+});

@@ -83,4 +83,4 @@ test('ends every task once and charges only each success, once, with workers kil
   ]);
   expect(await it.openHolds()).toBe(0);
   expect(await it.database.violations()).toEqual([]);
-}, 60_000);
+});

@@ -69,7 +69,7 @@ describe('errors that say nothing about the item', () => {
     expect(await tested.submit(item(4))).toBe(4);
     isMended = true;
     expect(await stuck).toBe(13);
-  }, 20_000);
+  });
 });
 
 test('halves a batch the database does not support, and gives back an item that alone is not supported', async () => {

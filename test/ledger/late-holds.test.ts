@@ -41,28 +41,24 @@ const task: TaskDraft = {
 test.each([
   { what: 'a call', draft: undefined, end: { status: 'failed', state: null } },
   { what: 'a task', draft: task, end: { status: 'cancelled', state: 'canceled' } },
-])(
-  'closes $what that is held after its caller was rejected, at no cost',
-  async ({ draft, end }) => {
-    const account = await fundedAccount(db.database, '5');
-    let answer = (): void => undefined;
-    const mayAnswer = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    const ledger = new PostgresLedger(new SlowToAnswer(mayAnswer), silentLog, silentObserver);
-    const request = holdRequest(account, usd('2'), draft && { task: draft });
-    await expect(ledger.reserve(request)).rejects.toMatchObject({ code: 'service_unavailable' });
+])('closes $what that is held after its caller was rejected, at no cost', async ({ draft, end }) => {
+  const account = await fundedAccount(db.database, '5');
+  let answer = (): void => undefined;
+  const mayAnswer = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const ledger = new PostgresLedger(new SlowToAnswer(mayAnswer), silentLog, silentObserver);
+  const request = holdRequest(account, usd('2'), draft && { task: draft });
+  await expect(ledger.reserve(request)).rejects.toMatchObject({ code: 'service_unavailable' });
 
-    answer();
-    const generation = await eventually(async () => {
-      const { rows } = await db.database.money.query(
-        'SELECT g.status, g.charge, t.state FROM generations g LEFT JOIN tasks t USING (id) WHERE g.id = $1',
-        [request.id],
-      );
-      return rows[0];
-    });
-    expect(generation).toEqual({ charge: '0', ...end });
-    await ledger.close();
-  },
-  20_000,
-);
+  answer();
+  const generation = await eventually(async () => {
+    const { rows } = await db.database.money.query(
+      'SELECT g.status, g.charge, t.state FROM generations g LEFT JOIN tasks t USING (id) WHERE g.id = $1',
+      [request.id],
+    );
+    return rows[0];
+  });
+  expect(generation).toEqual({ charge: '0', ...end });
+  await ledger.close();
+});

@@ -35,7 +35,7 @@ beforeAll(async () => {
   accountId = (await createAccount(database.database)).id;
   keyId = (await createKey(database.database, accountId)).id;
   await writeHistory();
-}, 60_000);
+});
 afterAll(async () => {
   await owner?.end();
   // its entries were written without the ledger

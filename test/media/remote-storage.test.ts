@@ -342,7 +342,7 @@ test('lets an upload take longer than the server allows other requests', async (
   expect(answers[1]).not.toContain('201');
   server.closeAllConnections();
   server.close();
-}, 20_000);
+});
 
 test('retries a lost answer with a new grant', async () => {
   const real = await startApi(local);

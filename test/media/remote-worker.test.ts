@@ -141,7 +141,7 @@ test('generates for the installation on a worker host that shares no disk, bucke
   expect(
     (await readdir(join(folder, 'home', 'uploads'))).filter((name) => name.endsWith('.used')),
   ).toHaveLength(1);
-}, 90_000);
+});
 
 /** A Redis database for this file only: workers of other tests must not take its jobs. */
 function redisUrl(): string {

@@ -162,7 +162,7 @@ test('every engine kind and every example entry passes, and docs/checking.md sho
   }
   const shown = readFileSync(PAGE, 'utf8');
   expect(shown.slice(before.length, shown.length - after.length)).toBe(`${table}\n`);
-}, 60_000);
+});
 
 test('no example entry is missing', () => {
   const named = ROWS.flatMap(({ entry }) => (typeof entry === 'string' ? [`${entry}.yaml`] : []));

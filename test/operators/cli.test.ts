@@ -94,7 +94,7 @@ describe('as a process', () => {
     expect([denied.code, denied.stderr]).toEqual([1, expect.stringContaining('invalid_api_key')]);
     expect([untold.code, untold.stderr]).toEqual([2, expect.stringContaining('no operator token')]);
     expect(left).toEqual({ code: 1, stderr: '' });
-  }, 60_000);
+  });
 
   test('incorrect books exit with code 1 and say what is wrong', async () => {
     const { accountId } = await createCustomer(server);
@@ -110,7 +110,7 @@ describe('as a process', () => {
     } finally {
       await skew(-1);
     }
-  }, 60_000);
+  });
 });
 
 async function asOwner(sql: string): Promise<void> {

@@ -56,7 +56,7 @@ beforeAll(async () => {
     30_000,
     'the end of the task and a first sweep',
   );
-}, 60_000);
+});
 
 afterAll(async () => {
   await worker?.close();
@@ -244,7 +244,7 @@ describe('traces', () => {
     });
     expect(collector.text()).not.toContain('canary');
     expect(collector.text()).not.toContain(who.secret);
-  }, 20_000);
+  });
 
   test("a caller's trace continues through us to the provider", async () => {
     await eventually(
@@ -265,7 +265,7 @@ describe('traces', () => {
         'ledger settle',
       ]),
     );
-  }, 20_000);
+  });
 
   test('without a collector tracing is off', async () => {
     const plain = await startOperatorServer({ redisDatabase: 12 });
@@ -287,7 +287,7 @@ test('a job that an operator reruns from the board finds its task done: nothing 
   expect((await server.call('GET', `/admin/v1/tasks/${task}`)).json.data).toEqual(before);
   const account = await server.call('GET', `/admin/v1/accounts/${who.account}`);
   expect(account.json.data.held).toBe('0.00');
-}, 20_000);
+});
 
 test('the log has one line per request and per job, linked by ids and without content', async () => {
   const [requests, jobs] = [server.log.text, worker.log.text].map((text) =>

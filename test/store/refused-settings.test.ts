@@ -137,4 +137,4 @@ test('an untrusted certificate of the bucket ends the start with one line and co
   bucket.close();
   expect(complaint).toMatch(/^S3_ENDPOINT: the TLS .* refused \(self-signed .*NODE_EXTRA_CA_CERTS=.*$/m);
   expect(code).toBe(2);
-}, 60_000);
+});

@@ -165,4 +165,4 @@ test('after kill -9 of Postgres during calls in both cells, every reported charg
     await ledger.close();
   }
   await two.close();
-}, 60_000);
+});

@@ -51,10 +51,10 @@ test(`admits exactly 50 of ${CALLS} calls of 0.10 at once on 5.00, from ${PROCES
   for (let round = 0; round < ROUNDS; round += 1) {
     expect(await raceOnce('5.00')).toEqual({ admitted: 50, codes: ['insufficient_credits'] });
   }
-}, 120_000);
+});
 
 test(`admits as many on a key limit of 5.00 while the account has plenty`, async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     expect(await raceOnce('5000', '5.00')).toEqual({ admitted: 50, codes: ['key_limit_exceeded'] });
   }
-}, 120_000);
+});
