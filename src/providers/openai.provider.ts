@@ -8,7 +8,7 @@ import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './p
 import type { OpenAiProviderSettings } from './provider-settings.ts';
 import { readRanking } from './rerank-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
-import { capsApart, capsThinkingApart } from './thinking-cap.ts';
+import { capFieldOf, capsApart, type ThinkingCap, thinkingCapOf } from './thinking-cap.ts';
 import { UpstreamClient } from './upstream-client.ts';
 
 const PATH = '/chat/completions';
@@ -28,15 +28,16 @@ export class OpenAiProvider implements Provider {
   readonly passThrough: readonly string[];
   readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
-  readonly #thinkingApart: boolean;
+  readonly #capField: 'max_tokens' | 'max_completion_tokens';
+  readonly #thinkingCap: ThinkingCap | undefined;
 
   constructor(settings: OpenAiProviderSettings) {
     this.id = settings.id;
     this.onDisconnect = settings.on_disconnect;
     this.passThrough = settings.pass_through;
     this.#settings = settings;
-    const covers = settings.max_tokens_covers;
-    this.#thinkingApart = covers ? covers === 'answer' : capsThinkingApart(settings.base_url);
+    this.#capField = capFieldOf(settings);
+    this.#thinkingCap = thinkingCapOf(settings);
     this.#client = new UpstreamClient(settings, authorization(settings));
   }
 
@@ -85,13 +86,13 @@ export class OpenAiProvider implements Provider {
   }
 
   #body(request: ProviderRequest, ours: JsonObject): JsonObject {
-    const { tokens, ...thinking } = this.#thinkingApart
-      ? capsApart(request)
+    const { tokens, ...thinking } = this.#thinkingCap
+      ? capsApart(request, this.#thinkingCap)
       : { tokens: request.maxOutputTokens };
     return Object.assign({}, request.body, ours, thinking, {
       messages: objectsOf(request.body.messages).map((message) => this.#message(message)),
       model: request.model,
-      [this.#settings.max_tokens_field]: tokens,
+      [this.#capField]: tokens,
     });
   }
 

@@ -153,13 +153,15 @@ const openai = z.strictObject({
   api_key_header: apiKeyHeader,
   max_tokens_field: z
     .enum(['max_tokens', 'max_completion_tokens'])
-    .default('max_tokens')
-    .describe('name of the member that caps the output'),
+    .optional()
+    .describe(
+      'name of the member that caps the output. If omitted, `max_completion_tokens` for hosts of volces.com and bytepluses.com (Ark), whose `max_tokens` leaves thinking out, otherwise `max_tokens`',
+    ),
   max_tokens_covers: z
     .enum(['everything', 'answer'])
     .optional()
     .describe(
-      "what that member caps. `answer`: thinking has a cap of its own, `thinking_budget`, as at Alibaba's DashScope; Tollgate sets both, and together they are the cap of the call. If omitted, `answer` for hosts of aliyuncs.com, otherwise `everything`",
+      "what that member caps. `answer`: thinking has a cap of its own, `thinking_budget`, as at Alibaba's DashScope and SiliconFlow; Tollgate sets both, and together they are the cap of the call. If omitted, `answer` for hosts of aliyuncs.com, siliconflow.cn and siliconflow.com, otherwise `everything`",
     ),
   stream_usage: z.boolean().default(true).describe('whether it supports `stream_options.include_usage`'),
   developer_role: z

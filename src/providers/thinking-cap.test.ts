@@ -1,18 +1,47 @@
 import { expect, test } from '@jest/globals';
-import { capsApart, capsThinkingApart } from './thinking-cap.ts';
+import { capFieldOf, capsApart, thinkingCapOf } from './thinking-cap.ts';
+
+const DASHSCOPE = 'https://dashscope.aliyuncs.com/compatible-mode/v1';
+const SILICONFLOW = 'https://api.siliconflow.cn/v1';
 
 test.each([
-  ['https://dashscope.aliyuncs.com/compatible-mode/v1', true],
+  [DASHSCOPE, true],
   ['https://dashscope-intl.aliyuncs.com/compatible-mode/v1', true],
   ['https://coding.dashscope.aliyuncs.com/v1', true],
+  [SILICONFLOW, true],
+  ['https://api.siliconflow.com/v1', true],
   ['https://api.openai.com/v1', false],
   ['https://aliyuncs.com.example.org/v1', false],
-])('%s caps thinking apart: %s', (url, apart) => {
-  expect(capsThinkingApart(url)).toBe(apart);
+  ['https://notsiliconflow.com/v1', false],
+])('%s caps thinking apart: %s', (base_url, apart) => {
+  expect(thinkingCapOf({ base_url }) !== undefined).toBe(apart);
 });
 
-const caps = (body: object, maxOutputTokens = 1_000, model = 'qwen-plus', reasons = false) =>
-  capsApart({ body: { ...body }, maxOutputTokens, model, reasons });
+test('the operator says what the cap covers', () => {
+  expect(thinkingCapOf({ base_url: DASHSCOPE, max_tokens_covers: 'everything' })).toBeUndefined();
+  expect(thinkingCapOf({ base_url: 'http://127.0.0.1/v1', max_tokens_covers: 'answer' })).toBeDefined();
+});
+
+test.each([
+  ['https://ark.cn-beijing.volces.com/api/v3', 'max_completion_tokens'],
+  ['https://ark.ap-southeast.bytepluses.com/api/v3', 'max_completion_tokens'],
+  ['https://api.openai.com/v1', 'max_tokens'],
+  ['https://volces.com.example.org/v1', 'max_tokens'],
+])('caps the output at %s by %s', (base_url, field) => {
+  expect(capFieldOf({ base_url })).toBe(field);
+  expect(capFieldOf({ base_url, max_tokens_field: 'max_tokens' })).toBe('max_tokens');
+});
+
+const caps = (
+  body: object,
+  maxOutputTokens = 1_000,
+  model = 'qwen-plus',
+  reasons = false,
+  base_url = DASHSCOPE,
+) => {
+  const apart = thinkingCapOf({ base_url, max_tokens_covers: 'answer' });
+  return apart && capsApart({ body: { ...body }, maxOutputTokens, model, reasons }, apart);
+};
 
 test.each([
   [{}, { tokens: 1_000 }],
@@ -42,13 +71,52 @@ test.each([
 
 test('divides the cap of models that think unasked', () => {
   expect(caps({}, 1_000, 'qwen-plus', true)).toEqual({ tokens: 500, thinking_budget: 500 });
-  for (const model of ['qwen3.5-plus', 'Qwen3-235b-a22b-thinking-2507', 'qwen4-max']) {
+  for (const model of [
+    'qwen3.5-plus',
+    'Qwen3-235b-a22b-thinking-2507',
+    'qwen4-max',
+    'qwen3-32b',
+    'qwen3-0.6b',
+  ]) {
     expect(caps({}, 1_000, model)).toEqual({ tokens: 500, thinking_budget: 500 });
   }
   expect(caps({ enable_thinking: false }, 1_000, 'qwen3.5-plus')).toEqual({ tokens: 1_000 });
+  expect(caps({}, 1_000, 'qwen3-30b-a3b-instruct-2507')).toEqual({ tokens: 1_000 });
 });
 
 test('tells the model not to think when the cap has no room for it', () => {
   const none = { tokens: 1, thinking_budget: undefined, enable_thinking: false };
   expect(caps({ enable_thinking: true, thinking_budget: 81_920 }, 1)).toEqual(none);
+});
+
+test.each([
+  ['Qwen/Qwen3-8B', true],
+  ['Qwen/Qwen3-235B-A22B-Thinking-2507', true],
+  ['Qwen/Qwen3-VL-32B-Thinking', true],
+  ['Qwen/QwQ-32B', true],
+  ['Pro/deepseek-ai/DeepSeek-R1', true],
+  ['deepseek-ai/DeepSeek-V3.2', true],
+  ['deepseek-ai/DeepSeek-V4-Flash', true],
+  ['THUDM/GLM-Z1-32B-0414', true],
+  ['Pro/zai-org/GLM-5', true],
+  ['tencent/Hunyuan-A13B-Instruct', true],
+  ['moonshotai/Kimi-K2-Thinking', true],
+  ['Qwen/Qwen3-235B-A22B-Instruct-2507', false],
+  ['Qwen/Qwen3-Coder-30B-A3B-Instruct', false],
+  ['Qwen/Qwen2.5-72B-Instruct', false],
+  ['deepseek-ai/DeepSeek-V3', false],
+  ['moonshotai/Kimi-K2-Instruct', false],
+  ['THUDM/glm-4-9b-chat', false],
+])('%s thinks at SiliconFlow unasked: %s', (model, thinks) => {
+  const divided = thinks ? { tokens: 500, thinking_budget: 500 } : { tokens: 1_000 };
+  expect(caps({}, 1_000, model, false, SILICONFLOW)).toEqual(divided);
+});
+
+test.each([
+  [128, { tokens: 128, thinking_budget: undefined, enable_thinking: false }],
+  [129, { tokens: 1, thinking_budget: 128 }],
+  [200, { tokens: 72, thinking_budget: 128 }],
+  [100_000, { tokens: 67_232, thinking_budget: 32_768 }],
+])('keeps the budget of a cap of %d within what SiliconFlow accepts', (cap, divided) => {
+  expect(caps({}, cap, 'Qwen/Qwen3-8B', false, SILICONFLOW)).toEqual(divided);
 });

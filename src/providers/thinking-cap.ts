@@ -1,20 +1,63 @@
 import { objectOf } from './json.ts';
 import type { ProviderRequest } from './provider.types.ts';
+import type { OpenAiProviderSettings } from './provider-settings.ts';
 
 type CappedRequest = Pick<ProviderRequest, 'body' | 'model' | 'maxOutputTokens' | 'reasons'>;
 
-/** Hosts of Alibaba's DashScope (Model Studio), whose `max_tokens` caps the answer and leaves thinking to `thinking_budget`. */
-const APART = /(?:^|\.)aliyuncs\.com$/;
+/** How a provider caps thinking apart from the answer. */
+export interface ThinkingCap {
+  /** Models that take a thinking budget there and think unless they are told not to, or always. */
+  readonly thinks: RegExp;
+  /** The budgets that it accepts, in tokens. */
+  readonly least: number;
+  readonly most: number;
+}
 
-/** Models that take a thinking budget there and think unless they are told not to, or always. */
-const THINKS = /qwen3\.[5-9]|qwen[4-9]|qwen.*thinking/;
+/** Qwen's models with open weights think by default, `…-instruct-…` never, the others from 3.5 on. */
+const QWEN = String.raw`qwen3-[\d.]+b(?!.*instruct)|qwen3\.[5-9]|qwen[4-9]|qwen.*thinking`;
+const OTHERS = String.raw`qwq|deepseek-(?:r1|v3\.[1-9]|v[4-9])|glm-(?:z1|4\.[1-9]|[5-9])|kimi-k(?:2-thinking|2\.[5-9]|[3-9])|hunyuan-a13b|minimax-m|seed-oss|step-?3`;
+
+/**
+ * Hosts whose `max_tokens` caps the answer and leaves thinking to `thinking_budget`: Alibaba's DashScope (Model Studio), SiliconFlow.
+ * Sources: help.aliyun.com/zh/model-studio/deep-thinking, docs.siliconflow.cn/cn/api-reference/chat-completions.
+ */
+const APART: readonly (readonly [RegExp, ThinkingCap])[] = [
+  [/(?:^|\.)aliyuncs\.com$/, { thinks: new RegExp(QWEN), least: 1, most: Number.MAX_SAFE_INTEGER }],
+  [/(?:^|\.)siliconflow\.(?:cn|com)$/, { thinks: new RegExp(`${QWEN}|${OTHERS}`), least: 128, most: 32_768 }],
+];
+
+/** What is assumed of other providers that an operator says cap thinking apart. */
+const UNKNOWN: ThinkingCap = {
+  thinks: new RegExp(`${QWEN}|${OTHERS}`),
+  least: 1,
+  most: Number.MAX_SAFE_INTEGER,
+};
+
+/**
+ * Volcengine Ark and BytePlus ModelArk: their `max_tokens` leaves thinking out, without any cap for it; `max_completion_tokens` caps both.
+ * Source: volcengine.com/docs/82379/1494384.
+ */
+const ARK = /(?:^|\.)(?:volces|bytepluses)\.com$/;
 
 /** Share of the cap that thinking may use if the caller set no budget for it. */
 const SHARE = 0.5;
 
-/** Returns whether the provider at this URL is known to cap thinking apart from the answer. */
-export function capsThinkingApart(baseUrl: string): boolean {
-  return APART.test(new URL(baseUrl).hostname);
+/** Returns the name of the member that caps the whole output, unless the settings name it. */
+export function capFieldOf(
+  settings: Pick<OpenAiProviderSettings, 'base_url' | 'max_tokens_field'>,
+): 'max_tokens' | 'max_completion_tokens' {
+  const { max_tokens_field: named, base_url } = settings;
+  return named ?? (ARK.test(new URL(base_url).hostname) ? 'max_completion_tokens' : 'max_tokens');
+}
+
+/** Returns how the provider caps thinking apart from the answer. Undefined if one cap covers both. */
+export function thinkingCapOf(
+  settings: Pick<OpenAiProviderSettings, 'base_url' | 'max_tokens_covers'>,
+): ThinkingCap | undefined {
+  const { hostname } = new URL(settings.base_url);
+  const known = APART.find(([host]) => host.test(hostname))?.[1];
+  const covers = settings.max_tokens_covers ?? (known ? 'answer' : 'everything');
+  return covers === 'answer' ? (known ?? UNKNOWN) : undefined;
 }
 
 export interface CapsApart {
@@ -28,26 +71,26 @@ export interface CapsApart {
  * Returns the caps of a chat request to a provider that caps thinking apart from the answer. Together they are the cap of the call, because
  * that is what is held and the most that is charged. Without room for both, the model is told not to think.
  */
-export function capsApart(request: CappedRequest): CapsApart {
+export function capsApart(request: CappedRequest, apart: ThinkingCap): CapsApart {
   const cap = request.maxOutputTokens;
-  if (!mayThink(request)) {
+  if (!mayThink(request, apart)) {
     return { tokens: cap };
   }
   const { thinking_budget: asked } = request.body;
   const wanted = Math.floor(typeof asked === 'number' ? asked : cap * SHARE);
-  const budget = Math.min(Math.max(wanted, 1), cap - 1);
-  return budget < 1
+  const budget = Math.min(Math.max(wanted, apart.least), apart.most, cap - 1);
+  return budget < apart.least
     ? { tokens: cap, thinking_budget: undefined, enable_thinking: false }
     : { tokens: cap - budget, thinking_budget: budget };
 }
 
 /** Returns whether the model may think. Any member that asks for it counts, because each has a server that reads it. */
-function mayThink({ body, model, reasons }: CappedRequest): boolean {
+function mayThink({ body, model, reasons }: CappedRequest, { thinks }: ThinkingCap): boolean {
   if (body.enable_thinking === false) {
     return false;
   }
   const { type = 'disabled' } = objectOf(body.thinking);
   const { reasoning_effort: effort = 'none' } = body;
   const asked = ['enable_thinking', 'thinking_budget', 'reasoning'].some((name) => body[name] !== undefined);
-  return asked || type !== 'disabled' || effort !== 'none' || reasons || THINKS.test(model.toLowerCase());
+  return asked || type !== 'disabled' || effort !== 'none' || reasons || thinks.test(model.toLowerCase());
 }
