@@ -137,7 +137,7 @@ const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> =
   ],
   internal_error: ['a bug in the service', 'retry once, then send the `request_id` to the operator'],
   provider_error: [
-    "the provider failed or sent an unreadable answer; with `x-should-retry: false` the operator's key, account or route there is wrong",
+    "the provider failed or sent an unreadable answer; with `x-should-retry: false` the answer is larger than 48 MB, or the operator's key, account or route there is wrong",
     'retry unless `x-should-retry` is `false`, or use another model',
   ],
   service_unavailable: [

@@ -207,7 +207,8 @@ export class InvocationService {
       try {
         return await this.#runModel(admitted, call);
       } catch (error) {
-        const failed = error instanceof ProviderFailure && error.reason !== 'aborted';
+        // after an answer that is too long another model's would be, too, and would be billed as well
+        const failed = error instanceof ProviderFailure && !['aborted', 'too_long'].includes(error.reason);
         if (!failed || !admitted.call.fallBack()) {
           throw error;
         }

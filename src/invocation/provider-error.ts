@@ -25,6 +25,8 @@ const PRIVATE = [
   [/\b(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{24,}\b/gi, '[id]'],
 ] as const;
 
+const TOO_LONG =
+  "the model's answer is larger than 48 MB; ask for fewer inputs or log probabilities at once, or for a stream";
 const OPERATORS_FAULT = 'the model is misconfigured on this installation; its operator has to fix that';
 
 /** The model and input of a rejected call. */
@@ -72,6 +74,8 @@ export function clientErrorOf(failure: ProviderFailure, call: RefusedCall): AppE
       return refusal('invalid_request', "the model's content policy rejected the request", failure, call);
     case 'too_large':
       return refusal('payload_too_large', 'the request is larger than the model accepts', failure, call);
+    case 'too_long':
+      return refusal('provider_error', TOO_LONG, failure, call, { shouldRetry: false });
     case 'misconfigured':
       // a problem with the operator's key, account or route: a retry would fail the same way
       return refusal('provider_error', OPERATORS_FAULT, failure, call, { shouldRetry: false });

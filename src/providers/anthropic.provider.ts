@@ -8,6 +8,7 @@ import { ProviderFailure } from './provider-failure.ts';
 import type { AnthropicSettings } from './provider-settings.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
+import { readMessagesUsage } from './usage-reading.ts';
 
 const PATH = '/messages';
 /** Smallest thinking budget the protocol accepts, in tokens. */
@@ -34,7 +35,8 @@ export class AnthropicProvider implements Provider {
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens, inTurn } = request;
     const body = bodyOf(request, false);
-    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, inTurn, signal };
+    const headers = headersOf(request);
+    const call = { path: PATH, headers, body, maxOutputTokens, inTurn, signal, readUsage: readMessagesUsage };
     const answer = await this.#client.postForAnswer(call);
     return isObject(answer)
       ? readMessagesAnswer(answer)

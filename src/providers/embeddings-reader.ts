@@ -9,7 +9,7 @@ const FLOAT_BYTES = 4;
 
 /**
  * Reads a response of OpenAI's embeddings API: one vector for each of the `inputs`, in their order, as floats or base64, whichever came.
- * Throws {@link ProviderFailure} `malformed` for anything else.
+ * Throws {@link ProviderFailure} `malformed` for anything else, with the usage that it reports.
  */
 export function readEmbeddings(wire: JsonObject, inputs: number): ProviderAnswer {
   const data = objectsOf(wire.data).map(({ index, embedding }, place) => ({
@@ -18,10 +18,11 @@ export function readEmbeddings(wire: JsonObject, inputs: number): ProviderAnswer
   }));
   data.sort((one, other) => one.index - other.index);
   const whole = data.every(({ index, embedding }, place) => index === place && isVector(embedding));
+  const usage = readInputUsage(wire.usage);
   if (!whole || data.length !== inputs) {
-    throw new ProviderFailure('malformed');
+    throw new ProviderFailure('malformed', { usage });
   }
-  return { wire: { data }, text: '', reasoning: '', finishReason: 'stop', usage: inputUsage(wire.usage) };
+  return { wire: { data }, text: '', reasoning: '', finishReason: 'stop', usage };
 }
 
 /** Returns the items to embed: a text or a list of tokens is a single item, a list of either is several. */
@@ -33,7 +34,7 @@ export function inputsToEmbed(input: unknown): readonly unknown[] {
  * Returns the input usage alone: vectors are not tokens, so any output a server reports is not billed. Some servers report only the total,
  * which then is the input.
  */
-function inputUsage(reported: unknown): ProviderAnswer['usage'] {
+export function readInputUsage(reported: unknown): ProviderAnswer['usage'] {
   const usage = objectOf(reported);
   const isTotal = (usage.prompt_tokens ?? usage.input_tokens ?? 0) === 0;
   const prompt = isTotal ? { prompt_tokens: usage.total_tokens ?? 0 } : {};

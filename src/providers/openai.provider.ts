@@ -2,7 +2,7 @@ import { merged } from '../lib/merged.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import { chatAnswerOfParts } from './answer-of-parts.ts';
 import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
-import { inputsToEmbed, readEmbeddings } from './embeddings-reader.ts';
+import { inputsToEmbed, readEmbeddings, readInputUsage } from './embeddings-reader.ts';
 import { isObject, type JsonObject, objectsOf } from './json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import type { OpenAiProviderSettings } from './provider-settings.ts';
@@ -10,6 +10,7 @@ import { readRanking } from './rerank-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
 import { capFieldOf, capsApart, type ThinkingCap, thinkingCapOf } from './thinking-cap.ts';
 import { UpstreamClient } from './upstream-client.ts';
+import { readChatUsage } from './usage-reading.ts';
 
 const PATH = '/chat/completions';
 const EMBEDDINGS_PATH = '/embeddings';
@@ -44,7 +45,7 @@ export class OpenAiProvider implements Provider {
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens, inTurn } = request;
     const body = this.#body(request, { stream: false });
-    const call = { path: PATH, body, maxOutputTokens, inTurn, signal };
+    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
     const answer = await this.#client.postForAnswer(call);
     return isObject(answer)
       ? readChatAnswer(answer)
@@ -66,14 +67,18 @@ export class OpenAiProvider implements Provider {
 
   async embed(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const body = merged(request.body, { model: request.model });
-    const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, inTurn: request.inTurn, signal };
+    const { inTurn } = request;
+    const readUsage = readInputUsage;
+    const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, inTurn, signal, readUsage };
     return readEmbeddings(await this.#client.postForJson(call), inputsToEmbed(request.body.input).length);
   }
 
   async rerank(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { documents } = request.body;
     const body = merged(request.body, { model: request.model });
-    const call = { path: RERANK_PATH, body, maxOutputTokens: 0, inTurn: request.inTurn, signal };
+    const { inTurn } = request;
+    const readUsage = readInputUsage;
+    const call = { path: RERANK_PATH, body, maxOutputTokens: 0, inTurn, signal, readUsage };
     return readRanking(await this.#client.postForJson(call), Array.isArray(documents) ? documents.length : 0);
   }
 

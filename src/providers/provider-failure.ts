@@ -11,6 +11,7 @@ export type FailureReason =
   | 'overloaded'
   | 'failed'
   | 'malformed'
+  | 'too_long'
   | 'interrupted'
   | 'misconfigured'
   | 'rejected'
@@ -38,6 +39,8 @@ const POLICIES: Readonly<Record<FailureReason, Policy>> = {
   overloaded: { retry: true, fallback: true, health: 'failure' },
   failed: { retry: true, fallback: true, health: 'failure' },
   malformed: { retry: false, fallback: true, health: 'failure' },
+  // Another try or provider would answer as much, and bill it.
+  too_long: { retry: false, fallback: false, health: 'neutral' },
   interrupted: { retry: true, fallback: true, health: 'failure' },
   misconfigured: { retry: false, fallback: true, health: 'failure' },
   rejected: { retry: false, fallback: false, health: 'neutral' },
@@ -134,7 +137,7 @@ export function failureOfThrown(
     case 'timeout':
       return new ProviderFailure('timeout');
     case 'too_long':
-      return new ProviderFailure('malformed');
+      return new ProviderFailure('too_long');
     default:
       return new ProviderFailure(otherwise, { cause, unsent: !sent, said: sent ? undefined : words });
   }

@@ -15,6 +15,7 @@ import {
 } from './responses-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
+import { readChatUsage } from './usage-reading.ts';
 
 const PATH = '/responses';
 /** Lowest output cap that OpenAI accepts, in tokens. */
@@ -51,7 +52,8 @@ export class ResponsesProvider implements Provider {
 
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens, inTurn } = request;
-    const call = { path: PATH, body: this.#body(request, false), maxOutputTokens, inTurn, signal };
+    const body = this.#body(request, false);
+    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
     const answer = await this.#client.postForAnswer(call);
     return isObject(answer)
       ? readResponsesAnswer(answer, this.#origin)

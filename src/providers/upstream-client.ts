@@ -2,20 +2,20 @@ import { Readable } from 'node:stream';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import { isShortJson, jsonInSteps } from '../lib/json-text.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
+import type { ReportedUsage } from '../lib/usage.ts';
 import { CallTimeouts } from '../upstream/call-timeouts.ts';
 import { decodedBody, UNCODED } from '../upstream/decoded-body.ts';
 import { type HttpAnswer, HttpClient } from '../upstream/http-client.ts';
-import { readBody, textOf } from '../upstream/read-body.ts';
+import { readBody, readBodyOrEnd, textOf } from '../upstream/read-body.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import { AnswerRecorder, type Recording } from './answer-recorder.ts';
 import { answerOf, failureOfStatus } from './classify-failure.ts';
 import { isObject, type JsonObject, parseProviderJson } from './json.ts';
+import { ANSWER_BYTES_MAX, ANSWER_LIMITS, usageAtEnd } from './long-answer.ts';
 import { failureOfThrown, ProviderFailure } from './provider-failure.ts';
 import type { UpstreamSettings } from './provider-settings.ts';
 import { type EventBatch, eventsOf, readEvents } from './upstream-events.ts';
 
-/** Maximum size of a JSON answer, in bytes. */
-const ANSWER_BYTES_MAX = 33_554_432;
 /** Maximum size of an error's body, in bytes. Only its codes and message are used. */
 const ERROR_BYTES_MAX = 65_536;
 /** Extra time for a JSON answer per token it may have, in ms (40 tokens/s): its first byte arrives only when it is complete. */
@@ -41,6 +41,11 @@ export interface UpstreamCall {
   /** Serializes a long body in turns with other work. */
   readonly inTurn: InTurn;
   readonly signal: StopSignal;
+}
+
+export interface UpstreamAnswerCall extends UpstreamCall {
+  /** Reads the usage that an answer reports. It is all that is read of one that is too long to be passed on. */
+  readonly readUsage: (usage: unknown) => ReportedUsage | undefined;
 }
 
 export interface UpstreamStreamCall extends UpstreamCall {
@@ -83,7 +88,7 @@ export class UpstreamClient {
    * Posts and reads one whole JSON answer, or the events of a server that streams although no stream was requested. Throws
    * {@link ProviderFailure}, or AppError service_unavailable if it gets no turn in time.
    */
-  async postForAnswer(call: UpstreamCall): Promise<JsonObject | EventBatch> {
+  async postForAnswer(call: UpstreamAnswerCall): Promise<JsonObject | EventBatch> {
     const { total_ms, first_byte_ms, idle_ms } = this.#settings.timeouts;
     const body = await writtenBody(call);
     const clocks = new CallTimeouts(total_ms, call.signal);
@@ -91,7 +96,7 @@ export class UpstreamClient {
       clocks.enter(first_byte_ms + call.maxOutputTokens * MS_PER_OUTPUT_TOKEN);
       const response = await this.#send(call, body, clocks, 'application/json');
       clocks.enter(idle_ms);
-      return await readAnswer(response, clocks, this.#record(response, call, false));
+      return await readAnswer(response, clocks, call.readUsage, this.#record(response, call, false));
     } catch (error) {
       throw failureOfThrown(error, clocks, 'interrupted');
     } finally {
@@ -100,7 +105,7 @@ export class UpstreamClient {
   }
 
   /** The same for calls that no server answers with events. */
-  async postForJson(call: UpstreamCall): Promise<JsonObject> {
+  async postForJson(call: UpstreamAnswerCall): Promise<JsonObject> {
     const answer = await this.postForAnswer(call);
     if (!isObject(answer)) {
       throw new ProviderFailure('malformed');
@@ -209,13 +214,18 @@ function errorBody(text: string): unknown {
   return parseProviderJson(text) ?? parseProviderJson(EVENT_DATA.exec(text)?.[1] ?? '') ?? text;
 }
 
-/** Reads one whole answer, whatever its type says. Throws the failure if it is an error. */
+/** Reads one whole answer, whatever its type says. Throws the failure if it is an error or too long. */
 async function readAnswer(
   response: HttpAnswer,
   clocks: CallTimeouts,
+  readUsage: UpstreamAnswerCall['readUsage'],
   recording: Recording | undefined,
 ): Promise<JsonObject | EventBatch> {
-  const text = await readText(response, ANSWER_BYTES_MAX, clocks);
+  const { bytes, isWhole } = await readBodyOrEnd(decodedBody(response), ANSWER_LIMITS, clocks);
+  const text = textOf(bytes);
+  if (!isWhole) {
+    throw new ProviderFailure('too_long', { usage: usageAtEnd(text, readUsage) });
+  }
   recording?.add(Buffer.from(text));
   recording?.end();
   return eventsOf(text) ?? answerOf(text);
