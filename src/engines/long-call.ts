@@ -78,6 +78,20 @@ export function spent(paid: boolean, failure: EngineFailure): EngineFailure {
   return { ...failure, retryable: failure.retryable && !paid };
 }
 
+/** Does what follows a long call that succeeded. Throws EngineError, not retryable when the call was paid, or the signal's reason. */
+export async function afterLongCall<T>(
+  paid: boolean,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new EngineError(spent(paid, failureOf(error)), { cause: error });
+  }
+}
+
 /** Calls {@link downloadOutput} up to five times in seven seconds, because a new attempt of the task would have to repeat the work. */
 export async function downloadWithRetry(http: UpstreamHttp, download: OutputDownload): Promise<void> {
   for (const pauseMs of DOWNLOAD_PAUSES_MS) {

@@ -111,6 +111,23 @@ test('polls again when a service no longer knows at the download that its run ha
   expect(await service.collect(reference, order, inFolder())).toHaveLength(1);
 });
 
+/** A service that answers an order with the URL of its file, and bills it. */
+const namesItsFile = () =>
+  engine(httpKind, {
+    base_url: `${openai.url}/v1`,
+    submit: { path: '/images/generations', body: { model: '{model}', prompt: '{prompt}', n: 1 } },
+    output: 'data.0.url',
+  });
+
+test('does not pay again for an order whose file cannot be downloaded', async () => {
+  openai.imageAs = 'url';
+  openai.reset('output_missing');
+  const failing = attempt(namesItsFile(), engineRequest());
+  await expect(failing).rejects.toMatchObject({ failure: { code: 'output_unavailable', retryable: false } });
+  openai.imageAs = 'b64';
+  expect(openai.accepted).toBe(1);
+}, 30_000);
+
 test('takes the URL of an image whose base64 is empty, and a refusal in the words of xAI', async () => {
   const service = engine(openAiKind, { base_url: `${openai.url}/v1`, paid: true });
   openai.imageAs = 'both';

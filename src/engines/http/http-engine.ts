@@ -17,7 +17,7 @@ import {
 } from '../engine-failures.ts';
 import { parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
 import { toForm } from '../form-body.ts';
-import { type FiledAnswer, longCall, readFiled, spent } from '../long-call.ts';
+import { afterLongCall, type FiledAnswer, longCall, readFiled, spent } from '../long-call.ts';
 import { modelPath, modelPathError } from '../model-path.ts';
 import { PollableRuns } from '../pollable-runs.ts';
 import type { EngineKind } from '../registry.ts';
@@ -186,12 +186,15 @@ export class HttpEngine extends UpstreamEngine<HttpEngineSettings> {
       throw new EngineError(spent(paid, failure));
     }
     const run = { reference: '', kind };
-    const { file } = await this.#answers.outputOf(answer, run, {
-      signal: call.signal ?? context.signal,
-      get folder() {
-        return context.folder;
-      },
-    });
+    const signal = call.signal ?? context.signal;
+    const { file } = await afterLongCall(paid, signal, () =>
+      this.#answers.outputOf(answer, run, {
+        signal,
+        get folder() {
+          return context.folder;
+        },
+      }),
+    );
     return file;
   }
 

@@ -10,9 +10,9 @@ import {
   type EngineRequest,
   type EngineStatus,
 } from '../engine.types.ts';
-import { failureOf, MALFORMED, NO_OUTPUT, RUN_LOST } from '../engine-failures.ts';
+import { MALFORMED, NO_OUTPUT, RUN_LOST } from '../engine-failures.ts';
 import { bearer, parseEngineSettings, toHttpSettings } from '../engine-settings.ts';
-import { downloadWithRetry, longCall, spent } from '../long-call.ts';
+import { afterLongCall, downloadWithRetry, longCall, spent } from '../long-call.ts';
 import { PollableRuns } from '../pollable-runs.ts';
 import type { EngineKind } from '../registry.ts';
 import { UpstreamEngine } from '../upstream-engine.ts';
@@ -141,19 +141,16 @@ async function callForImage(
   if (file !== undefined && file.length > 0) {
     return file;
   }
-  const path = pathFor();
   const parsed = imageAnswer.safeParse(answered.json);
   const url = parsed.data?.data[0]?.url;
   if (!parsed.success || !url) {
     throw new EngineError(spent(settings.paid, parsed.success ? NO_OUTPUT : MALFORMED));
   }
-  try {
+  return await afterLongCall(settings.paid, signal, async () => {
+    const path = pathFor();
     // Some servers name their files by relative URLs.
     const from = URL.canParse(url, http.base.href) ? new URL(url, http.base.href).href : url;
     await downloadWithRetry(http, { from, path, kind: 'image', signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw new EngineError(spent(settings.paid, failureOf(error)), { cause: error });
-  }
-  return path;
+    return path;
+  });
 }
