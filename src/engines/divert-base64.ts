@@ -3,6 +3,7 @@ import type { FileContent } from '../lib/file-content.ts';
 import { textOf } from '../upstream/read-body.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
+import { onScratchDisk } from './scratch-disk-error.ts';
 import { parseJson } from './upstream-answer.ts';
 
 export interface Diversion {
@@ -51,7 +52,8 @@ const CUT_ESCAPE_LENGTH_MAX = 5;
 
 /**
  * Reads a JSON document that carries base64 files without ever holding a large one in memory: large files are streamed to disk, and the
- * rest of the document is small. Throws EngineError `output_too_large` or `upstream_malformed`, after deleting the files written so far.
+ * rest of the document is small. Throws EngineError `output_too_large` or `upstream_malformed`, or ScratchDiskError, after deleting the files
+ * written so far.
  */
 export async function divertBase64(
   chunks: AsyncIterable<Buffer>,
@@ -209,8 +211,9 @@ class DivertingReader {
       this.#files.push(Buffer.concat(this.#memory));
       this.#memory = undefined;
     } else if (this.#file) {
-      await this.#file.close();
+      const file = this.#file;
       this.#file = undefined;
+      await onScratchDisk(() => file.close());
       this.#files.push(this.#paths.at(-1) ?? '');
     }
   }
@@ -227,16 +230,18 @@ class DivertingReader {
     if (this.#memory) {
       this.#memory.push(bytes);
     } else {
-      await this.#file?.writeFile(bytes);
+      await onScratchDisk(async () => this.#file?.writeFile(bytes));
     }
   }
 
   async #moveToDisk(memory: readonly Buffer[]): Promise<void> {
     this.#memory = undefined;
-    const path = this.#diversion.pathFor(this.#count - 1);
-    this.#file = await open(path, 'w');
-    this.#paths.push(path);
-    await this.#file.writeFile(Buffer.concat(memory));
+    await onScratchDisk(async () => {
+      const path = this.#diversion.pathFor(this.#count - 1);
+      this.#file = await open(path, 'w');
+      this.#paths.push(path);
+      await this.#file.writeFile(Buffer.concat(memory));
+    });
   }
 
   #keep(bytes: Buffer): void {

@@ -3,6 +3,7 @@ import { NotPublicError, rejectPrivateLiteral } from '../lib/ip-address.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
 import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
 import { engineFailureOfStatus } from './engine-failures.ts';
+import { onScratchDisk } from './scratch-disk-error.ts';
 import { toEngineError } from './transport-failure.ts';
 import type { UpstreamResponse } from './upstream-answer.ts';
 import type { UpstreamHttp } from './upstream-http.ts';
@@ -58,7 +59,7 @@ const GONE = new Set([401, 403, 404, 410]);
 
 /**
  * Streams one output of a finished run into a file. Limits its size and time but does not check its type. Throws EngineError
- * (`output_unavailable`, `output_too_large`, `output_refused`, …) or the signal's reason.
+ * (`output_unavailable`, `output_too_large`, `output_refused`, …), ScratchDiskError, or the signal's reason.
  */
 export async function downloadOutput(http: UpstreamHttp, download: OutputDownload): Promise<void> {
   const [head] = DATA_URL.exec(download.from) ?? [];
@@ -134,14 +135,14 @@ async function writeDecoded(base64: string, { path, kind, bytesMax }: OutputDown
   if (bytes.length === 0) {
     throw new EngineError(OUTPUT_UNAVAILABLE);
   }
-  await writeFile(path, bytes);
+  await onScratchDisk(() => writeFile(path, bytes));
 }
 
 async function writeBody(response: UpstreamResponse, path: string, bytesMax: number): Promise<void> {
   if (Number(response.header('content-length') ?? 0) > bytesMax) {
     throw new EngineError(TOO_LARGE);
   }
-  const file = await open(path, 'w');
+  const file = await onScratchDisk(() => open(path, 'w'));
   let bytes = 0;
   try {
     for await (const chunk of response.chunks) {
@@ -149,14 +150,14 @@ async function writeBody(response: UpstreamResponse, path: string, bytesMax: num
       if (bytes > bytesMax) {
         throw new EngineError(TOO_LARGE);
       }
-      await file.writeFile(chunk);
+      await onScratchDisk(() => file.writeFile(chunk));
     }
   } catch (error) {
     await file.close();
     await rm(path, { force: true });
     throw error;
   }
-  await file.close();
+  await onScratchDisk(() => file.close());
   if (bytes === 0) {
     throw new EngineError(OUTPUT_UNAVAILABLE);
   }

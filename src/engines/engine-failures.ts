@@ -1,4 +1,5 @@
 import { EngineError, type EngineFailure } from './engine.types.ts';
+import { ScratchDiskError } from './scratch-disk-error.ts';
 
 /** The upstream does not know the run, e.g. because it has restarted. The task path acts on this code. */
 export const RUN_LOST: EngineFailure = {
@@ -99,6 +100,13 @@ export const NOT_ANSWERING: EngineFailure = {
   retryable: true,
 };
 
+/** The engine made a file that this host could not write. */
+const OUTPUT_UNWRITTEN: EngineFailure = {
+  code: 'output_unwritten',
+  message: 'the output could not be written to the scratch disk',
+  retryable: true,
+};
+
 /** Codes of an engine that is away: no request reached it, so none can have failed. */
 export const ENGINE_AWAY: ReadonlySet<string> = new Set([
   UNREACHABLE.code,
@@ -161,7 +169,10 @@ export function isOutcomeUnknown(status: number, retryAfterMs: number | undefine
   return (status >= 500 && !askedToComeBack) || (status >= 300 && status < 400);
 }
 
-/** Returns the failure for a thrown value: anything but an EngineError is an upstream error without details. */
+/** Returns the failure for a thrown value: one that is neither ours nor the disk's is an upstream error without details. */
 export function failureOf(error: unknown): EngineFailure {
+  if (error instanceof ScratchDiskError) {
+    return withUpstreamMessage(OUTPUT_UNWRITTEN, error.message);
+  }
   return error instanceof EngineError ? error.failure : UPSTREAM_ERROR;
 }

@@ -12,6 +12,7 @@ import {
   SUBMIT_UNCONFIRMED,
   withUpstreamMessage,
 } from './engine-failures.ts';
+import { ScratchDiskError } from './scratch-disk-error.ts';
 import { toEngineError } from './transport-failure.ts';
 import type { UpstreamResponse } from './upstream-answer.ts';
 import type { EngineCall, UpstreamHttp } from './upstream-http.ts';
@@ -111,6 +112,9 @@ export async function downloadWithRetry(http: UpstreamHttp, download: OutputDown
 function settled(paid: boolean, error: unknown): unknown {
   if (error instanceof TransportError) {
     return paid && error.sent ? new EngineError(SUBMIT_UNCONFIRMED, { cause: error }) : toEngineError(error);
+  }
+  if (error instanceof ScratchDiskError) {
+    return new EngineError(spent(paid, failureOf(error)), { cause: error });
   }
   // No request reached an engine that is away, e.g. because the call could not be signed.
   const isAway = error instanceof EngineError && ENGINE_AWAY.has(error.failure.code);

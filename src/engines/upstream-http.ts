@@ -8,6 +8,7 @@ import { TransportError } from '../upstream/transport-error.ts';
 import type { CallSigner } from './call-signer.ts';
 import { EngineError, type EngineFailure } from './engine.types.ts';
 import { ENGINE_AWAY, isOutcomeUnknown, MALFORMED, withUpstreamMessage } from './engine-failures.ts';
+import { ScratchDiskError } from './scratch-disk-error.ts';
 import { toEngineError } from './transport-failure.ts';
 import { isAlive, readAnswer, type UpstreamAnswer, type UpstreamResponse } from './upstream-answer.ts';
 
@@ -252,7 +253,8 @@ export class UpstreamHttp {
         whole: (bytesMax) => readBody(answered, bytesMax, clocks),
       });
     } catch (error) {
-      throw error instanceof EngineError ? error : clocks.explain(error);
+      const isOurs = error instanceof EngineError || error instanceof ScratchDiskError;
+      throw isOurs ? error : clocks.explain(error);
     } finally {
       clocks.stop();
       // The unread rest is not needed. A destroyed body may still emit an error that nobody listens for.

@@ -6,6 +6,7 @@ import {
   type EngineRequest,
 } from '../engines/engine.types.ts';
 import { RUN_TOO_LONG } from '../engines/engine-failures.ts';
+import { ScratchDiskError } from '../engines/scratch-disk-error.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
 import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine, stopRun } from './engine-run.ts';
@@ -141,7 +142,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     const { task, lease, engine, request } = attempt;
     const context = {
       get folder() {
-        return folder();
+        return scratchFolder(folder);
       },
       signal: lease.signal,
       onProgress: (progress: number) => lease.report(progress * GENERATE_SHARE),
@@ -291,6 +292,15 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
         'an engine could not be told to stop a run',
       ),
     );
+  }
+}
+
+/** Returns the folder of an attempt. Throws ScratchDiskError when it cannot be created. */
+function scratchFolder(folder: () => string): string {
+  try {
+    return folder();
+  } catch (error) {
+    throw new ScratchDiskError(error);
   }
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { comfyUiKind } from '../../src/engines/comfyui/comfyui-engine.ts';
@@ -6,7 +7,7 @@ import { httpKind } from '../../src/engines/http/http-engine.ts';
 import { openAiKind } from '../../src/engines/openai/openai-engine.ts';
 import type { EngineKind } from '../../src/engines/registry.ts';
 import { bytesOf } from '../../src/lib/file-content.ts';
-import { attempt, engineRequest } from '../factories/engine-attempt.ts';
+import { attempt, engineRequest, freshMemory } from '../factories/engine-attempt.ts';
 import { ComfyUiServer } from '../factories/engine-comfyui.ts';
 import { OpenAiImageServer } from '../factories/engine-openai.ts';
 import { MiniMaxServer } from '../factories/engine-polled-services.ts';
@@ -127,6 +128,34 @@ test('does not pay again for an order whose file cannot be downloaded', async ()
   openai.imageAs = 'b64';
   expect(openai.accepted).toBe(1);
 }, 30_000);
+
+test.each([
+  ['http', namesItsFile],
+  ['openai', () => engine(openAiKind, { base_url: `${openai.url}/v1`, paid: true })],
+])(
+  'does not pay again for a file that the disk does not take (%s)',
+  async (_kind, create) => {
+    openai.imageAs = 'url';
+    const folder = join(temporaryFolder('services'), 'gone');
+    const failing = attempt(create(), engineRequest(), { folder });
+    await expect(failing).rejects.toMatchObject({
+      failure: { code: 'output_unwritten', retryable: false, said: expect.stringContaining('ENOENT') },
+    });
+    openai.imageAs = 'b64';
+    expect(openai.accepted).toBe(1);
+  },
+  30_000,
+);
+
+test('blames the disk, not the engine, for a file that it does not take, and leaves the run as it is', async () => {
+  const service = engine(httpKind, serviceEntry('kling', kling.url));
+  const memory = freshMemory();
+  const folder = join(temporaryFolder('services'), 'gone');
+  const failing = attempt(service, engineRequest(VIDEO), { folder, memory });
+  await expect(failing).rejects.toMatchObject({ name: 'ScratchDiskError', code: 'ENOENT' });
+  expect((await attempt(service, engineRequest(VIDEO), { memory })).outputs).toHaveLength(1);
+  expect(kling.accepted).toBe(1);
+});
 
 test('takes the URL of an image whose base64 is empty, and a refusal in the words of xAI', async () => {
   const service = engine(openAiKind, { base_url: `${openai.url}/v1`, paid: true });

@@ -417,6 +417,18 @@ test('writes a file too large for memory to disk, and removes it when its text b
   expect(readdirSync(folder)).toEqual([]);
 });
 
+test('distinguishes a disk that takes no file from a connection that breaks', async () => {
+  const large = JSON.stringify({ b64_json: Buffer.alloc(5 * 1024 * 1024).toString('base64') });
+  const gone = { ...into('large'), pathFor: () => join(folder, 'gone', 'file'), fileBytesMax: 6e6 };
+  await expect(divertBase64(pieces(large, 65_536), gone)).rejects.toMatchObject({ code: 'ENOENT' });
+  handler = (_request, response) => response.end('a file');
+  const download = { from: '/file', path: join(folder, 'gone', 'file'), kind: 'image', signal } as const;
+  await expect(downloadOutput(http, download)).rejects.toMatchObject({
+    name: 'ScratchDiskError',
+    code: 'ENOENT',
+  });
+});
+
 test('leaves no file for base64 that is too long or breaks off', async () => {
   const long = JSON.stringify({ b64_json: Buffer.alloc(1_001).toString('base64') });
   await expect(divertBase64(pieces(long, 100), into('long'))).rejects.toMatchObject({

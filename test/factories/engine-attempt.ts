@@ -44,12 +44,12 @@ export function freshMemory(): AttemptMemory {
 export async function attempt(
   engine: Engine,
   request: EngineRequest,
-  options: { memory?: AttemptMemory; signal?: AbortSignal } = {},
+  options: { memory?: AttemptMemory; signal?: AbortSignal; folder?: string } = {},
 ): Promise<AttemptOutcome> {
   const memory = options.memory ?? freshMemory();
   const progress: number[] = [];
   const context = {
-    folder: temporaryFolder('engine'),
+    folder: options.folder ?? temporaryFolder('engine'),
     signal: options.signal ?? new AbortController().signal,
     onProgress: (fraction: number) => void progress.push(fraction),
   };
