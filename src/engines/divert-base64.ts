@@ -1,9 +1,8 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { FileContent } from '../lib/file-content.ts';
 import { textOf } from '../upstream/read-body.ts';
-import { EngineError, type EngineFailure } from './engine.types.ts';
+import { EngineError, type EngineFailure, onScratchDisk } from './engine.types.ts';
 import { MALFORMED } from './engine-failures.ts';
-import { onScratchDisk } from './scratch-disk-error.ts';
 import { parseJson } from './upstream-answer.ts';
 
 export interface Diversion {

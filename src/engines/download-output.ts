@@ -1,9 +1,8 @@
 import { open, rm, writeFile } from 'node:fs/promises';
 import { NotPublicError, rejectPrivateLiteral } from '../lib/ip-address.ts';
 import { retryAfterMs } from '../upstream/retry-after.ts';
-import { EngineError, type EngineFailure, type EngineRequest } from './engine.types.ts';
+import { EngineError, type EngineFailure, type EngineRequest, onScratchDisk } from './engine.types.ts';
 import { engineFailureOfStatus } from './engine-failures.ts';
-import { onScratchDisk } from './scratch-disk-error.ts';
 import { toEngineError } from './transport-failure.ts';
 import type { UpstreamResponse } from './upstream-answer.ts';
 import type { UpstreamHttp } from './upstream-http.ts';

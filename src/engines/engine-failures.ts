@@ -1,5 +1,4 @@
-import { EngineError, type EngineFailure } from './engine.types.ts';
-import { ScratchDiskError } from './scratch-disk-error.ts';
+import { EngineError, type EngineFailure, ScratchDiskError } from './engine.types.ts';
 
 /** The upstream does not know the run, e.g. because it has restarted. The task path acts on this code. */
 export const RUN_LOST: EngineFailure = {

@@ -3,7 +3,7 @@ import { retryAfterMs } from '../upstream/retry-after.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 import { type Diversion, type DivertedJson, divertBase64 } from './divert-base64.ts';
 import { downloadOutput, type OutputDownload } from './download-output.ts';
-import { EngineError, type EngineFailure } from './engine.types.ts';
+import { EngineError, type EngineFailure, ScratchDiskError } from './engine.types.ts';
 import {
   ENGINE_AWAY,
   engineFailureOfStatus,
@@ -12,7 +12,6 @@ import {
   SUBMIT_UNCONFIRMED,
   withUpstreamMessage,
 } from './engine-failures.ts';
-import { ScratchDiskError } from './scratch-disk-error.ts';
 import { toEngineError } from './transport-failure.ts';
 import type { UpstreamResponse } from './upstream-answer.ts';
 import type { EngineCall, UpstreamHttp } from './upstream-http.ts';

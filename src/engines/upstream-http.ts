@@ -6,9 +6,8 @@ import { type HttpCall, HttpClient } from '../upstream/http-client.ts';
 import { readBody } from '../upstream/read-body.ts';
 import { TransportError } from '../upstream/transport-error.ts';
 import type { CallSigner } from './call-signer.ts';
-import { EngineError, type EngineFailure } from './engine.types.ts';
+import { EngineError, type EngineFailure, ScratchDiskError } from './engine.types.ts';
 import { ENGINE_AWAY, isOutcomeUnknown, MALFORMED, withUpstreamMessage } from './engine-failures.ts';
-import { ScratchDiskError } from './scratch-disk-error.ts';
 import { toEngineError } from './transport-failure.ts';
 import { isAlive, readAnswer, type UpstreamAnswer, type UpstreamResponse } from './upstream-answer.ts';
 

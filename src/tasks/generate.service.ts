@@ -6,9 +6,7 @@ import {
   type EngineRequest,
 } from '../engines/engine.types.ts';
 import { RUN_TOO_LONG } from '../engines/engine-failures.ts';
-import { ScratchDiskError } from '../engines/scratch-disk-error.ts';
 import { type NanoUsd, nanoUsd } from '../lib/money.ts';
-import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import { RunFailureError, type RunParts, requestOf, runOnEngine, stopRun } from './engine-run.ts';
 import type { AttemptOutcome, GenerateDependencies, GenerateSettings } from './generate.types.ts';
 import { AFTER_GPU_MEMORY_SHORTAGE, GpuMemoryUnavailableError } from './gpu-memory-gate.ts';
@@ -20,7 +18,7 @@ import {
   persist,
   StorageWaitError,
 } from './outage-retry.ts';
-import { deleteRaw, storeRaw } from './raw-outputs.ts';
+import { deleteRaw, storeRaw, withScratchFolder } from './raw-outputs.ts';
 import { INTERRUPTIONS_MAX } from './retry-policy.ts';
 import { engineRunOf, RunFailures } from './run-failures.ts';
 import { abortReason, TaskAbortError, type TaskAbortReason } from './task-abort.ts';
@@ -110,7 +108,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
         leaveRoom();
         leaveSlot(outcome);
       };
-      return await withFolderOnDemand(base, task.id, (folder) => this.#generate(attempt, folder, leave));
+      return await withScratchFolder(base, task.id, (folder) => this.#generate(attempt, folder, leave));
     } catch (error) {
       return await this.#afterFailure(attempt, error);
     } finally {
@@ -142,7 +140,7 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
     const { task, lease, engine, request } = attempt;
     const context = {
       get folder() {
-        return scratchFolder(folder);
+        return folder();
       },
       signal: lease.signal,
       onProgress: (progress: number) => lease.report(progress * GENERATE_SHARE),
@@ -292,15 +290,6 @@ export class GenerateService<Task extends ClaimedRun = ClaimedTask> {
         'an engine could not be told to stop a run',
       ),
     );
-  }
-}
-
-/** Returns the folder of an attempt. Throws ScratchDiskError when it cannot be created. */
-function scratchFolder(folder: () => string): string {
-  try {
-    return folder();
-  } catch (error) {
-    throw new ScratchDiskError(error);
   }
 }
 

@@ -1,6 +1,7 @@
-import type { EngineOutput } from '../engines/engine.types.ts';
+import { type EngineOutput, ScratchDiskError } from '../engines/engine.types.ts';
 import { invariant } from '../lib/errors.ts';
 import type { Storage } from '../media/storage.types.ts';
+import { withFolderOnDemand } from '../media/temporary-folder.ts';
 import type { RawOutput, TaskKind } from './tasks.types.ts';
 
 /** Extension and type that raw files are stored with. Post-processing finds out what a file really is; raw files are never served. */
@@ -66,4 +67,21 @@ export async function deleteRaw(
     await storage.delete(key).catch(() => failed.push(key));
   }
   return failed;
+}
+
+/** {@link withFolderOnDemand} for an attempt. A folder that cannot be created throws ScratchDiskError. */
+export function withScratchFolder<Result>(
+  base: string,
+  name: string,
+  work: (folder: () => string) => Promise<Result>,
+): Promise<Result> {
+  return withFolderOnDemand(base, name, (folder) =>
+    work(() => {
+      try {
+        return folder();
+      } catch (error) {
+        throw new ScratchDiskError(error);
+      }
+    }),
+  );
 }

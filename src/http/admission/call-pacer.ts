@@ -1,4 +1,4 @@
-import { ConnectionArrivals } from '../../lib/connection-arrivals.ts';
+import { ConnectionArrivals } from '../../lib/event-loop-queue.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 
 /** One call that is about to begin. */
