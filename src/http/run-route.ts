@@ -57,6 +57,7 @@ export async function runRoute(pipeline: RequestPipeline, route: Route, exchange
     exchange.response.setHeader('request-id', exchange.requestId);
   }
   let incoming: Incoming | undefined;
+  let leavePlace: (() => void) | undefined;
   try {
     const caller = await admitCaller(pipeline, route, exchange);
     const owner = caller.principal ?? (caller.operator === undefined ? undefined : OPERATORS);
@@ -68,6 +69,7 @@ export async function runRoute(pipeline: RequestPipeline, route: Route, exchange
       replay(exchange, call);
       return;
     }
+    leavePlace = call.goesOn ? caller.keepPlace() : undefined;
     if (route.access === 'inference' && route.idempotency === 'replay') {
       exchange.facts.generationId = publicId('generation', call.generationId);
     }
@@ -77,6 +79,7 @@ export async function runRoute(pipeline: RequestPipeline, route: Route, exchange
   } finally {
     // not when the client leaves: a call that continues without its client still holds its body
     incoming?.release();
+    leavePlace?.();
   }
 }
 

@@ -40,6 +40,8 @@ const paid = defineRoute({
   },
 });
 
+const kept = defineRoute({ ...paid, path: '/api/v1/kept', operationId: 'kept', idempotency: 'replay' });
+
 const redis = new Redis(process.env.TEST_REDIS_URL ?? '', { enableOfflineQueue: false, lazyConnect: true });
 const stores: [string, () => Promise<RateStore>][] = [
   ['in the process', async () => new MemoryRateStore(systemClock)],
@@ -70,7 +72,7 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     placeWaitMs?: number,
   ) {
     server = await startTestServer({
-      extraRoutes: [paid],
+      extraRoutes: [paid, kept],
       limits,
       rateStore: await createStore(),
       ...(placeWaitMs !== undefined && { placeWaitMs }),
@@ -167,6 +169,50 @@ describe.each(stores)('limits counted %s', (_, createStore) => {
     expect((await running).status).toBe(200);
     expect((await pay()).status).toBe(200);
     expect(entered).toBe(2);
+  });
+
+  async function hangUp(headers: Record<string, string> = {}): Promise<void> {
+    const leaving = new AbortController();
+    const left = fetch(`${server.url}/api/v1/kept`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${secret}`, ...headers },
+      body: '{"text":"a"}',
+      signal: leaving.signal,
+    }).catch(() => undefined);
+    const before = entered;
+    await eventuallyHolds(() => expect(entered).toBe(before + 1));
+    leaving.abort();
+    await left;
+  }
+
+  test('tokens: those of a call that went on without its client count, too', async () => {
+    await start({ requestsPerMinute: 100, tokensPerMinute: 30, concurrency: 100 });
+    used = 30;
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    await hangUp();
+    const remaining = async () => {
+      const read = await server.call('GET', '/api/v1/key', { key: secret });
+      return Number(read.headers.get('x-ratelimit-remaining-tokens'));
+    };
+    await eventuallyHolds(async () => expect(await remaining()).toBeGreaterThan(20));
+    release();
+    await eventuallyHolds(async () => expect(await remaining()).toBeLessThan(3));
+    expect((await pay()).json.error.code).toBe('rate_limit_exceeded');
+  });
+
+  test('concurrency: a call that goes on for a repeated request keeps its place, others give it back', async () => {
+    await start({ requestsPerMinute: 1000, tokensPerMinute: 1e6, concurrency: 1 }, 150);
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    await hangUp();
+    await hangUp({ 'idempotency-key': 'first' });
+    expect((await pay()).json.error.code).toBe('concurrency_limit_exceeded');
+    expect(entered).toBe(2);
+    release();
+    await eventuallyHolds(async () => expect((await pay()).status).toBe(200));
   });
 
   test('many keys of an account together get no more than the account, and the headers show the tighter limit', async () => {

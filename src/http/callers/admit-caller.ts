@@ -1,7 +1,7 @@
 import { AppError } from '../../lib/errors.ts';
 import { publicId } from '../../lib/ids.ts';
 import type { Exchange } from '../exchange.ts';
-import type { RateCall } from '../limits/rate-limiter.ts';
+import type { RateCall, RateTicket } from '../limits/rate-limiter.ts';
 import type { RequestPipeline } from '../request-pipeline.ts';
 import type { Principal, Route } from '../route.ts';
 import { type PresentedSession, presentedSession, RECENT_LOGIN_MS } from './browser-session.ts';
@@ -18,6 +18,8 @@ export interface AdmittedCaller {
   /** The worker, on routes for workers. */
   readonly worker: WorkerIdentity | undefined;
   readonly reportTokens: (tokens: number) => void;
+  /** Keeps the caller's concurrent place until the returned function is called, even if the response ends earlier. */
+  readonly keepPlace: () => () => void;
 }
 
 const NOBODY: AdmittedCaller = {
@@ -26,6 +28,7 @@ const NOBODY: AdmittedCaller = {
   operator: undefined,
   worker: undefined,
   reportTokens: () => undefined,
+  keepPlace: () => () => undefined,
 };
 
 /** Number of browsers that may read as much as one may, before the browsers of an account share that: anyone with a key can sign in anew. */
@@ -72,17 +75,36 @@ export async function admitCaller(
       }
     },
   );
-  // a client that left during the call to Redis has already closed the response
-  if (response.closed) {
-    ticket.finish();
-  } else {
-    response.once('close', () => ticket.finish());
-  }
+  const keepPlace = placeOf(ticket, exchange);
   requireRole(route, principal);
   requireRecentLogin(pipeline, route, session);
   await recordAct(pipeline, route, principal, exchange);
   const reportTokens = (tokens: number) => ticket.reportTokens(tokens);
-  return { ...NOBODY, principal, session, reportTokens };
+  return { ...NOBODY, principal, session, reportTokens, keepPlace };
+}
+
+/** Finishes the ticket when the response has closed and nobody keeps its place. Returns how to keep it. */
+function placeOf(ticket: RateTicket, { response }: Exchange): AdmittedCaller['keepPlace'] {
+  let keepers = 1;
+  const release = () => {
+    keepers -= 1;
+    if (keepers === 0) {
+      ticket.finish();
+    }
+  };
+  // a client that left during the call to Redis has already closed the response
+  if (response.closed) {
+    release();
+  } else {
+    response.once('close', release);
+  }
+  return () => {
+    if (keepers === 0) {
+      return () => undefined;
+    }
+    keepers += 1;
+    return release;
+  };
 }
 
 /**

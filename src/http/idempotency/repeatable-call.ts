@@ -48,6 +48,8 @@ export interface OpenCall {
   readonly generationId: string;
   /** Aborts when nobody wants the answer any more. */
   readonly signal: StopSignal;
+  /** Whether it runs to its end after its client has left, for a repeated request to fetch. */
+  readonly goesOn?: boolean;
   /** Returns where the answer is to be stored; undefined for nowhere. Must be called once, when the handler has ended. */
   end(): Promise<KeyedCall | undefined>;
 }
@@ -168,6 +170,7 @@ function withKey(
   return {
     generationId,
     signal: wanted.signal,
+    goesOn: true,
     async end() {
       departure.removeEventListener('abort', onLeave);
       leavePlace?.();

@@ -27,9 +27,9 @@ export interface RateCall {
 
 /** An admitted call. */
 export interface RateTicket {
-  /** Replaces the estimate with the tokens that were actually used. */
+  /** Replaces the estimate with the tokens that were actually used, also after {@link finish}. */
   reportTokens(tokens: number): void;
-  /** Must be called once, when the response has ended. Never throws. */
+  /** Must be called once, when the response has ended and no call goes on without its client. Never throws. */
   finish(): void;
 }
 
@@ -91,12 +91,19 @@ export class RateLimiter {
 
   #ticket(question: RateQuestion): RateTicket {
     let delta = 0;
+    let isFinished = false;
     const ended = question.cost.concurrent ? this.#line.began(question.accountId) : () => undefined;
     return {
       reportTokens: (used) => {
-        delta = used - question.cost.tokens;
+        const more = used - question.cost.tokens - delta;
+        delta += more;
+        if (isFinished && more !== 0) {
+          // the client left, and the call went on: its place was given back, but what it used counts, too
+          void this.#store.finish({ ...question, cost: { ...question.cost, concurrent: false } }, more);
+        }
       },
       finish: () => {
+        isFinished = true;
         if (question.cost.concurrent || delta !== 0) {
           void this.#store.finish(question, delta).then(ended);
         }
