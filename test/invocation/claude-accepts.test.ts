@@ -95,6 +95,9 @@ test('asks for thinking by a budget or adaptively, depending on the model', asyn
     thinking: { type: 'adaptive' },
     output_config: { effort: 'low' },
   });
+  await message({ model: 'newer', thinking: { type: 'adaptive' } });
+  expect(upstream.last.body.thinking).toEqual({ type: 'adaptive' });
+  expect(upstream.last.body).not.toHaveProperty('output_config');
   expect(await chat({ reasoning_effort: 'high', temperature: 0.2 })).toBe('temperature');
 });
 

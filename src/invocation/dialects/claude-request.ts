@@ -67,7 +67,8 @@ export function* claudeRequest(request: JsonObject, rules: ModelRules): Steps<Js
   }
   const thinking = claudeThinking(body.thinking, messages, rules);
   const config = objectOf(body.output_config);
-  const effort = thinking?.type === 'adaptive' ? (config.effort ?? effortOf(body.thinking)) : config.effort;
+  // without a budget to follow, the model keeps its own default effort
+  const effort = config.effort ?? (thinking?.type === 'adaptive' ? effortOf(body.thinking) : undefined);
   const output = compact(merged(config, { effort, format: formatOf(config.format) }));
   const changes = {
     messages,
@@ -109,9 +110,12 @@ export function claudeThinking(
   return lacksThinking(messages) ? undefined : thinking;
 }
 
-/** Returns Anthropic's effort level for a budget in tokens, following its former default budgets. */
-function effortOf(thinking: unknown): string {
-  const budget = Number(objectOf(thinking).budget_tokens ?? 0);
+/** Returns Anthropic's effort level for a budget in tokens, following its former default budgets. Undefined without a budget. */
+function effortOf(thinking: unknown): string | undefined {
+  const { budget_tokens: budget } = objectOf(thinking);
+  if (typeof budget !== 'number') {
+    return undefined;
+  }
   if (budget <= LOW_BUDGET) {
     return 'low';
   }
