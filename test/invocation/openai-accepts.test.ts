@@ -136,6 +136,32 @@ test('sends thoughts back with their calls to models that want them, and to no o
   expect(upstream.last.body.messages[1]).not.toHaveProperty('reasoning_content');
 });
 
+test('sends the reasoning of a chat back under the name that the model reads, and to no model that rejects it', async () => {
+  const [ask, call, result] = chatHistory('call_1');
+  const details = [{ type: 'reasoning.text', text: 'hm', index: 0 }];
+  const chat = async (model: string, earlier: object) => {
+    const messages = [ask, { ...call, ...earlier }, result] as OpenAI.ChatCompletionMessageParam[];
+    const { response } = await openai.chat.completions.create({ model, messages }).withResponse();
+    const { reasoning, reasoning_content, reasoning_details } = upstream.last.body.messages[1];
+    const told = response.headers.get('x-ignored-parameters');
+    return { told, reasoning, reasoning_content, reasoning_details };
+  };
+  const back = { told: null, reasoning: undefined, reasoning_content: 'hm' };
+  expect(await chat('plain', { reasoning: 'hm' })).toMatchObject(back);
+  expect(await chat('plain', { reasoning: 'hm', reasoning_details: details })).toMatchObject(back);
+  expect(await chat('plain', { reasoning_details: details })).toMatchObject(back);
+  expect(await chat('plain', { reasoning_content: 'hm' })).toMatchObject(back);
+  for (const strict of ['openai', 'mistral']) {
+    for (const [name, value] of Object.entries({
+      reasoning: 'hm',
+      reasoning_content: 'hm',
+      reasoning_details: details,
+    })) {
+      expect(await chat(strict, { [name]: value })).toEqual({ told: `messages[].${name}` });
+    }
+  }
+});
+
 test('leaves out by name what the protocol cannot express', async () => {
   const ignored = await message({
     model: 'thinker',

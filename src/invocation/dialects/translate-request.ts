@@ -1,6 +1,7 @@
 import { merged } from '../../lib/merged.ts';
 import { mapInSteps, type Steps } from '../../lib/steps.ts';
-import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
+import { textOfDetails } from '../../providers/chat-message.ts';
+import { type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
@@ -18,6 +19,9 @@ import {
 } from './tool-choices.ts';
 import { withToolIds } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
+
+/** Members of a chat message that hold the reasoning of an earlier turn. */
+export const EARLIER_REASONING = ['reasoning', 'reasoning_content', 'reasoning_details'] as const;
 
 const CHAT_WORDS = new Set(['auto', 'none', 'required']);
 
@@ -81,9 +85,29 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   const kept = rules.details.includes('anthropic-claude')
     ? merged(dropped, { messages: yield* mapInSteps(objectsOf(dropped.messages), withThinkingBlocks) })
     : dropped;
+  const thought =
+    rules.takesReasoning && !rules.needsReasoningBack
+      ? kept
+      : merged(kept, {
+          messages: yield* mapInSteps(objectsOf(kept.messages), (turn) => withEarlierReasoning(turn, rules)),
+        });
   return rules.toolIds === 'any'
-    ? kept
-    : merged(kept, { messages: yield* withToolIds(kept.messages, rules.toolIds) });
+    ? thought
+    : merged(thought, { messages: yield* withToolIds(thought.messages, rules.toolIds) });
+}
+
+/**
+ * Gives the reasoning of an earlier turn the form that the model wants: none, or `reasoning_content`. Our answers have it under several
+ * names, and clients send back the one they know.
+ */
+function withEarlierReasoning(message: JsonObject, rules: ModelRules): JsonObject {
+  if (!rules.takesReasoning) {
+    return without(message, ...EARLIER_REASONING);
+  }
+  const text = textOf(message.reasoning) || textOfDetails(message.reasoning_details);
+  return textOf(message.reasoning_content) !== '' || text === ''
+    ? message
+    : { ...without(message, 'reasoning'), reasoning_content: text };
 }
 
 /** Repeats Claude's signed reasoning under the name by which LiteLLM takes it. OpenRouter takes `reasoning_details`. */

@@ -6,7 +6,7 @@ import { claudeThinking } from './claude-request.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { detailsOfBlocks, encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
-import { detailFormats, type RequestTranslation } from './translate-request.ts';
+import { detailFormats, EARLIER_REASONING, type RequestTranslation } from './translate-request.ts';
 
 /** Chat request members that messages can express. The others only tune the answer and are left out. */
 const EXPRESSIBLE_IN_MESSAGES = new Set([
@@ -78,6 +78,9 @@ const UNSAID_IN_RESPONSES = [
   'tools[].cache_control',
   'tools[].function.cache_control',
 ];
+
+/** Nested chat request members that go to no model that rejects them. */
+const UNSAID_IN_STRICT_CHAT = EARLIER_REASONING.map((name) => `messages[].${name}`);
 
 /** Nested messages request members that chat cannot express. */
 const UNSAID_IN_CHAT = [
@@ -204,6 +207,9 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
     const isForeign = (details: unknown) =>
       encryptedReasoning(details).length < mergedDetails(details).length;
     unsaid.push(...((yield* someDetails(body, isForeign)) ? [DETAILS] : []));
+  }
+  if (from === 'chat' && to === 'chat' && !rules.takesReasoning) {
+    unsaid.push(...(yield* heldPaths(body, UNSAID_IN_STRICT_CHAT)));
   }
   if (from === 'messages' && to !== 'messages') {
     unsaid.push(...names.filter((name) => INEXPRESSIBLE_IN_CHAT.has(name)));
