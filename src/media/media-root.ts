@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { constants, type StatsFs } from 'node:fs';
+import { access, mkdir, realpath, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FILE_MODE, FOLDER_MODE } from './place-files.worker.ts';
 import { StorageError } from './storage-error.ts';
@@ -51,12 +51,15 @@ export class MediaRoot {
     }
   }
 
-  /** Throws StorageError when nothing can be stored: the folder is not the one that was opened, or this process may not write to it. */
+  /** Throws StorageError when nothing can be stored: the folder is not the one that was opened, may not be written to, or is on a full disk. */
   async requireWritable(): Promise<void> {
     await this.requireMounted();
     await access(this.path, constants.W_OK | constants.X_OK).catch((error: unknown) => {
       throw outageOf('a write to', error);
     });
+    if (isFull(await statfs(this.path))) {
+      throw new StorageError('the disk of the media folder is full');
+    }
   }
 
   /** Writes into the folder. Throws StorageError for what may pass: a disk that is full, broken, read-only or not mounted. */
@@ -87,6 +90,16 @@ export class MediaRoot {
       throw outageOf('a read from', error);
     }
   }
+}
+
+/** Returns whether a file system has no block or no file left. Those that count neither report a total of 0. */
+export function isFull({
+  blocks,
+  bavail,
+  files,
+  ffree,
+}: Pick<StatsFs, 'blocks' | 'bavail' | 'files' | 'ffree'>): boolean {
+  return (blocks > 0 && bavail === 0) || (files > 0 && ffree === 0);
 }
 
 async function mark(marker: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { isFull } from '../../src/media/media-root.ts';
 import { StorageError } from '../../src/media/storage-error.ts';
 import { createFileStorage, type FileStorage } from '../../src/media/storage-fs.ts';
 import { testFolder } from './media-tools.ts';
@@ -211,4 +212,14 @@ describe('the fs storage', () => {
       await expect(storage.putFile(KEY, source, 'image/png')).rejects.toBeInstanceOf(StorageError);
     });
   });
+});
+
+test.each([
+  ['has room', { blocks: 100, bavail: 1, files: 10, ffree: 1 }, false],
+  ['has no block left', { blocks: 100, bavail: 0, files: 10, ffree: 1 }, true],
+  ['has no file left', { blocks: 100, bavail: 1, files: 10, ffree: 0 }, true],
+  ['counts no files', { blocks: 100, bavail: 1, files: 0, ffree: 0 }, false],
+  ['counts nothing', { blocks: 0, bavail: 0, files: 0, ffree: 0 }, false],
+])('a disk that %s', (_name, room, full) => {
+  expect(isFull(room)).toBe(full);
 });
