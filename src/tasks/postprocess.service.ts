@@ -40,6 +40,9 @@ export interface PostprocessSettings {
   readonly log: Logger;
 }
 
+/** Codes of a raw file that is broken, or no longer there. */
+const FILE_FAULTS: ReadonlySet<string> = new Set([MEDIA_CORRUPT, 'media_not_found']);
+
 /** Turns raw output into files and ends the task with its charge. */
 export class PostprocessService {
   readonly #dependencies: PostprocessDependencies;
@@ -138,12 +141,12 @@ export class PostprocessService {
     const code = codeOf(error);
     this.#settings.log.warn({ error, ...taskFields(task), code }, 'post-processing failed');
     const { generated } = task;
-    const isCorrupt = code === MEDIA_CORRUPT && generated !== null;
-    const isSpent = isCorrupt && this.#dependencies.isPaid(generated.engineId);
-    if (isSpent && this.#canCollectAgain(task)) {
-      return await this.#collectAgain(task, generated);
+    const isUseless = generated !== null && FILE_FAULTS.has(code);
+    const isPaid = isUseless && this.#dependencies.isPaid(generated.engineId);
+    if (isPaid && this.#canCollectAgain(task)) {
+      return await this.#collectAgain(task, generated, code);
     }
-    if (isFinal(error) || isSpent) {
+    if (isFinal(error) || (isPaid && code === MEDIA_CORRUPT)) {
       return await this.#fail(task, { code, message: 'the engine did not make a usable file' });
     }
     if (isStorageOutage(error)) {
@@ -157,14 +160,14 @@ export class PostprocessService {
       });
     }
     const back = { ...backOf(task), failures: 1 as const, waitMs: backoffMs(task.failures), reason: code };
-    if (isCorrupt) {
+    if (isUseless && !isPaid) {
       return await this.#generateAgain(task, generated, back);
     }
     await claims.giveBack(back);
     return { result: 'returned' };
   }
 
-  /** Gives a task back to its engine: decoding the same broken file once more would change nothing. */
+  /** Gives a task back to its engine: another look at a broken or missing file would change nothing. */
   async #generateAgain(
     task: ClaimedTask,
     generated: GeneratedRun,
@@ -176,12 +179,12 @@ export class PostprocessService {
   }
 
   /**
-   * Gives a task back to have the result of its run downloaded again: a download that was cut off without stating its length looks like a
-   * broken file, and another run would be paid again.
+   * Gives a task back to have the result of its run downloaded again, because another run would be paid again: a download that was cut off
+   * without stating its length looks like a broken file, and a database restored to a moment lists files that were deleted since.
    */
-  async #collectAgain(task: ClaimedTask, generated: GeneratedRun): Promise<AttemptOutcome> {
+  async #collectAgain(task: ClaimedTask, generated: GeneratedRun, reason: string): Promise<AttemptOutcome> {
     const waitMs = backoffMs(task.failures);
-    const back = { ...backOf(task), failures: 0, waitMs, uncounted: true, reason: MEDIA_CORRUPT } as const;
+    const back = { ...backOf(task), failures: 0, waitMs, uncounted: true, reason } as const;
     return await this.#toEngine(task, generated, back);
   }
 
@@ -205,7 +208,7 @@ export class PostprocessService {
   /** Returns whether the run's file can be downloaded again, and has not been. */
   #canCollectAgain({ engineReference, lastFailure }: ClaimedTask): boolean {
     const { isHeld } = this.#dependencies;
-    return engineReference !== null && !isHeld(engineReference) && lastFailure !== MEDIA_CORRUPT;
+    return engineReference !== null && !isHeld(engineReference) && !FILE_FAULTS.has(lastFailure ?? '');
   }
 
   /** Deletes the raw files. One that stays behind costs space, not correctness: the task is settled. */

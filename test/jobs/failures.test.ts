@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newUuid } from '../../src/lib/ids.ts';
 import { MediaError } from '../../src/media/media-error.ts';
 import type { Storage } from '../../src/media/storage.types.ts';
-import { StorageError } from '../../src/media/storage-error.ts';
+import { mediaNotFound, StorageError } from '../../src/media/storage-error.ts';
 import { storeParameters } from '../../src/tasks/task-parameters.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
 import { eventually } from '../factories/eventually.ts';
@@ -21,6 +21,7 @@ const slowJournal = join(journals, 'slow');
 
 let it: TaskTest;
 let failingPuts = 0;
+let lostFiles = 0;
 let isStoreAway = false;
 let mediaFailures: MediaError[] = [];
 
@@ -51,6 +52,13 @@ afterAll(async () => {
 function flaky(storage: Storage): Storage {
   return {
     ...storage,
+    getFile: async (key, path) => {
+      if (lostFiles > 0) {
+        lostFiles -= 1;
+        throw mediaNotFound();
+      }
+      await storage.getFile(key, path);
+    },
     putFile: async (key, path, mediaType) => {
       if (isStoreAway) {
         throw new StorageError('the store does not answer');
@@ -201,6 +209,22 @@ test('downloads the file of a paid run once more when it cannot be decoded, and 
   const { rows } = await it.pool.query('SELECT provider_cost FROM generations WHERE id = $1', [id]);
   expect(rows).toEqual([{ provider_cost: '7' }]);
   expect(await it.stack.storage.stat(`raw/${id}/1/0.png`)).toBeUndefined();
+});
+
+test('downloads the file of a paid run once more when it is missing, as after a restore, and charges once', async () => {
+  lostFiles = 1;
+  const { id, task } = await endOfPaid();
+  expect(task).toMatchObject({ state: 'succeeded', failures: 0, generationRuns: 1 });
+  expect(await it.events(id)).toContain('queued media_not_found');
+  expect(await it.charges(id)).toHaveLength(1);
+});
+
+test('has a free engine make a file that is missing again', async () => {
+  lostFiles = 1;
+  const id = await submitImage(it.stack, it.who, 'run=1');
+  const { task } = await it.ended(id);
+  expect(task).toMatchObject({ state: 'succeeded', failures: 1, generationRuns: 2 });
+  expect(await it.charges(id)).toHaveLength(1);
 });
 
 test('ends a task whose file from a paid engine is broken in itself: another run would be paid again', async () => {
