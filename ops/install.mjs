@@ -1,7 +1,16 @@
 // Installs packages and builds a fresh clone. Uses only Node's own modules: this runs before anything is installed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, relative } from 'node:path';
 import { buildConsole } from './build-console.mjs';
 
@@ -58,6 +67,12 @@ export async function showStep(label, quick, work) {
 export async function ensurePackages(root, update) {
   if (hasLockedPackages(root)) {
     return 'up to date';
+  }
+  if (lstatSync(join(root, 'node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
+    // npm would empty the folder that the link leads to, which may belong to another clone
+    throw new InstallFailure(
+      'node_modules is a link to a folder that does not contain the packages of package-lock.json: remove the link, or run `npm ci` where it leads.',
+    );
   }
   update('installing with npm, about 800 MB, only this once …');
   const npm = process.env.npm_execpath?.endsWith('.js')

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../factories/temporary-folder.ts';
@@ -44,6 +44,18 @@ test('reinstalls after a changed lock file or an interrupted install, and withou
   expect(ensurePackages('/nonexistent')).toMatch(/^npm is not on PATH\./);
   writeFileSync(join(folder, 'node_modules', '.package-lock.json'), '{"packages":');
   expect(ensurePackages('/nonexistent')).toMatch(/^npm is not on PATH\./);
+});
+
+test('never lets npm empty a folder that node_modules only links to', () => {
+  const packages = join(folder, 'node_modules');
+  writeLock('node_modules/.package-lock.json', '0.9.0');
+  renameSync(packages, join(folder, 'elsewhere'));
+  symlinkSync('elsewhere', packages);
+  expect(ensurePackages('/nonexistent')).toMatch(/^node_modules is a link /);
+  writeLock('node_modules/.package-lock.json', '1.0.0');
+  expect(ensurePackages('/nonexistent')).toBe('up to date');
+  unlinkSync(packages);
+  renameSync(join(folder, 'elsewhere'), packages);
 });
 
 test.each([
