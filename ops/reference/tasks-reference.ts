@@ -47,6 +47,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, then: string]
   output_refused: ['the file is at an address that must not be fetched', 'operator: see `private_downloads`'],
   output_too_large: ['the download exceeds 32 MB (image) or 512 MB (video)', 'operator: check the workflow'],
   output_unavailable: ['the file could not be fetched', 'order again'],
+  output_unwritten: [
+    'the file could not be written to the scratch disk of the host',
+    'order again; operator: see the log of the host',
+  ],
   render_failed: ['the built-in engine could not render it', 'order again'],
   run_lost: ['the engine lost the run, e.g. because it restarted', 'order again'],
   run_not_found: ['the engine does not know the run yet', 'order again'],
