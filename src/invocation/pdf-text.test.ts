@@ -177,7 +177,7 @@ test.each([
   const document = pdf(LIST, page('/Contents [3 0 R 4 0 R 5 0 R 6 0 R] /F 9 0 R'), ...contents);
   const { count, totalUs, longestShare } = stepsTaken(measurePdf(document.toString('base64')));
   expect(count).toBeGreaterThan(20);
-  expect(longestShare).toBeLessThan(0.5);
+  expect(longestShare).toBeLessThan(0.8);
   // names are counted up to a limit: a small file could otherwise cost seconds
   expect(totalUs).toBeLessThan(5_000_000);
 });
