@@ -71,7 +71,9 @@ export function* translateRequest(body: JsonObject, translation: RequestTranslat
           stopsMax: rules.stopsMax,
         });
   const chat = yield* fitting(translated, rules);
-  return to === 'chat' ? chat : withReasoning(yield* chatRequestToResponses(chat), translation);
+  return to === 'chat'
+    ? yield* withReasoningBack(chat, rules)
+    : withReasoning(yield* chatRequestToResponses(chat), translation);
 }
 
 /** Returns the formats of earlier reasoning that a request to a chat or Responses provider may hold. */
@@ -85,15 +87,18 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   const kept = rules.details.includes('anthropic-claude')
     ? merged(dropped, { messages: yield* mapInSteps(objectsOf(dropped.messages), withThinkingBlocks) })
     : dropped;
-  const thought =
-    rules.takesReasoning && !rules.needsReasoningBack
-      ? kept
-      : merged(kept, {
-          messages: yield* mapInSteps(objectsOf(kept.messages), (turn) => withEarlierReasoning(turn, rules)),
-        });
   return rules.toolIds === 'any'
-    ? thought
-    : merged(thought, { messages: yield* withToolIds(thought.messages, rules.toolIds) });
+    ? kept
+    : merged(kept, { messages: yield* withToolIds(kept.messages, rules.toolIds) });
+}
+
+/** Gives the earlier reasoning in a chat request to a chat provider the form that its model wants. */
+function* withReasoningBack(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
+  if (rules.takesReasoning && !rules.needsReasoningBack) {
+    return body;
+  }
+  const turn = (message: JsonObject) => withEarlierReasoning(message, rules);
+  return merged(body, { messages: yield* mapInSteps(objectsOf(body.messages), turn) });
 }
 
 /**
