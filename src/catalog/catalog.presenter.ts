@@ -24,9 +24,26 @@ export function presentOpenAiModel({ id }: Model): Pick<ModelJson, 'id' | 'objec
   };
 }
 
-/** Returns a model in Anthropic's format. */
-export function presentAnthropicModel({ id, name }: Model): AnthropicModelJson {
-  return { type: 'model', id, display_name: name, created_at: new Date(NOT_TOLD).toISOString() };
+/** Returns a model in Anthropic's format, with every member that its newest SDKs read (`ModelInfo` of anthropic 2.14). */
+export function presentAnthropicModel({
+  id,
+  name,
+  contextLength,
+  maxOutputTokens,
+}: Model): AnthropicModelJson {
+  return {
+    type: 'model',
+    id,
+    display_name: name,
+    created_at: new Date(NOT_TOLD).toISOString(),
+    max_input_tokens: contextLength || null,
+    max_tokens: maxOutputTokens || null,
+    lifecycle: 'active',
+    deprecated_at: null,
+    retires_at: null,
+    line: null,
+    capabilities: null,
+  };
 }
 
 export function presentModel(model: Model): ModelJson {

@@ -176,6 +176,18 @@ const anthropicModel = z
     id: z.string().meta({ description: 'The id that calls use for the model' }),
     display_name: z.string().meta({ description: 'Display name' }),
     created_at: z.iso.datetime().meta({ description: '1970-01-01T00:00:00Z = not known' }),
+    max_input_tokens: z.int().nullable().meta({
+      description: 'Maximum tokens of prompt and answer together; null if the catalog does not set it',
+    }),
+    max_tokens: z
+      .int()
+      .nullable()
+      .meta({ description: 'Maximum tokens of an answer; null: the model does not generate text' }),
+    lifecycle: z.literal('active').meta({ description: 'Always active: the catalog lists no others' }),
+    deprecated_at: z.null().meta({ description: 'Always null' }),
+    retires_at: z.null().meta({ description: 'Always null' }),
+    line: z.null().meta({ description: 'Always null: not known' }),
+    capabilities: z.null().meta({ description: 'Always null: not known' }),
   })
   .meta({ id: 'AnthropicModel' });
 

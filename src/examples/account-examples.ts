@@ -9,6 +9,13 @@ export const ANTHROPIC_MODEL = {
   id: 'tollgate/small',
   display_name: 'Tollgate Small',
   created_at: '1970-01-01T00:00:00.000Z',
+  max_input_tokens: 128_000,
+  max_tokens: 16_384,
+  lifecycle: 'active',
+  deprecated_at: null,
+  retires_at: null,
+  line: null,
+  capabilities: null,
 };
 
 /** Examples for keys, reports and billing, by schema. */
