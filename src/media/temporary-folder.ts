@@ -93,7 +93,7 @@ export function keepSwept(bases: readonly string[], log: Logger): Loop {
 
 /**
  * Removes files and folders that dead processes left in `base`: those of this host, or of this container, whose process is not running, and
- * any older than a day. Others may share `base`, so their recent ones stay. Returns how many were removed.
+ * any of others older than a day. Others may share `base`, so their recent ones stay. Returns how many were removed.
  */
 export async function sweepTemporaryFiles(base: string, nowMs: number): Promise<number> {
   const entries = await readdir(base, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
@@ -115,8 +115,11 @@ export async function sweepTemporaryFiles(base: string, nowMs: number): Promise<
 
 async function isStale(path: string, name: string, nowMs: number): Promise<boolean> {
   const { host, pid, run } = NAME_PATTERN.exec(name)?.groups ?? {};
-  const own = Number(pid) === process.pid;
-  if (host === PLACE && (own ? run !== RUN_ID : !isRunning(Number(pid)))) {
+  if (host === PLACE && Number(pid) === process.pid) {
+    // what this process uses stays, even when the clock jumps ahead
+    return run !== RUN_ID;
+  }
+  if (host === PLACE && !isRunning(Number(pid))) {
     return true;
   }
   const stats = await stat(path).catch(() => undefined);

@@ -55,6 +55,13 @@ describe('temporary folders', () => {
     });
   });
 
+  test('of the process that sweeps stay when the clock jumps ahead', async () => {
+    await withTemporaryFolder(base, 'live', async (path) => {
+      expect(await sweepTemporaryFiles(base, Date.now() + 400 * 24 * 3600_000)).toBe(0);
+      expect(await readdir(base)).toEqual([basename(path)]);
+    });
+  });
+
   test('sweeps nothing when the base is missing', async () => {
     expect(await sweepTemporaryFiles(join(folder.path, 'absent'), Date.now())).toBe(0);
   });
