@@ -121,7 +121,9 @@ export class StorageRetry {
   #tell(error: unknown): void {
     if (performance.now() - this.#toldAt >= REPEAT_MS) {
       this.#toldAt = performance.now();
-      this.#log.error({ error }, 'the storage is away: finished work waits for it');
+      const fault =
+        error instanceof StorageError ? 'the storage is away' : 'the disk is full or cannot be written';
+      this.#log.error({ error }, `${fault}: finished work waits for it`);
     }
   }
 }
