@@ -1,5 +1,6 @@
 import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
+import { REASONING_MEMBERS } from '../providers/chat-message.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, without } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
 import { choiceWithFunctionCall, offersFunctions } from './dialects/legacy-functions.ts';
@@ -156,7 +157,7 @@ function withoutPhases(choice: JsonObject): JsonObject {
 function choiceWithoutReasoning(choice: JsonObject): JsonObject | undefined {
   const place = placeOf(choice);
   const said = objectOf(choice[place]);
-  const rest = without(said, 'reasoning', 'reasoning_content', 'reasoning_details');
+  const rest = without(said, ...REASONING_MEMBERS);
   const isGone = place === 'delta' && Object.keys(rest).length === 0 && Object.keys(said).length > 0;
   return isGone && !choice.finish_reason ? undefined : { ...choice, [place]: rest };
 }

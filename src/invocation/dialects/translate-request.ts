@@ -1,6 +1,6 @@
 import { merged } from '../../lib/merged.ts';
 import { mapInSteps, type Steps } from '../../lib/steps.ts';
-import { textOfDetails } from '../../providers/chat-message.ts';
+import { REASONING_MEMBERS, textOfDetails } from '../../providers/chat-message.ts';
 import { type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
@@ -19,9 +19,6 @@ import {
 } from './tool-choices.ts';
 import { withToolIds } from './tool-ids.ts';
 import { untranslatable } from './untranslatable.ts';
-
-/** Members of a chat message that hold the reasoning of an earlier turn. */
-export const EARLIER_REASONING = ['reasoning', 'reasoning_content', 'reasoning_details'] as const;
 
 const CHAT_WORDS = new Set(['auto', 'none', 'required']);
 
@@ -107,7 +104,7 @@ function* withReasoningBack(body: JsonObject, rules: ModelRules): Steps<JsonObje
  */
 function withEarlierReasoning(message: JsonObject, rules: ModelRules): JsonObject {
   if (!rules.takesReasoning) {
-    return without(message, ...EARLIER_REASONING);
+    return without(message, ...REASONING_MEMBERS);
   }
   const text = textOf(message.reasoning) || textOfDetails(message.reasoning_details);
   return textOf(message.reasoning_content) !== '' || text === ''

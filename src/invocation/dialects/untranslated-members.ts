@@ -1,4 +1,5 @@
 import { isStepOver, type Steps } from '../../lib/steps.ts';
+import { REASONING_MEMBERS } from '../../providers/chat-message.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
 import { lockedToolMembers, withoutLockedEdits } from './anthropic-betas.ts';
 import { untranslatedThinking } from './chat-request-to-messages.ts';
@@ -6,7 +7,7 @@ import { claudeThinking } from './claude-request.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { detailsOfBlocks, encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
-import { detailFormats, EARLIER_REASONING, type RequestTranslation } from './translate-request.ts';
+import { detailFormats, type RequestTranslation } from './translate-request.ts';
 
 /** Chat request members that messages can express. The others only tune the answer and are left out. */
 const EXPRESSIBLE_IN_MESSAGES = new Set([
@@ -80,7 +81,7 @@ const UNSAID_IN_RESPONSES = [
 ];
 
 /** Nested chat request members that go to no model that rejects them. */
-const UNSAID_IN_STRICT_CHAT = EARLIER_REASONING.map((name) => `messages[].${name}`);
+const UNSAID_IN_STRICT_CHAT = REASONING_MEMBERS.map((name) => `messages[].${name}`);
 
 /** Nested messages request members that chat cannot express. */
 const UNSAID_IN_CHAT = [
