@@ -66,20 +66,25 @@ export class OpenAiProvider implements Provider {
   }
 
   async embed(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
-    const body = merged(request.body, { model: request.model });
-    const { inTurn } = request;
-    const readUsage = readInputUsage;
-    const call = { path: EMBEDDINGS_PATH, body, maxOutputTokens: 0, inTurn, signal, readUsage };
-    return readEmbeddings(await this.#client.postForJson(call), inputsToEmbed(request.body.input).length);
+    const answer = await this.#postInput(EMBEDDINGS_PATH, request, signal);
+    return readEmbeddings(answer, inputsToEmbed(request.body.input).length);
   }
 
   async rerank(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { documents } = request.body;
-    const body = merged(request.body, { model: request.model });
-    const { inTurn } = request;
-    const readUsage = readInputUsage;
-    const call = { path: RERANK_PATH, body, maxOutputTokens: 0, inTurn, signal, readUsage };
-    return readRanking(await this.#client.postForJson(call), Array.isArray(documents) ? documents.length : 0);
+    const answer = await this.#postInput(RERANK_PATH, request, signal);
+    return readRanking(answer, Array.isArray(documents) ? documents.length : 0);
+  }
+
+  /** Makes a call that has no output tokens. */
+  #postInput(
+    path: string,
+    { body, model, inTurn }: ProviderRequest,
+    signal: StopSignal,
+  ): Promise<JsonObject> {
+    const named = merged(body, { model });
+    const call = { path, body: named, maxOutputTokens: 0, inTurn, signal, readUsage: readInputUsage };
+    return this.#client.postForJson(call);
   }
 
   async probe(signal: StopSignal): Promise<void> {

@@ -17,21 +17,21 @@ export interface ThinkingCap {
 const QWEN = String.raw`qwen3-[\d.]+b(?!.*instruct)|qwen3\.[5-9]|qwen[4-9]|qwen.*thinking`;
 const OTHERS = String.raw`qwq|deepseek-(?:r1|v3\.[1-9]|v[4-9])|glm-(?:z1|4\.[1-9]|[5-9])|kimi-k(?:2-thinking|2\.[5-9]|[3-9])|hunyuan-a13b|minimax-m|seed-oss|step-?3`;
 
-/**
- * Hosts whose `max_tokens` caps the answer and leaves thinking to `thinking_budget`: Alibaba's DashScope (Model Studio), SiliconFlow.
- * Sources: help.aliyun.com/zh/model-studio/deep-thinking, docs.siliconflow.cn/cn/api-reference/chat-completions.
- */
-const APART: readonly (readonly [RegExp, ThinkingCap])[] = [
-  [/(?:^|\.)aliyuncs\.com$/, { thinks: new RegExp(QWEN), least: 1, most: Number.MAX_SAFE_INTEGER }],
-  [/(?:^|\.)siliconflow\.(?:cn|com)$/, { thinks: new RegExp(`${QWEN}|${OTHERS}`), least: 128, most: 32_768 }],
-];
-
-/** What is assumed of other providers that an operator says cap thinking apart. */
+/** What is assumed of providers that an operator says cap thinking apart. */
 const UNKNOWN: ThinkingCap = {
   thinks: new RegExp(`${QWEN}|${OTHERS}`),
   least: 1,
   most: Number.MAX_SAFE_INTEGER,
 };
+
+/**
+ * Hosts whose `max_tokens` caps the answer and leaves thinking to `thinking_budget`: Alibaba's DashScope (Model Studio), SiliconFlow.
+ * Sources: help.aliyun.com/zh/model-studio/deep-thinking, docs.siliconflow.cn/cn/api-reference/chat-completions.
+ */
+const APART: readonly (readonly [RegExp, ThinkingCap])[] = [
+  [/(?:^|\.)aliyuncs\.com$/, { ...UNKNOWN, thinks: new RegExp(QWEN) }],
+  [/(?:^|\.)siliconflow\.(?:cn|com)$/, { ...UNKNOWN, least: 128, most: 32_768 }],
+];
 
 /**
  * Volcengine Ark and BytePlus ModelArk: their `max_tokens` leaves thinking out, without any cap for it; `max_completion_tokens` caps both.
