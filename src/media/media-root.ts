@@ -54,10 +54,13 @@ export class MediaRoot {
   /** Throws StorageError when nothing can be stored: the folder is not the one that was opened, may not be written to, or is on a full disk. */
   async requireWritable(): Promise<void> {
     await this.requireMounted();
-    await access(this.path, constants.W_OK | constants.X_OK).catch((error: unknown) => {
-      throw outageOf('a write to', error);
-    });
-    if (isFull(await statfs(this.path))) {
+    const allowed = access(this.path, constants.W_OK | constants.X_OK);
+    const disk = await allowed
+      .then(() => statfs(this.path))
+      .catch((error: unknown) => {
+        throw outageOf('a write to', error);
+      });
+    if (isFull(disk)) {
       throw new StorageError('the disk of the media folder is full');
     }
   }
