@@ -14,7 +14,7 @@ const timeoutFields = (idleMs: number) => ({
     .max(600_000)
     .default(60_000)
     .describe(
-      'from sending the request to the first event of a stream; a JSON answer gets extra time for each token it may have',
+      'from sending the request to the first event of a stream; a JSON answer gets 50 ms more for each token it may have',
     ),
   idle_ms: z.int().min(10).max(600_000).default(idleMs).describe('between two pieces of an answer'),
   total_ms: z

@@ -18,8 +18,11 @@ import { type EventBatch, eventsOf, readEvents } from './upstream-events.ts';
 
 /** Maximum size of an error's body, in bytes. Only its codes and message are used. */
 const ERROR_BYTES_MAX = 65_536;
-/** Extra time for a JSON answer per token it may have, in ms (40 tokens/s): its first byte arrives only when it is complete. */
-const MS_PER_OUTPUT_TOKEN = 25;
+/**
+ * Extra time for a JSON answer per token it may have, in ms (20 tokens/s, the pace of large models under load): its first byte arrives only
+ * when it is complete, and its provider bills it also when nobody waited for it.
+ */
+const MS_PER_OUTPUT_TOKEN = 50;
 
 /** Timeout of a probe, in ms. A server that cannot list its models by then counts as down. */
 const PROBE_MS = 5_000;

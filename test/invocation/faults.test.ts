@@ -34,6 +34,7 @@ beforeEach(async () => {
       model('to/openai', [{ provider: 'openai', model: 'gpt' }], { maxOutputTokens: 20 }),
       model('to/anthropic', [{ provider: 'anthropic', model: 'claude' }], { maxOutputTokens: 20 }),
       model('to/responses', [{ provider: 'responses', model: 'gpt' }], { maxOutputTokens: 20 }),
+      model('to/long', [{ provider: 'openai', model: 'gpt' }], { maxOutputTokens: 100 }),
       model('to/nowhere', [{ provider: 'nowhere', model: 'x' }]),
       model('to/both', [
         { provider: 'openai', model: 'gpt' },
@@ -82,6 +83,12 @@ const BEFORE: [Fault, number, string, number][] = [
   ['garbage', 502, 'provider_error', 1],
   ['error_in_200', 502, 'provider_error', 2],
 ];
+
+test('waits for a JSON answer of 20 tokens a second', async () => {
+  upstreams.openai.reset({ words: Array.from({ length: 50 }, () => ' word'), tokenDelayMs: 70 });
+  await chat('to/long', false);
+  expect(gateway.ledger.last).toMatchObject({ status: 'completed', usageSource: 'provider' });
+});
 
 describe.each(['openai', 'anthropic', 'responses'] as const)('upstream %s', (protocol) => {
   describe.each([false, true])('stream: %s', (stream) => {
