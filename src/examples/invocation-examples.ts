@@ -58,6 +58,7 @@ export const INVOCATION_EXAMPLES = {
     messages: [{ role: 'user', content: 'What is a toll gate?' }],
   },
   MessageTokenCount: { input_tokens: 12 },
+  ResponseTokenCount: { object: 'response.input_tokens', input_tokens: 12 },
   Message: {
     id: GENERATION,
     type: 'message',

@@ -37,7 +37,10 @@ export const BUILTIN_ALIASES: AliasNames = {
 const CLIENT_PATHS: readonly (readonly [tail: RegExp, base: string])[] = [
   [/\/v1\/messages(\/count_tokens)?$/, ''],
   [/\/messages(\/count_tokens)?$/, '/v1'],
-  [/\/(chat\/completions|responses|embeddings|rerank|images\/generations|models(\/.+)?)$/, '/api/v1'],
+  [
+    /\/(chat\/completions|responses(\/input_tokens)?|embeddings|rerank|images\/generations|models(\/.+)?)$/,
+    '/api/v1',
+  ],
 ];
 
 /** Returns advice for the error about an unknown path: the base URL that its client needs, or '' when the client is unknown. */

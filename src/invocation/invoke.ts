@@ -26,8 +26,11 @@ export interface CallRoute {
   readonly native?: JsonObject;
 }
 
-export interface DialectRoute extends CallRoute {
+export interface CountRoute extends CallRoute {
   readonly service: InvocationService;
+}
+
+export interface DialectRoute extends CountRoute {
   readonly presenter: DialectPresenter;
   /** Headers sent with every answer. */
   readonly headers: Readonly<Record<string, string>>;
@@ -41,20 +44,20 @@ type InvocationBody = JsonObject & {
   readonly models?: readonly string[] | null | undefined;
 };
 
-/** Returns how many tokens a request would send, by our own count. Holds nothing, charges nothing and asks no provider. */
-export async function answerTokenCount(
+/**
+ * Returns how many tokens a request would send, by our own count; undefined when the client disconnected. Holds nothing, charges nothing
+ * and asks no provider.
+ */
+export async function countCallInput(
   context: InvocationContext,
   body: InvocationBody,
-  route: DialectRoute,
-): Promise<Reply | undefined> {
+  route: CountRoute,
+): Promise<number | undefined> {
   const invocation = await invocationOf(context, body, undefined, route);
   const tokens = await route.service.countInput(invocation);
-  if (tokens === undefined) {
-    return undefined;
-  }
   // counting is the most expensive work here, so it uses the same token limit as the calls themselves
-  context.reportTokens(tokens);
-  return { headers: route.headers, body: { input_tokens: tokens } };
+  context.reportTokens(tokens ?? 0);
+  return tokens;
 }
 
 /** Maximum characters of a model's name in the log. The name comes from the caller and may not exist. */

@@ -5,7 +5,7 @@ import { defineRoute, type Route } from '../http/route.ts';
 import { AppError } from '../lib/errors.ts';
 import type { InvocationService } from './invocation.service.ts';
 import { COUNT_ERRORS, INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from './invocation-description.ts';
-import { answerTokenCount, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
+import { countCallInput, type DialectRoute, type InvocationContext, invoke } from './invoke.ts';
 import { messagesPresenter } from './messages.presenter.ts';
 import { inputCount, messageAnswer, messageEvent, messagesRequest } from './messages.schema.ts';
 
@@ -72,7 +72,11 @@ export function messagesRoutes({ service, bodyBytesMax }: MessagesRouteDependenc
       errors: COUNT_ERRORS,
       idempotency: 'natural',
       asksOnly: true,
-      handle: (context) => answerTokenCount(context, context.body, versioned(route, context.headers)),
+      async handle(context) {
+        const { headers } = versioned(route, context.headers);
+        const counted = await countCallInput(context, context.body, route);
+        return counted === undefined ? undefined : { headers, body: { input_tokens: counted } };
+      },
     }),
   ];
 }

@@ -13,6 +13,7 @@ const CHANGES: Readonly<Record<MemberRole, readonly string[]>> = {
   viewer: [
     'estimateCall',
     'countMessageTokens',
+    'countResponseTokens',
     'endCurrentSession',
     'endSession',
     'endSessions',
@@ -50,7 +51,7 @@ const CHANGES: Readonly<Record<MemberRole, readonly string[]>> = {
 /** Reads that are not open to viewers because they return a secret. */
 const READ_BY_OWNERS = ['getWebhookSecret'];
 const UNRECORDED =
-  /^(estimateCall|countMessageTokens|create(ChatCompletion|Message|Response|Embeddings|Image|Video)|rerank|submit\w+)$/;
+  /^(estimateCall|count(Message|Response)Tokens|create(ChatCompletion|Message|Response|Embeddings|Image|Video)|rerank|submit\w+)$/;
 
 const routes: Route[] = describedRoutes()
   .filter(({ access }) => access === 'inference' || access === 'owner')

@@ -426,3 +426,29 @@ test.each([
   });
   expect(upstreams['to/openai'].requests.length).toBe(before);
 });
+
+test.each(MODELS)(
+  '%s: counts the input as it is charged without a report, asks no provider and holds nothing',
+  async (to) => {
+    const body = { model: to, instructions: 'Be brief.', input: SENTENCE, tools: [WEATHER] };
+    const held = gateway.ledger.requests.length;
+    const counted = await openai.responses.inputTokens.count(body);
+    expect(upstreams[to].requests).toHaveLength(0);
+    expect(gateway.ledger.requests).toHaveLength(held);
+
+    upstreams[to].reset({ fault: 'no_usage' });
+    await openai.responses.create(body);
+    const { inputTokens } = gateway.ledger.last.usage;
+    expect(counted).toMatchObject({ object: 'response.input_tokens', input_tokens: inputTokens });
+    expect(inputTokens).toBeGreaterThan(20);
+  },
+);
+
+test('refuses to count what it would refuse to answer', async () => {
+  const counting = openai.responses.inputTokens.count({
+    model: 'to/openai',
+    input: 'hi',
+    previous_response_id: 'resp_1',
+  });
+  await expect(counting).rejects.toThrow('400 previous_response_id: responses are not stored here');
+});

@@ -2,10 +2,15 @@ import { MAX_COST_HEADER } from '../../http/input/max-cost.ts';
 import { defineRoute, type Route } from '../../http/route.ts';
 import { merged } from '../../lib/merged.ts';
 import type { InvocationService } from '../invocation.service.ts';
-import { INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from '../invocation-description.ts';
-import { invoke } from '../invoke.ts';
+import { COUNT_ERRORS, INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from '../invocation-description.ts';
+import { countCallInput, invoke } from '../invoke.ts';
 import { ResponsesPresenter } from './responses.presenter.ts';
-import { responsesAnswer, responsesEvent, responsesRequest } from './responses.schema.ts';
+import {
+  responsesAnswer,
+  responsesEvent,
+  responsesInputCount,
+  responsesRequest,
+} from './responses.schema.ts';
 import { responsesRequestToChat } from './responses-request-to-chat.ts';
 
 const PATH = '/api/v1/responses';
@@ -16,50 +21,74 @@ export interface ResponsesRouteDependencies {
   readonly bodyBytesMax: number;
 }
 
+const ROUTE = { dialect: 'chat', endpoint: PATH, servedBy: ['chat', 'messages'], headers: {} } as const;
+
 /**
  * OpenAI's Responses for every text model, without storage. Passed through to providers that speak it, otherwise translated like chat
  * calls.
  */
-export function responsesRoutes({ service, bodyBytesMax }: ResponsesRouteDependencies): Route[] {
-  return [
-    defineRoute({
-      method: 'post',
-      path: PATH,
-      operationId: 'createResponse',
-      summary: 'Response (OpenAI Responses, stateless), as JSON or as server-sent events',
-      description: `Nothing is stored: send the whole conversation in \`input\` with every request. \`previous_response_id\`,
+export function responsesRoutes(dependencies: ResponsesRouteDependencies): Route[] {
+  return [createRoute(dependencies), countRoute(dependencies)];
+}
+
+function createRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Route {
+  return defineRoute({
+    method: 'post',
+    path: PATH,
+    operationId: 'createResponse',
+    summary: 'Response (OpenAI Responses, stateless), as JSON or as server-sent events',
+    description: `Nothing is stored: send the whole conversation in \`input\` with every request. \`previous_response_id\`,
 \`conversation\`, \`background\` and items referenced by id are rejected. The caller runs all tools (\`function\`, \`custom\`,
 \`namespace\`); hosted tools are rejected, except \`web_search\`, which is left out and listed in X-Ignored-Parameters.
 Reasoning items have \`encrypted_content\` when \`include\` requests it; send them back unchanged.`,
-      tag: 'Invocation',
-      access: 'inference',
-      envelope: 'bare',
-      body: responsesRequest,
-      bodyBytesMax,
-      requestHeaders: MAX_COST_HEADER,
-      response: {
-        status: 200,
-        schema: responsesAnswer,
-        stream: responsesEvent,
-        headers: INVOCATION_ANSWER_HEADERS,
-      },
-      errors: INVOCATION_ERRORS,
-      idempotency: 'replay',
-      async handle(context) {
-        const { body } = context;
-        const { chat, native, tools, ignored } = await context.inTurn(responsesRequestToChat(body));
-        const request = merged(chat, { model: body.model, models: body.models, stream: body.stream });
-        return invoke(context, request, body.max_output_tokens ?? undefined, {
-          service,
-          presenter: new ResponsesPresenter(body, tools),
-          dialect: 'chat',
-          endpoint: PATH,
-          servedBy: ['chat', 'messages'],
-          ignored,
-          native,
-          headers: {},
-        });
-      },
-    }),
-  ];
+    tag: 'Invocation',
+    access: 'inference',
+    envelope: 'bare',
+    body: responsesRequest,
+    bodyBytesMax,
+    requestHeaders: MAX_COST_HEADER,
+    response: {
+      status: 200,
+      schema: responsesAnswer,
+      stream: responsesEvent,
+      headers: INVOCATION_ANSWER_HEADERS,
+    },
+    errors: INVOCATION_ERRORS,
+    idempotency: 'replay',
+    async handle(context) {
+      const { body } = context;
+      const { chat, native, tools, ignored } = await context.inTurn(responsesRequestToChat(body));
+      const request = merged(chat, { model: body.model, models: body.models, stream: body.stream });
+      const presenter = new ResponsesPresenter(body, tools);
+      const route = { service, presenter, ignored, native, ...ROUTE };
+      return invoke(context, request, body.max_output_tokens ?? undefined, route);
+    },
+  });
+}
+
+function countRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Route {
+  return defineRoute({
+    method: 'post',
+    path: `${PATH}/input_tokens`,
+    operationId: 'countResponseTokens',
+    summary: 'Estimate the tokens that a response would send; free',
+    tag: 'Invocation',
+    access: 'inference',
+    envelope: 'bare',
+    body: responsesRequest,
+    bodyBytesMax,
+    response: { status: 200, schema: responsesInputCount },
+    errors: COUNT_ERRORS,
+    idempotency: 'natural',
+    asksOnly: true,
+    async handle(context) {
+      const { body } = context;
+      const { chat, native, ignored } = await context.inTurn(responsesRequestToChat(body));
+      const request = merged(chat, { model: body.model });
+      const counted = await countCallInput(context, request, { service, ignored, native, ...ROUTE });
+      return counted === undefined
+        ? undefined
+        : { body: { object: 'response.input_tokens', input_tokens: counted } };
+    },
+  });
 }

@@ -252,6 +252,14 @@ export const responsesAnswer = z
   })
   .meta({ id: 'Response' });
 
+/** Number of tokens that a response would send. */
+export const responsesInputCount = z
+  .object({
+    object: z.literal('response.input_tokens').meta({ description: 'Always response.input_tokens' }),
+    input_tokens: z.int().min(0).meta({ description: 'Tokens of the input, estimated' }),
+  })
+  .meta({ id: 'ResponseTokenCount' });
+
 /** One event of a streamed response. */
 export const responsesEvent = z
   .looseObject({
