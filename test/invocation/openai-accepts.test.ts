@@ -162,6 +162,49 @@ test('sends the reasoning of a chat back under the name that the model reads, an
   }
 });
 
+test('sends marks and signatures for other models to no model that rejects them', async () => {
+  const cache_control = { type: 'ephemeral' };
+  const text = { type: 'text', text: 'hello' };
+  const call = { id: 'call_1', type: 'function', function: { name: 'look_up', arguments: '{}' } };
+  const tool = {
+    type: 'function',
+    function: { name: 'look_up', parameters: { type: 'object', properties: {} } },
+  };
+  const chat = async (model: string) => {
+    const signed = { ...call.function, thought_signature: 'c2ln' };
+    const body = {
+      model,
+      messages: [
+        { role: 'user', content: [{ ...text, cache_control }] },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { ...call, function: signed, extra_content: { google: {} }, thought_signature: 'c2ln' },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'call_1', content: 'found', cache_control },
+      ],
+      tools: [{ type: 'function', function: { ...tool.function, cache_control }, cache_control }],
+    } as unknown as OpenAI.ChatCompletionCreateParamsNonStreaming;
+    const { response } = await openai.chat.completions.create(body).withResponse();
+    const { messages, tools } = upstream.last.body;
+    return { told: response.headers.get('x-ignored-parameters'), sent: JSON.stringify([messages, tools]) };
+  };
+  const foreign = /cache_control|extra_content|thought_signature/;
+  const all = await chat('plain');
+  expect(all.told).toBeNull();
+  expect(all.sent.match(new RegExp(foreign, 'g'))).toHaveLength(7);
+  const strict = await chat('openai');
+  expect(strict.sent).not.toMatch(foreign);
+  expect(strict.told?.split(', ')).toHaveLength(7);
+  const [ask, answer, result] = upstream.last.body.messages;
+  expect(ask).toEqual({ role: 'user', content: [text] });
+  expect(answer.tool_calls).toEqual([call]);
+  expect(result).toEqual({ role: 'tool', tool_call_id: 'call_1', content: 'found' });
+  expect(upstream.last.body.tools).toEqual([tool]);
+});
+
 test('leaves out by name what the protocol cannot express', async () => {
   const ignored = await message({
     model: 'thinker',

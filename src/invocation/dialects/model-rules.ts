@@ -17,8 +17,8 @@ export interface ModelRules {
   readonly toolIds: ToolIdForm;
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
   readonly needsReasoningBack: boolean;
-  /** Whether earlier turns of a chat may hold reasoning at all. */
-  readonly takesReasoning: boolean;
+  /** Whether its server rejects members of messages and tools that it does not know. */
+  readonly isStrict: boolean;
   /** Formats of `reasoning_details` that it wants back, by how their names begin. */
   readonly details: readonly string[];
   /** Whether it is known to reason, for the Responses dialect. */
@@ -92,7 +92,7 @@ export const PLAIN_RULES: ModelRules = {
   systemTurns: false,
   toolIds: 'any',
   needsReasoningBack: false,
-  takesReasoning: true,
+  isStrict: false,
   details: [],
   reasons: false,
   stopsMax: Number.POSITIVE_INFINITY,
@@ -108,11 +108,11 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
     const drop = OPENAI_REASONING.test(model) ? SAMPLING : [];
     const needsReasoningBack = RETURNS_REASONING.test(model);
-    // a name without a vendor is the maker's own server, which rejects members that it does not know
-    const takesReasoning = toolIds === 'any' || model.includes('/');
+    // a name without a vendor is the maker's own server
+    const isStrict = toolIds !== 'any' && !model.includes('/');
     const details = DETAILS.filter(([models]) => models.test(model)).map(([, format]) => format);
     const reasons = REASONS.test(model);
-    return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, takesReasoning, details, reasons };
+    return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, isStrict, details, reasons };
   }
   const [, major, minor = '0'] = CLAUDE.exec(model) ?? [];
   const from = (least: number) =>

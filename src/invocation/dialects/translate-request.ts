@@ -1,7 +1,7 @@
 import { merged } from '../../lib/merged.ts';
 import { mapInSteps, type Steps } from '../../lib/steps.ts';
 import { REASONING_MEMBERS, textOfDetails } from '../../providers/chat-message.ts';
-import { type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withoutLockedMembers } from './anthropic-betas.ts';
@@ -69,7 +69,7 @@ export function* translateRequest(body: JsonObject, translation: RequestTranslat
         });
   const chat = yield* fitting(translated, rules);
   return to === 'chat'
-    ? yield* withReasoningBack(chat, rules)
+    ? yield* forChatServer(chat, rules)
     : withReasoning(yield* chatRequestToResponses(chat), translation);
 }
 
@@ -89,23 +89,55 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
     : merged(kept, { messages: yield* withToolIds(kept.messages, rules.toolIds) });
 }
 
-/** Gives the earlier reasoning in a chat request to a chat provider the form that its model wants. */
-function* withReasoningBack(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
-  if (rules.takesReasoning && !rules.needsReasoningBack) {
-    return body;
+/** Gives a chat request to a chat provider the members that its server knows, and the earlier reasoning the form that its model wants. */
+function* forChatServer(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
+  if (rules.isStrict) {
+    const messages = yield* mapInSteps(objectsOf(body.messages), withoutOthersMembers);
+    return merged(body, { messages, ...(Array.isArray(body.tools) && { tools: plainTools(body.tools) }) });
   }
-  const turn = (message: JsonObject) => withEarlierReasoning(message, rules);
-  return merged(body, { messages: yield* mapInSteps(objectsOf(body.messages), turn) });
+  return rules.needsReasoningBack
+    ? merged(body, { messages: yield* mapInSteps(objectsOf(body.messages), withEarlierReasoning) })
+    : body;
 }
 
 /**
- * Gives the reasoning of an earlier turn the form that the model wants: none, or `reasoning_content`. Our answers have it under several
- * names, and clients send back the one they know.
+ * Removes what other models gave the earlier turns or want with them, and clients send to all: reasoning, signatures, marks of what to
+ * cache. Strict servers answer 400 to any of it.
  */
-function withEarlierReasoning(message: JsonObject, rules: ModelRules): JsonObject {
-  if (!rules.takesReasoning) {
-    return without(message, ...REASONING_MEMBERS);
-  }
+function withoutOthersMembers(message: JsonObject): JsonObject {
+  const { content, tool_calls: calls } = message;
+  return {
+    ...without(message, ...REASONING_MEMBERS, 'cache_control'),
+    ...(Array.isArray(content) && { content: content.map(uncached) }),
+    ...(Array.isArray(calls) && { tool_calls: objectsOf(calls).map(unsigned) }),
+  };
+}
+
+function uncached(part: unknown): unknown {
+  return isObject(part) ? without(part, 'cache_control') : part;
+}
+
+function unsigned(call: JsonObject): JsonObject {
+  const plain = without(call, 'extra_content', 'thought_signature');
+  return isObject(plain.function)
+    ? { ...plain, function: without(plain.function, 'thought_signature') }
+    : plain;
+}
+
+function plainTools(tools: readonly unknown[]): JsonObject[] {
+  return objectsOf(tools).map((tool) => {
+    const plain = without(tool, 'cache_control');
+    return isObject(plain.function)
+      ? { ...plain, function: without(plain.function, 'cache_control') }
+      : plain;
+  });
+}
+
+/**
+ * Gives the reasoning of an earlier turn as `reasoning_content`. Our answers have it under several names, and clients send back the one
+ * they know.
+ */
+function withEarlierReasoning(message: JsonObject): JsonObject {
   const text = textOf(message.reasoning) || textOfDetails(message.reasoning_details);
   return textOf(message.reasoning_content) !== '' || text === ''
     ? message

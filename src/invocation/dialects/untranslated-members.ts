@@ -63,14 +63,8 @@ const EXPRESSIBLE_IN_RESPONSES = new Set([
   'include_reasoning',
 ]);
 
-/** Nested chat request members that Responses cannot express. */
-const UNSAID_IN_RESPONSES = [
-  'reasoning.max_tokens',
-  'messages[].name',
-  'messages[].reasoning',
-  'messages[].reasoning_content',
-  'messages[].prefix',
-  'messages[].partial',
+/** Nested chat request members for models of other makers, which OpenAI's protocols do not have. */
+const FOR_OTHER_MODELS = [
   'messages[].cache_control',
   'messages[].content[].cache_control',
   'messages[].tool_calls[].extra_content',
@@ -80,8 +74,19 @@ const UNSAID_IN_RESPONSES = [
   'tools[].function.cache_control',
 ];
 
-/** Nested chat request members that go to no model that rejects them. */
-const UNSAID_IN_STRICT_CHAT = REASONING_MEMBERS.map((name) => `messages[].${name}`);
+/** Nested chat request members that Responses cannot express. */
+const UNSAID_IN_RESPONSES = [
+  ...FOR_OTHER_MODELS,
+  'reasoning.max_tokens',
+  'messages[].name',
+  'messages[].reasoning',
+  'messages[].reasoning_content',
+  'messages[].prefix',
+  'messages[].partial',
+];
+
+/** Nested chat request members that strict chat servers reject. */
+const UNSAID_IN_STRICT_CHAT = [...FOR_OTHER_MODELS, ...REASONING_MEMBERS.map((name) => `messages[].${name}`)];
 
 /** Nested messages request members that chat cannot express. */
 const UNSAID_IN_CHAT = [
@@ -209,7 +214,7 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
       encryptedReasoning(details).length < mergedDetails(details).length;
     unsaid.push(...((yield* someDetails(body, isForeign)) ? [DETAILS] : []));
   }
-  if (from === 'chat' && to === 'chat' && !rules.takesReasoning) {
+  if (from === 'chat' && to === 'chat' && rules.isStrict) {
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_STRICT_CHAT)));
   }
   if (from === 'messages' && to !== 'messages') {
