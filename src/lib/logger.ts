@@ -1,5 +1,6 @@
 import type { DestinationStream, Logger, LoggerOptions } from 'pino';
 import { pino, stdSerializers } from 'pino';
+import { LogOutput } from './log-output.ts';
 
 export type { Logger } from 'pino';
 
@@ -8,10 +9,6 @@ export interface LoggerSettings {
   readonly name: string;
   readonly level: string;
 }
-
-/** Log lines are buffered and written once they reach this many bytes, or after this many ms. */
-const GATHER_BYTES = 4_096;
-const GATHER_MS = 100;
 
 /** Members that would do most harm in a log. Redacted at the top level of a line and one level below. */
 const REDACTED_MEMBERS = [
@@ -27,8 +24,7 @@ const REDACTED_MEMBERS = [
 
 /**
  * Creates the structured logger of a process. Lines carry ids, amounts and durations; callers never pass prompts, completions, secrets
- * or upstream bodies, and redacting {@link REDACTED_MEMBERS} is a second safeguard. Writes to standard output by default, buffered for at most
- * {@link GATHER_MS}.
+ * or upstream bodies, and redacting {@link REDACTED_MEMBERS} is a second safeguard. Writes to standard output by default, as {@link LogOutput} does.
  */
 export function createLogger(settings: LoggerSettings, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
@@ -42,17 +38,24 @@ export function createLogger(settings: LoggerSettings, destination?: Destination
       censor: '[redacted]',
     },
   };
-  return pino(options, destination ?? standardOutput());
+  return pino(options, destination ?? standardOutput(settings.name));
 }
 
-let output: ReturnType<typeof pino.destination> | undefined;
+let output: LogOutput | undefined;
 
-/** Writes many lines with one system call. Flushes before the process exits, even after an uncaught exception. */
-function standardOutput(): DestinationStream {
+/** Returns the one output of the process. It is written before the process exits, even after an uncaught exception. */
+function standardOutput(name: string): DestinationStream {
   if (output === undefined) {
-    const gathering = pino.destination({ sync: true, minLength: GATHER_BYTES, periodicFlush: GATHER_MS });
-    process.once('exit', () => gathering.flushSync());
-    output = gathering;
+    const opened = new LogOutput({ describeLoss: (lines, code) => lossLine(name, lines, code) });
+    process.once('exit', () => opened.close());
+    output = opened;
   }
   return output;
+}
+
+/** Written without pino, whose own lines are the ones that were lost. */
+function lossLine(name: string, lines: number, code: string): string {
+  const [level, time] = [pino.levels.values.warn, new Date().toISOString()];
+  const msg = 'log lines were lost because the log could not be written';
+  return `${JSON.stringify({ level, time, name, pid: process.pid, lines, code, msg })}\n`;
 }
