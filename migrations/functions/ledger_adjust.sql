@@ -12,6 +12,10 @@ BEGIN
   IF existing IS NOT NULL THEN
     RETURN existing;
   END IF;
+  -- nobody could spend what it is given; what it has left may still be taken
+  IF signed_amount > 0 AND EXISTS (SELECT FROM accounts a WHERE a.id = account AND a.erased_at IS NOT NULL) THEN
+    RETURN 'account_erased';
+  END IF;
   IF free + signed_amount < 0 THEN
     RETURN 'insufficient_credits';
   END IF;

@@ -12,6 +12,11 @@ function refused(outcome: string): Error {
   switch (outcome) {
     case 'account_not_found':
       return new AppError('account_not_found', 'There is no such account.');
+    case 'account_erased':
+      return new AppError(
+        'account_not_found',
+        'This account was erased and stays closed: nobody could spend these credits. Its remaining credits can be taken back.',
+      );
     case 'insufficient_credits':
       return new AppError(
         'insufficient_credits',

@@ -318,3 +318,22 @@ describe('the ledger entries of all accounts', () => {
     }
   });
 });
+
+test('an erased account is given nothing, but what it has left can be taken back', async () => {
+  const someone = await customer();
+  await purchase(someone, '5.00');
+  const adjust = (amount: string, key: string) =>
+    admin(`accounts/${someone.id}/adjustments`, { amount, description: 'late' }, key);
+  expect((await adjust('1.00', 'before')).status).toBe(201);
+  const erased = await server.call('DELETE', `/admin/v1/accounts/${someone.id}`, { key: ADMIN_TOKEN });
+  expect(erased.status).toBe(200);
+  const refused = await adjust('1.00', 'after');
+  expect([refused.status, refused.json.error]).toMatchObject([
+    404,
+    { code: 'account_not_found', message: expect.stringContaining('erased') },
+  ]);
+  const replayed = await adjust('1.00', 'before');
+  expect([replayed.status, replayed.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+  const taken = await adjust('-6.00', 'taken');
+  expect([taken.status, taken.json.data.remaining_credits]).toEqual([201, '0.00']);
+});
