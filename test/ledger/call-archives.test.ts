@@ -10,6 +10,8 @@ import { StatementProof } from '../../src/ledger/statement-proof.ts';
 import { idAt, newUuid } from '../../src/lib/ids.ts';
 import { BookReportsReadModel } from '../../src/operators/books/book-reports.read-model.ts';
 import { runCli } from '../../src/operators/cli/program.ts';
+import { ChargeRecordReadModel } from '../../src/operators/lookup/charge-record.read-model.ts';
+import { oneCell } from '../../src/store/cells.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
 import { fundedAccount, type TestAccount } from '../factories/ledger.ts';
@@ -152,6 +154,11 @@ test('archives the calls of a closed month, restores them, and keeps the books v
   await expect(
     books.margin(period, idAt(0), { granularity: 'month', groups: ['model'] }, 10),
   ).rejects.toThrow(`The calls of ${NAME} are archived`);
+  const records = new ChargeRecordReadModel(oneCell(db.database), { find: async () => undefined });
+  const archived = charges[0]?.reference ?? '';
+  expect(await records.find(archived, '')).toBeUndefined();
+  expect(await records.archivedMonthOf(archived)).toBe(NAME);
+  expect(await records.archivedMonthOf(newUuid())).toBeUndefined();
   const act = { actor: 'test', request_id: null };
   await expect(months.reissue(refund.accountId, MONTH, 'x', act)).rejects.toThrow('archived');
 

@@ -116,6 +116,7 @@ const SEVERAL_ACCOUNTS = {
     'archived_months_since',
     'archives_of_calls',
     'margin_archived_months',
+    'operator_archived_month_at',
   ],
   'proofs of one account or of all': [
     ...new Set([...INVARIANTS, ...NIGHTLY_INVARIANTS].map(({ name }) => name)),

@@ -1,9 +1,10 @@
 import type { GenerationRow, GenerationsReadModel } from '../../generations/generations.read-model.ts';
 import type { StoredAttempts } from '../../ledger/stored-call.ts';
+import { uuidTimeMs } from '../../lib/ids.ts';
 import type { Cells } from '../../store/cells.ts';
 import { readRows } from '../../store/report.ts';
 import type { LedgerEntryRow } from '../ledger-entries.read-model.ts';
-import { chargeRecord, entriesOfCharge, writeOffsOfCharge } from './charge-record.sql.ts';
+import { archivedMonthAt, chargeRecord, entriesOfCharge, writeOffsOfCharge } from './charge-record.sql.ts';
 
 /** The operator-only part of a generation; amounts are nano-USD as decimal text. */
 export interface ChargeRecordRow {
@@ -57,5 +58,16 @@ export class ChargeRecordReadModel {
       readRows<ChargeWriteOffRow>(sequelize, writeOffsOfCharge, [uuid]),
     ]);
     return generation && { generation, record, entries, writeOffs };
+  }
+
+  /** Returns the month (YYYY-MM) of a stored id, when its calls are only in an archive file. */
+  async archivedMonthOf(uuid: string): Promise<string | undefined> {
+    const values = [new Date(uuidTimeMs(uuid))];
+    const [row] = await readRows<{ month: string }>(
+      this.#cells.ofOwned(uuid).sequelize,
+      archivedMonthAt,
+      values,
+    );
+    return row?.month;
   }
 }

@@ -30,3 +30,10 @@ export const writeOffsOfCharge: SqlStatement = {
   name: 'operator_write_offs_of_charge',
   text: 'SELECT reason, amount, at FROM write_offs WHERE generation_id = $1::uuid ORDER BY at, id',
 };
+
+/** $1 an instant. → month (YYYY-MM) that it lies in, when the calls of that month are only in an archive file */
+export const archivedMonthAt: SqlStatement = {
+  name: 'operator_archived_month_at',
+  text: `SELECT to_char(month_start AT TIME ZONE 'UTC', 'YYYY-MM') AS month FROM call_archives
+          WHERE dropped_at IS NOT NULL AND month_start <= $1 AND month_end > $1`,
+};

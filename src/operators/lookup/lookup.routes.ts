@@ -62,12 +62,20 @@ function findingRoutes(lookup: LookupParts): Route[] {
         const uuid = parsePublicId('generation', params.id);
         const record = uuid === undefined ? undefined : await lookup.charges.find(uuid, params.id);
         if (!record) {
-          throw new AppError('generation_not_found', 'There is no such generation.');
+          const month = uuid === undefined ? undefined : await lookup.charges.archivedMonthOf(uuid);
+          throw new AppError('generation_not_found', whyNotFound(month));
         }
         return { body: { data: presentChargeRecord(record) } };
       },
     }),
   ];
+}
+
+/** `archivedMonth`: YYYY-MM, when the calls of the id's month are archived. */
+function whyNotFound(archivedMonth: string | undefined): string {
+  return archivedMonth === undefined
+    ? 'There is no such generation.'
+    : `There is no such generation in the database. The calls of ${archivedMonth} are archived: \`tollgate archive restore ${archivedMonth} --from <folder>\` puts them back. What was charged and refunded is in the account's transactions.`;
 }
 
 function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): Route[] {
