@@ -4,10 +4,13 @@ import { timeParameter } from '../../http/input/time-range.ts';
 import { accountId, answerOf, listOf, modelId, usdString } from '../../http/input/wire-shapes.ts';
 import { MARGIN_GROUPS } from './book-reports.read-model.ts';
 
+/** Longest period of one report. */
+export const RANGE_DAYS_MAX = 366;
+
 const instant = timeParameter.meta({ description: 'Only entries booked before this time count' });
 const period = {
   start_time: timeParameter.meta({ description: 'Inclusive' }),
-  end_time: timeParameter.meta({ description: 'Exclusive' }),
+  end_time: timeParameter.meta({ description: `Exclusive, at most ${RANGE_DAYS_MAX} days after start_time` }),
 };
 
 export const instantQuery = z.strictObject({ at: instant });

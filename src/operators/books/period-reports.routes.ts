@@ -15,13 +15,13 @@ import {
   payoutsResponse,
   periodPageQuery,
   periodQuery,
+  RANGE_DAYS_MAX,
   writeOffsResponse,
 } from './book-reports.schema.ts';
 import { splitCredits } from './credit-kinds.ts';
 
 const report = { ...OPERATOR_ROUTE, method: 'get' } as const;
 const DAY_MS = 86_400_000;
-const RANGE_DAYS_MAX = 366;
 /** Margins are returned in one response, not in pages. */
 const MARGIN_ROWS_MAX = 10_000;
 /** A task may wait and run this long, so a call that ended later was not ordered earlier than that. */

@@ -33,7 +33,7 @@ export function addBookCommands(program: Command, surroundings: CliSurroundings)
       .command(report.name)
       .description(report.description)
       .requiredOption('--from <time>', 'inclusive, e.g. 2028-05-01T00:00:00Z')
-      .requiredOption('--to <time>', 'exclusive')
+      .requiredOption('--to <time>', 'exclusive, at most 366 days later')
       .action(async ({ from, to }: PeriodOptions, command: Command) => {
         const context = await CliContext.of(command, surroundings);
         const query = { start_time: from, end_time: to, ...report.query };
