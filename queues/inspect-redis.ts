@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { tlsRefusal } from '../src/lib/tls-refusal.ts';
+import { TRUST_OWN_CA, tlsAdvice, tlsRefusal } from '../src/lib/tls-refusal.ts';
 import { redisOptions } from './connection.ts';
 import { queuePrefix } from './queue-name.ts';
 import { RedisSettingsError } from './redis-settings-error.ts';
@@ -104,7 +104,7 @@ function explain(error: unknown, prefix: string): unknown {
   const refusal = tlsRefusal(error);
   if (refusal !== undefined) {
     return new RedisSettingsError(
-      `REDIS_URL: the TLS connection is refused (${refusal}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
+      `REDIS_URL: the TLS connection is refused (${refusal}); ${tlsAdvice(error, TRUST_OWN_CA)}`,
     );
   }
   if (!(error instanceof Error) || error instanceof RedisSettingsError) {

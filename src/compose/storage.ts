@@ -110,9 +110,7 @@ function judgeBucket(
 ): void {
   const { status, tlsRefusal } = error instanceof StorageError ? error : {};
   if (tlsRefusal !== undefined) {
-    throw new ConfigError(
-      `S3_ENDPOINT: the TLS connection is refused (${tlsRefusal}); for a CA of your own set NODE_EXTRA_CA_CERTS=/path/to/ca.pem`,
-    );
+    throw new ConfigError(`S3_ENDPOINT: the TLS connection is refused ${tlsRefusal}`);
   }
   if (status === 404) {
     throw new ConfigError(`S3_BUCKET: there is no bucket ${bucket} at ${endpoint}`);

@@ -1,5 +1,5 @@
 import { S3Client, S3ServiceException } from '@aws-sdk/client-s3';
-import { tlsRefusal } from '../lib/tls-refusal.ts';
+import { TRUST_OWN_CA, tlsAdvice, tlsRefusal } from '../lib/tls-refusal.ts';
 import { StorageError } from './storage-error.ts';
 
 /** The address of a bucket and the credentials for it. */
@@ -62,8 +62,9 @@ export function toStorageError(operation: string, error: unknown): StorageError 
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
   const code = (error as NodeJS.ErrnoException)?.code;
   const detail = status === undefined ? [name, code].filter(Boolean).join(' ') : `${status} ${name}`;
+  const refusal = tlsRefusal(error);
   return new StorageError(`${operation} at the S3 store failed: ${detail}`, {
     status,
-    tlsRefusal: tlsRefusal(error),
+    tlsRefusal: refusal && `(${refusal}); ${tlsAdvice(error, TRUST_OWN_CA)}`,
   });
 }

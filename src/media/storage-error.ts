@@ -7,7 +7,7 @@ export class StorageError extends Error {
   readonly isOutage = true;
   /** HTTP status of the storage's response; undefined when there was none. */
   readonly status: number | undefined;
-  /** Why its TLS connection was rejected; undefined when it was not. */
+  /** Why its TLS connection was rejected, in brackets, and what to do about it; undefined when it was not. */
   readonly tlsRefusal: string | undefined;
 
   constructor(

@@ -1,7 +1,7 @@
 import { sharesSessions } from '../../migrations/transaction-pooler.ts';
 import { whyUnsuitable } from '../../migrations/unsuitable-server.ts';
 import { ConfigError, UnavailableError } from '../config/config-error.ts';
-import { tlsRefusal } from '../lib/tls-refusal.ts';
+import { tlsAdvice, tlsRefusal } from '../lib/tls-refusal.ts';
 import type { Database } from './database.ts';
 import { isDatabaseOutage } from './database-outage.ts';
 import type { PrimaryClient } from './primary-client.ts';
@@ -66,6 +66,7 @@ async function reachPrimary(database: Database): Promise<PrimaryClient> {
   }
 }
 
+const TRUST_IN_URL = 'to trust your own CA, add sslmode=verify-full&sslrootcert=/path/to/ca.pem';
 /** Wrong user or password, no entry in pg_hba.conf, no such database, no right to connect to it. */
 const REFUSED = ['28000', '28P01', '3D000', '42501'];
 
@@ -75,7 +76,7 @@ function explain(error: unknown): unknown {
   const refusal = tlsRefusal(error);
   if (refusal !== undefined) {
     return new ConfigError(
-      `DATABASE_URL: the TLS connection failed (${refusal}); to trust your own CA, add sslmode=verify-full&sslrootcert=/path/to/ca.pem`,
+      `DATABASE_URL: the TLS connection failed (${refusal}); ${tlsAdvice(error, TRUST_IN_URL)}`,
     );
   }
   if (message === 'The server does not support SSL connections') {
