@@ -21,6 +21,12 @@ test('a valid environment gives a configuration with the documented defaults', (
   });
 });
 
+test('a former secret counts with its spaces, and without those after a comma', () => {
+  const [spaced, plain] = [`${'a'.repeat(32)} `, 'b'.repeat(32)];
+  const { previousSecrets } = loadConfig({ ...SOUND, TOLLGATE_SECRET_PREVIOUS: `${spaced}, ${plain}` });
+  expect(previousSecrets).toEqual(expect.arrayContaining([spaced, plain]));
+});
+
 test.each([
   ['PORT', 'eighty'],
   ['PORT', '65536'],

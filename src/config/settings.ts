@@ -14,9 +14,10 @@ const integer = (min: number, max: number) =>
 
 const secret = z.string().min(32, 'must have at least 32 characters; make one with: openssl rand -hex 32');
 
+/** A secret counts with the spaces around it, but people also write them after commas: such a part is tried in both ways. */
 const previousSecrets = z
   .string()
-  .transform((text) => text.split(',').map((part) => part.trim()))
+  .transform((text) => text.split(',').flatMap((part) => [...new Set([part, part.trim()])]))
   .refine(
     (parts) => parts.every((part) => part.length >= 32),
     'must be secrets of at least 32 characters each, separated by commas',
