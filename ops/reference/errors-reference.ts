@@ -4,7 +4,7 @@ import { markdownTable } from './schema-table.ts';
 /** When each error code is returned, and what the caller should do. A new code needs an entry here. */
 const HELP: Readonly<Record<ErrorCode, readonly [when: string, then: string]>> = {
   invalid_request: [
-    'the path, the query or the body as a whole is not acceptable; with status 408, the body arrived too slowly',
+    'the path, the query or the body as a whole is not acceptable; with status 408, the body arrived too slowly; with 406, the answer has no CSV form',
     'correct the request',
   ],
   invalid_parameter: [
@@ -175,7 +175,8 @@ const HEAD = `# Errors
 \`npm run generate\` writes this page from the codes themselves. Every error is \`{"error":{"code","message","type"},"request_id"}\`. \`code\` is
 stable and meant for programs; \`message\` is for people and begins with the path of the wrong field. New codes may be added: handle an
 unknown one by its HTTP status. *Retry* is the header \`x-should-retry\`: whether repeating the same request can help; \`Retry-After\` gives the
-seconds to wait. A request whose body arrived too slowly is \`invalid_request\` with status 408. Responses of \`/v3/async/*\` also contain Novita's
+seconds to wait. A request whose body arrived too slowly is \`invalid_request\` with status 408,
+one for CSV that does not exist with 406. Responses of \`/v3/async/*\` also contain Novita's
 \`code\`, \`reason\`, \`message\` and \`metadata\`.
 
 **A rejected call costs nothing.** A charge is possible only where this page says so. Quote the \`request_id\` when you ask for help: the

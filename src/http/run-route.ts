@@ -3,6 +3,7 @@ import { AppError } from '../lib/errors.ts';
 import { AT_ONCE, type InTurn } from '../lib/event-loop-queue.ts';
 import { publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
+import { refuseCsv } from './answers/csv-export.ts';
 import { sendError, sendSuccess } from './answers/send.ts';
 import { type AdmittedCaller, admitCaller } from './callers/admit-caller.ts';
 import type { Exchange } from './exchange.ts';
@@ -95,6 +96,7 @@ async function readInput(
   if (request.originalUrl.includes('%00')) {
     throw new AppError('invalid_request', 'the path and the query must not contain NUL');
   }
+  refuseCsv(route, request);
   const contentType = request.headers['content-type'];
   const form = route.bodyFormat === 'json or form' && isForm(contentType);
   const isJson = route.bodyFormat !== 'raw' && !form;

@@ -56,6 +56,12 @@ test.each([
   expect(exported.map((row) => row[member])).toEqual(rows.map((row: Record<string, string>) => row[member]));
 });
 
+test('an answer without a CSV form rejects a request that takes nothing else', async () => {
+  const { status, json } = await read('/api/v1/keys', 'text/csv');
+  expect([status, json.error]).toMatchObject([406, { code: 'invalid_request' }]);
+  expect((await read('/api/v1/keys', 'text/csv, */*;q=0.1')).status).toBe(200);
+});
+
 test('amounts are exact as in the ledger, and a formula stays text', async () => {
   const transactions = await csv('/api/v1/billing/balance-transactions');
   const [newest] = (await read('/api/v1/billing/balance-transactions')).json.data;
