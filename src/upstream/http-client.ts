@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, Pool } from 'undici';
 import type { CallTimeouts } from './call-timeouts.ts';
+import { connectorForContinue } from './continue-answers.ts';
 
 export interface HttpClientSettings {
   /** The only server this client calls. Without it, each call names its own. */
@@ -21,6 +22,8 @@ export interface HttpClientSettings {
    * timeouts apply.
    */
   readonly answerMs?: number;
+  /** Takes an unasked `100 Continue` as what it is, on connections whose response bodies nobody reads. */
+  readonly skipsContinue?: boolean;
   /** Maximum gap between two chunks of a response that is still read after the call's timeouts were stopped, in ms. */
   readonly idleMs?: number;
 }
@@ -45,10 +48,11 @@ export class HttpClient {
 
   constructor(settings: HttpClientSettings) {
     const { origin, connectMs, connections, lookup, isSingleUse, answerMs = 0, idleMs = 0 } = settings;
+    const connect = { timeout: connectMs, ...(lookup && { lookup }) };
     const options = {
       ...(connections === undefined ? {} : { connections }),
       ...(isSingleUse && { pipelining: 0 }),
-      connect: { timeout: connectMs, ...(lookup && { lookup }) },
+      connect: settings.skipsContinue ? connectorForContinue(connect) : connect,
       headersTimeout: answerMs,
       bodyTimeout: idleMs,
     };

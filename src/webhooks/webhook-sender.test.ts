@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { UNTRUSTED } from '../../test/factories/untrusted-certificate.ts';
 import type { ResolveAll } from '../lib/ip-address.ts';
@@ -65,4 +65,29 @@ test('an untrusted certificate, and a port without TLS, are told from an endpoin
     server.close();
   }
   await sender.close();
+});
+
+test.each([
+  ['apart', ['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok']],
+  ['together', ['HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok']],
+])('an endpoint that sends 100 Continue first accepts an event, %s', async (_how, parts) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', async (chunk) => {
+      // once a request, whose body may arrive after its head
+      for (const part of String(chunk).endsWith('{}') ? parts : []) {
+        socket.write(part);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const sender = new WebhookSender({ allowPrivateTargets: true });
+  for (let event = 0; event < 2; event += 1) {
+    const result = await sender.send(`http://127.0.0.1:${port}/`, {}, '{}');
+    expect(result).toMatchObject({ status: 200, error: null });
+  }
+  await sender.close();
+  server.close();
 });

@@ -43,6 +43,7 @@ export class WebhookSender {
     this.#http = new HttpClient({
       connections: CONNECTIONS_PER_HOST_MAX,
       connectMs: CONNECT_TIMEOUT_MS,
+      skipsContinue: true,
       ...(allowPrivateTargets ? {} : { lookup: publicLookup({ resolve }) }),
     });
   }
