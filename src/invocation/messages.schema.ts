@@ -71,12 +71,25 @@ const message = z
   })
   .meta({ id: 'MessageRequestMessage' });
 
+/** Types of entries that stand for several tools: `computer_toolset_20260801`, `mcp_toolset`. */
+const TOOLSET = /_toolset(?:_|$)/;
+
 const tool = z
   .looseObject({
-    name: z.string().min(1).max(128).meta({ description: 'Name by which the model calls it' }),
+    name: z
+      .string()
+      .min(1)
+      .max(128)
+      .optional()
+      .meta({ description: 'Name by which the model calls it; required, except for a toolset' }),
     type: z.string().nullish().meta({ description: 'Omit it, or use custom, for a tool of your own' }),
     description: z.string().nullish().meta({ description: 'What it does; the model reads this' }),
     input_schema: z.looseObject({}).optional().meta({ description: 'A JSON schema' }),
+  })
+  // an entry for several tools has no name, and whether it is served depends on its type
+  .refine((value) => value.name !== undefined || TOOLSET.test(value.type ?? ''), {
+    path: ['name'],
+    message: 'is required',
   })
   .meta({ id: 'MessageTool' });
 
@@ -113,7 +126,6 @@ export const messagesRequest = z
       .min(0)
       .nullish()
       .meta({ description: "Draw from this many of the likeliest tokens; by default the provider's own" }),
-    // before the tools: a toolset of a server has no name, and that would be the error
     mcp_servers: z
       .null({ error: 'is not supported here; run the tools of the server yourself' })
       .optional()

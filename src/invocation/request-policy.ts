@@ -61,7 +61,7 @@ const ROUTING_BANS: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /** Anthropic's tools that the client runs. Every other type runs at the provider or may do so one day. */
-const CLIENT_TOOLS = /^(?:custom|bash|text_editor|computer|memory)(?:_|$)/;
+const CLIENT_TOOLS = /^(?:custom|bash|text_editor|computer|browser|memory)(?:_|$)/;
 
 export interface AdmissibleRequest {
   /** The members that may reach a provider. */
@@ -176,7 +176,8 @@ function requireOfferedTool(dialect: RequestDialect, body: JsonObject): void {
   if (policy.mode === 'any' && offered.size === 0) {
     throw new AppError('invalid_parameter', 'tool_choice: requires a tool, and there are none in tools');
   }
-  const missing = wanted.find((name) => !offered.has(name));
+  // a toolset does not list its members
+  const missing = offered.has('') ? undefined : wanted.find((name) => !offered.has(name));
   if (missing !== undefined) {
     const named = JSON.stringify(missing.slice(0, 64));
     throw new AppError('invalid_parameter', `tool_choice: there is no tool ${named} in tools`);

@@ -23,6 +23,9 @@ export const PASSED_BETAS: readonly string[] = [
   'redact-thinking-2026-02-12',
   'thinking-token-count-2026-05-13',
   'mid-conversation-system-2026-04-07',
+  // the screen's older tools; its toolset needs none
+  'computer-use-2025-01-24',
+  'computer-use-2025-11-24',
   TOOL_CHANGES,
   CONTEXT_MANAGEMENT,
   ...TOOL_USE,

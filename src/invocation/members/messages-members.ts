@@ -48,7 +48,8 @@ const TOOL = object({
   defer_loading: BOOLEAN,
   input_examples: JSON_VALUE,
   cache_control: CACHE_CONTROL,
-  // Anthropic's own client-run tools: the screen and the text editor.
+  // Anthropic's own client-run tools: the screen, the browser and the text editor.
+  configs: JSON_VALUE,
   display_width_px: NUMBER,
   display_height_px: NUMBER,
   display_number: NUMBER,
@@ -67,7 +68,14 @@ const BLOCKS: Shape = list(
     // blocks of system turns
     tool_addition: { type: TEXT, tool: object({ type: TEXT, name: TEXT, definition: TOOL }) },
     tool_removal: { type: TEXT, tool: object({ type: TEXT, name: TEXT }) },
-    tool_use: { type: TEXT, id: TEXT, name: TEXT, input: JSON_VALUE, cache_control: CACHE_CONTROL },
+    tool_use: {
+      type: TEXT,
+      id: TEXT,
+      name: TEXT,
+      toolset_name: TEXT,
+      input: JSON_VALUE,
+      cache_control: CACHE_CONTROL,
+    },
     tool_result: {
       type: TEXT,
       tool_use_id: TEXT,
