@@ -67,9 +67,35 @@ const message = z
       .meta({ description: 'Author of the message' }),
     content: z
       .union([z.string(), z.array(block)])
-      .meta({ description: 'Text, or blocks of text, media and tool results' }),
+      .optional()
+      .meta({
+        description:
+          'Text, or blocks of text, media and tool results; required, except in a system turn with output_config',
+      }),
+    output_config: z
+      .looseObject({
+        effort: z.string().nullish().meta({ description: 'low, medium, high, xhigh or max' }),
+      })
+      .nullish()
+      .meta({ description: 'Of a system turn: replaces the effort of the request from there on' }),
   })
+  .refine(
+    ({ role, content, output_config: config }) =>
+      content !== undefined || (isSystem(role) && isSet(config?.effort)),
+    {
+      path: ['content'],
+      message: 'is required',
+    },
+  )
   .meta({ id: 'MessageRequestMessage' });
+
+function isSystem(role: string): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+function isSet(effort: string | null | undefined): boolean {
+  return effort !== undefined && effort !== null;
+}
 
 /** Types of entries that stand for several tools: `computer_toolset_20260801`, `mcp_toolset`. */
 const TOOLSET = /_toolset(?:_|$)/;

@@ -6,17 +6,24 @@ type Json = any;
 /** Models that accept only one sampling setting at a time. */
 const ONE_SAMPLER = /opus-4-[1-6]|(?:sonnet|haiku)-4-[56]/;
 /** Models that accept no sampling settings and think adaptively. */
-const SETTLED = /opus-4-[78]|(?:opus|sonnet|haiku)-[5-9]/;
+const SETTLED = /opus-4-[78]|(?:opus|sonnet|haiku|fable)-[5-9]/;
 const SCHEMA_KEYWORDS =
   /"(minimum|maximum|exclusiveMinimum|exclusiveMaximum|multipleOf|minLength|maxLength|maxItems|uniqueItems|oneOf|patternProperties)":/;
 
 /** Models that accept messages with the role `system`. */
-const SYSTEM_TURNS = /opus-4-[89]|(?:opus|sonnet|haiku)-[5-9]/;
+const SYSTEM_TURNS = /opus-4-[89]|(?:opus|sonnet|haiku|fable)-[5-9]/;
+/** Models whose system messages may set the effort. */
+const TURN_EFFORTS = /opus-[5-9]|(?:sonnet|haiku)-5-[5-9]|fable-5-[1-9]/;
 /** Members that need a beta, by the start of that beta's name. */
 const LOCKED = [
   ['context-management-', (body: Json) => body.context_management, 'context_management'],
   ['advanced-tool-use-', (body: Json) => memberOfTools(body, 'defer_loading'), 'tools.0.defer_loading'],
   ['advanced-tool-use-', (body: Json) => memberOfTools(body, 'input_examples'), 'tools.0.input_examples'],
+  [
+    'mid-conversation-output-config-',
+    (body: Json) => body.messages.find((turn: Json) => turn.output_config),
+    'messages.1.output_config',
+  ],
 ] as const;
 
 function memberOfTools(body: Json, name: string): Json {
@@ -36,6 +43,10 @@ export function anthropicRefusal({ body, headers }: UpstreamRequest): string | u
   }
   if (!SYSTEM_TURNS.test(body.model) && body.messages.some(({ role }: Json) => role === 'system')) {
     return "messages: Unexpected role 'system'. Allowed roles are 'user' or 'assistant'.";
+  }
+  const settings = body.messages.find((turn: Json) => turn.output_config !== undefined);
+  if (settings && (settings.role !== 'system' || !TURN_EFFORTS.test(body.model))) {
+    return 'messages.1.output_config: is not supported for this model';
   }
   const settled = SETTLED.test(body.model);
   const sampling = ['temperature', 'top_p', 'top_k'].find((name) => body[name] !== undefined);

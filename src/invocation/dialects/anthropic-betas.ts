@@ -3,6 +3,8 @@ import { addedTools } from './system-turns.ts';
 
 const CONTEXT_MANAGEMENT = 'context-management-2025-06-27';
 const TOOL_USE = ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19'];
+/** Efforts on system turns; see turn-efforts.ts. */
+export const TURN_EFFORTS = 'mid-conversation-output-config-2026-07-01';
 const TOOL_CHANGES = 'mid-conversation-tool-changes-2026-07-01';
 
 /**
@@ -27,6 +29,7 @@ export const PASSED_BETAS: readonly string[] = [
   'computer-use-2025-01-24',
   'computer-use-2025-11-24',
   TOOL_CHANGES,
+  TURN_EFFORTS,
   CONTEXT_MANAGEMENT,
   ...TOOL_USE,
 ];

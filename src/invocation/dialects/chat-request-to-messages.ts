@@ -58,7 +58,10 @@ export function* chatRequestToMessages(
     top_p: thinking ? undefined : body.top_p,
     top_k: thinking ? undefined : body.top_k,
     thinking: adaptive ? { type: 'adaptive' } : thinking,
-    output_config: outputConfig(body.response_format, adaptive ? adaptiveEffort(body) : undefined),
+    output_config: outputConfig(
+      body.response_format,
+      adaptive ? adaptiveEffort(body, rules.takesXhigh) : undefined,
+    ),
     metadata: typeof body.user === 'string' ? { user_id: body.user } : undefined,
   });
 }

@@ -145,6 +145,10 @@ function* tidyTurn(turn: JsonObject): Steps<readonly JsonObject[]> {
   if (!Array.isArray(turn.content)) {
     return turn.content === '' ? [] : [turn];
   }
+  // a system turn that only sets the effort
+  if (turn.output_config !== undefined && turn.content.length === 0) {
+    return [turn];
+  }
   const content: JsonObject[] = [];
   for (const block of objectsOf(turn.content)) {
     const tidy = tidyBlock(block);

@@ -41,8 +41,11 @@ function effortAsked(body: JsonObject): unknown {
   return reasoning.effort ?? body.reasoning_effort ?? (reasoning.enabled === true ? 'medium' : undefined);
 }
 
-/** Returns Anthropic's `output_config.effort` for a chat effort, for models that decide how much they think. */
-export function adaptiveEffort(body: JsonObject): string | undefined {
+/**
+ * Returns Anthropic's `output_config.effort` for a chat effort, for models that decide how much they think. Those without `xhigh` get the
+ * next lower one.
+ */
+export function adaptiveEffort(body: JsonObject, takesXhigh: boolean): string | undefined {
   const asked = objectOf(body.reasoning).effort ?? body.reasoning_effort;
   switch (asked) {
     case 'minimal':
@@ -50,10 +53,10 @@ export function adaptiveEffort(body: JsonObject): string | undefined {
       return 'low';
     case 'medium':
     case 'high':
+    case 'max':
       return asked;
     case 'xhigh':
-    case 'max':
-      return 'high';
+      return takesXhigh ? 'xhigh' : 'high';
     default:
       return undefined;
   }

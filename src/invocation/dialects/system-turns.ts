@@ -5,7 +5,8 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from 
 /** Blocks of a system turn that add or remove tools. All other blocks are instructions. */
 const TOOL_CHANGES: ReadonlySet<unknown> = new Set(['tool_addition', 'tool_removal']);
 
-function isSystemTurn(turn: JsonObject): boolean {
+/** Returns whether a turn has instructions of the program, rather than what its user or the model said. */
+export function isSystemTurn(turn: JsonObject): boolean {
   return turn.role === 'system' || turn.role === 'developer';
 }
 

@@ -4,7 +4,7 @@ import { REASONING_MEMBERS, textOfDetails } from '../../providers/chat-message.t
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
-import { withoutLockedMembers } from './anthropic-betas.ts';
+import { TURN_EFFORTS, withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { claudeRequest } from './claude-request.ts';
@@ -18,6 +18,7 @@ import {
   readMessagesToolPolicy,
 } from './tool-choices.ts';
 import { withToolIds } from './tool-ids.ts';
+import { withoutTurnEfforts, withTurnEfforts } from './turn-efforts.ts';
 import { untranslatable } from './untranslatable.ts';
 
 const CHAT_WORDS = new Set(['auto', 'none', 'required']);
@@ -35,8 +36,9 @@ export interface RequestTranslation {
 }
 
 /** Translates a request into the provider's dialect and the form its model accepts. Nearly unchanged when both use the same dialect. */
-export function* translateRequest(body: JsonObject, translation: RequestTranslation): Steps<JsonObject> {
+export function* translateRequest(given: JsonObject, translation: RequestTranslation): Steps<JsonObject> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
+  const body = from === 'messages' ? withEfforts(given, translation) : given;
   if (from === 'embeddings' || from === 'rerank') {
     if (to !== 'chat') {
       throw untranslatable(from);
@@ -71,6 +73,13 @@ export function* translateRequest(body: JsonObject, translation: RequestTranslat
   return to === 'chat'
     ? yield* forChatServer(chat, rules)
     : withReasoning(yield* chatRequestToResponses(chat), translation);
+}
+
+/** Leaves efforts on system turns to models that know them, which keeps their cache; the request of others gets the one in force. */
+function withEfforts(body: JsonObject, { to, rules, betas }: RequestTranslation): JsonObject {
+  return to === 'messages' && rules.takesTurnEfforts && betas.includes(TURN_EFFORTS)
+    ? withTurnEfforts(body)
+    : withoutTurnEfforts(body);
 }
 
 /** Returns the formats of earlier reasoning that a request to a chat or Responses provider may hold. */

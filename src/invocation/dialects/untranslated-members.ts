@@ -8,6 +8,7 @@ import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { detailsOfBlocks, encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
 import { detailFormats, type RequestTranslation } from './translate-request.ts';
+import { hasStraySettings, hasTurnSettings } from './turn-efforts.ts';
 
 /** Chat request members that messages can express. The others only tune the answer and are left out. */
 const EXPRESSIBLE_IN_MESSAGES = new Set([
@@ -102,6 +103,9 @@ const UNSAID_IN_CHAT = [
   'thinking.display',
 ];
 
+/** Settings of single turns. */
+const TURN_SETTINGS = 'messages[].output_config';
+
 /** Earlier reasoning of a chat. Messages can express only signed reasoning. */
 const DETAILS = 'messages[].reasoning_details';
 
@@ -134,7 +138,11 @@ function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
   }
   const { type = 'disabled' } = objectOf(body.thinking);
   const effort = objectOf(body.output_config).effort !== undefined;
-  return [...(type === 'disabled' ? [] : ['thinking']), ...(effort ? ['output_config.effort'] : [])];
+  return [
+    ...(type === 'disabled' ? [] : ['thinking']),
+    ...(effort ? ['output_config.effort'] : []),
+    ...(hasTurnSettings(body) ? [TURN_SETTINGS] : []),
+  ];
 }
 
 /** Returns whether any tool is strict only by Anthropic's rules. */
@@ -216,6 +224,9 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
   }
   if (from === 'chat' && to === 'chat' && rules.isStrict) {
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_STRICT_CHAT)));
+  }
+  if (from === 'messages' && hasStraySettings(body)) {
+    unsaid.push(TURN_SETTINGS);
   }
   if (from === 'messages' && to !== 'messages') {
     unsaid.push(...names.filter((name) => INEXPRESSIBLE_IN_CHAT.has(name)));

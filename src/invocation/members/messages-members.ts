@@ -101,7 +101,7 @@ const BLOCKS: Shape = list(
  * lifetimes, `inference_geo`), and members of betas that we do not pass on.
  */
 export const MESSAGES_MEMBERS: Members = {
-  messages: list(object({ role: TEXT, content: textOr(BLOCKS) })),
+  messages: list(object({ role: TEXT, content: textOr(BLOCKS), output_config: object({ effort: TEXT }) })),
   system: textOr(list(kinds({ text: TEXT_BLOCK }))),
   tools: list(TOOL),
   tool_choice: JSON_VALUE,
