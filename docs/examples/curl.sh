@@ -4,11 +4,12 @@
 set -euo pipefail
 
 url=${TOLLGATE_URL:-http://127.0.0.1:8080}
+key=${TOLLGATE_KEY:?set it to an API key, as the second comment of this file does}
 call() {
   local path=$1
   shift
   curl --silent --show-error --fail-with-body "$url$path" \
-    --header "Authorization: Bearer $TOLLGATE_KEY" --header 'Content-Type: application/json' "$@"
+    --header "Authorization: Bearer $key" --header 'Content-Type: application/json' "$@"
 }
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 

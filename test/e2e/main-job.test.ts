@@ -10,6 +10,9 @@ import { startService } from './running-service.ts';
 const run = promisify(execFile);
 const EXAMPLES = fileURLToPath(new URL('../../docs/examples/', import.meta.url));
 
+/** An address where nothing listens. */
+const NOBODY = 'http://127.0.0.1:9';
+
 describeMainJob(
   () => startService(),
   (service) => {
@@ -23,6 +26,22 @@ describeMainJob(
       test.each(['openai.mjs', 'anthropic.mjs'])('%s', async (file) => {
         const { stdout } = await run(process.execPath, [join(EXAMPLES, file)], { env: environment() });
         expect(stdout).toMatch(/builtin model[\s\S]*\d+ tokens\n$/);
+      });
+
+      test.each([
+        ['openai.mjs', {}, 'set TOLLGATE_KEY to an API key'],
+        ['anthropic.mjs', {}, 'set TOLLGATE_KEY to an API key'],
+        ['curl.sh', {}, 'TOLLGATE_KEY: set it to an API key'],
+        ['openai.mjs', { TOLLGATE_KEY: 'sk-wrong' }, '401 the API key is not valid'],
+        ['anthropic.mjs', { TOLLGATE_KEY: 'sk-wrong' }, '401 the API key is not valid'],
+        ['openai.mjs', { TOLLGATE_KEY: 'k', TOLLGATE_URL: NOBODY }, `${NOBODY}: Connection error`],
+        ['anthropic.mjs', { TOLLGATE_KEY: 'k', TOLLGATE_URL: NOBODY }, `${NOBODY}: Connection error`],
+      ])('%s with %j says what is the matter in one line', async (file, settings, words) => {
+        const env = { PATH: process.env.PATH, TOLLGATE_URL: service().url, ...settings };
+        const program = file.endsWith('.sh') ? 'bash' : process.execPath;
+        const failed = await run(program, [join(EXAMPLES, file)], { env }).catch((error: unknown) => error);
+        expect(failed).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+        expect((failed as { stderr: string }).stderr.trim().split('\n')).toHaveLength(1);
       });
 
       test(
