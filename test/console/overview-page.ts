@@ -55,9 +55,8 @@ export async function longEstimate(console: ConsoleServer): Promise<void> {
     const row = { period_start: start, period_end: start, amount: { value: '1.00', currency: 'USD' } };
     await route.fulfill({ json: { data: [row], request_id: 'req_1' } });
   });
-  expect((await call('GET', '/api/v1/account', { token: customer.secret })).json.data.available).toBe(
-    '10.00',
-  );
+  const account = await call('GET', '/api/v1/account', { token: customer.secret });
+  expect(account).toMatchObject({ status: 200, json: { data: { available: '10.00' } } });
   await open('');
   await page.locator('.figure').filter({ hasText: 'At this rate' }).getByText('10 days left').waitFor();
   await leave();

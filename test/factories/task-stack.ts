@@ -286,6 +286,8 @@ export async function createTaskStack(options: TaskStackOptions) {
     },
     close: async (): Promise<void> => {
       await Promise.all(running.map((started) => started.close()));
+      // tests also run jobs without a worker, which would wait for this
+      await inPlace?.idle();
       await leases.close();
       await rooms.close();
       rests.close();

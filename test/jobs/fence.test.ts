@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ZERO_USD } from '../../src/lib/money.ts';
 import type { ClaimedTask } from '../../src/tasks/task-claims.store.ts';
 import { EVERY_TASK } from '../../src/tasks/task-reads.store.ts';
+import { eventually } from '../factories/eventually.ts';
 import { submitImage } from '../factories/task-order.ts';
 import { TaskTest } from '../factories/task-test.ts';
 
@@ -174,8 +175,11 @@ test('stops an attempt that lost its claim at the next heartbeat instead of wast
   const id = await submitImage(it.stack, it.who, 'run=60000');
   const attempt = it.stack.services.generate.run(id, new AbortController().signal);
   await it.inState(id, 'generating');
-  await lapse(id);
-  const heir = await claim(id, 'generating');
+  // a heartbeat may renew the lease before the sweep sees that it lapsed
+  const heir = await eventually(async () => {
+    await lapse(id);
+    return await it.stack.claims.claim(id, 'generating', 'test', 60_000);
+  });
   expect(await attempt).toEqual({ result: 'claim_lost' });
   await it.stack.endings.fail(
     heir,
