@@ -93,7 +93,7 @@ test.each([
     const answer = await client.chat.completions.create(ASK, { headers, maxRetries: 5 });
     expect(answer.choices[0]?.message.content).toContain('quick brown fox');
     expect(upstream.requests).toHaveLength(1);
-    await eventually(async () => (await charges()).length > before.length, 5_000, 'the charge');
+    await eventually(async () => (await charges()).length > before.length, 30_000, 'the charge');
     const [charge, ...others] = (await charges()).slice(before.length);
     expect(others).toEqual([]);
     expect(charge).toMatch(/^completed /);

@@ -105,7 +105,7 @@ beforeAll(async () => {
   await eventually(
     async () =>
       !(await server.call('GET', '/api/v1/models', { token: ours.owner })).text.includes('acme/hidden'),
-    5_000,
+    30_000,
     'the hiding of a model',
   );
 });

@@ -163,7 +163,7 @@ async function run(
   };
   try {
     // ready only once its health checks have found the processes
-    await eventually(async () => (await fetch(`${url}/readyz`)).ok, 20_000, 'an answer through the proxy');
+    await eventually(async () => (await fetch(`${url}/readyz`)).ok, 30_000, 'an answer through the proxy');
   } catch (error) {
     await stop();
     throw new Error(`its log: ${readFileSync(join(folder, 'proxy.log'), 'utf8').slice(-2_000)}`, {

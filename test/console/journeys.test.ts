@@ -173,7 +173,7 @@ test('an image is ordered, made, shown and made again, and its cost matches the 
   await sheet.getByText('a toll gate at dawn').waitFor();
   await eventually(
     async () => (await page.evaluate('document.querySelector("dialog img").naturalWidth')) === 512,
-    10_000,
+    30_000,
     'the whole image',
   );
   await sheet.getByRole('link', { name: 'Run again with this seed' }).click();

@@ -92,7 +92,7 @@ test(`a gallery of ${PICTURES} images costs one request each, two more, and noth
     await pictures.nth(picture).scrollIntoViewIfNeeded();
   }
   const isShown = `[...document.querySelectorAll('.card img')].filter((image) => image.naturalWidth > 0).length`;
-  await eventually(async () => (await page.evaluate(isShown)) === PICTURES, 20_000, 'all pictures');
+  await eventually(async () => (await page.evaluate(isShown)) === PICTURES, 30_000, 'all pictures');
   // the list is read again every 15 s, which depends on time and not on the number of images
   const asked = new Set(requests.filter((line) => / \/(?:media|api\/v1\/tasks|v3)\b/.test(line)));
   expect(asked.size).toBeLessThanOrEqual(PICTURES + 2);

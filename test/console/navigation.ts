@@ -224,11 +224,11 @@ async function standsInAddress({ page, open }: Visit, address: string): Promise<
     const chosen = (await read())?.toLowerCase();
     return chosen !== undefined && wanted.every((value) => chosen.includes(value));
   };
-  await eventually(isThere, 10_000, `what ${address} asks for`);
+  await eventually(isThere, 30_000, `what ${address} asks for`);
   const chosen = await read();
   const isAgain = async () => (await read()) === chosen;
   await page.reload();
-  await eventually(isAgain, 10_000, `what ${address} had chosen, after a reload`);
+  await eventually(isAgain, 30_000, `what ${address} had chosen, after a reload`);
   if ((await page.locator('dialog[open]').count()) > 0) {
     await page.keyboard.press('Escape');
     await page.locator('dialog[open]').waitFor({ state: 'detached' });
@@ -237,7 +237,7 @@ async function standsInAddress({ page, open }: Visit, address: string): Promise<
     await page.waitForURL((url) => url.search === '');
   }
   await page.goBack();
-  await eventually(isAgain, 10_000, `what ${address} had chosen, by Back`);
+  await eventually(isAgain, 30_000, `what ${address} had chosen, by Back`);
 }
 
 /** Opens the console behind a path prefix, and uses an old tab after an upgrade. */

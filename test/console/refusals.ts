@@ -25,7 +25,7 @@ export async function refusals(console: ConsoleServer): Promise<void> {
   await refusal.getByText('Needed at most').waitFor();
   await eventually(
     async () => (await refusal.locator('dd').nth(1).textContent()) !== '–',
-    5_000,
+    30_000,
     'a balance',
   );
   const [needed, available, held] = (await refusal.locator('dd').allTextContents()).map((text) =>
@@ -44,7 +44,7 @@ export async function refusals(console: ConsoleServer): Promise<void> {
       await page.getByRole('button', { name: 'Send' }).waitFor();
       return (await refusal.getByText(/^Try again in \d+ s\.$/).count()) > 0;
     },
-    20_000,
+    30_000,
     'a call that came too soon',
   );
   const seconds = async () =>
@@ -57,7 +57,7 @@ export async function refusals(console: ConsoleServer): Promise<void> {
       )?.[0],
     );
   const first = await seconds();
-  await eventually(async () => (await seconds()) < first, 5_000, 'a lower number');
+  await eventually(async () => (await seconds()) < first, 30_000, 'a lower number');
   expect(wrongs.filter((wrong) => !/status of (402|429)/.test(wrong))).toEqual([]);
   await context.close();
 }

@@ -136,7 +136,7 @@ describe('two API processes behind one port and socket', () => {
         .some((line) => line.includes(`"name":"api-${slot}"`) && line.includes('catalog not reloaded'));
     await eventually(
       async () => (await complained(1)) && (await complained(2)),
-      10_000,
+      30_000,
       'both processes to read it',
     );
     await writeFile(KEY_FILE, 'a key');
@@ -161,7 +161,7 @@ describe('two API processes behind one port and socket', () => {
     // the calls in progress at the killed process: one of each of four callers
     expect(statuses.filter((status) => status !== 200).length).toBeLessThanOrEqual(4);
     const serving = async () => (await measured('tollgate_api_processes_serving'))[''] === 2;
-    await eventually(serving, 10_000, 'two serving processes');
+    await eventually(serving, 30_000, 'two serving processes');
     expect(await measured('tollgate_api_process_crashes_total')).toEqual({ '': 1 });
     expect(await service.logs()).toContain('API process 2 was ended by SIGKILL; starting it again');
   });

@@ -97,7 +97,7 @@ async function start(
 async function ready(supervision: EngineSupervision, servers: number): Promise<void> {
   await eventually(
     async () => supervision.status('local-sd').ready === servers,
-    10_000,
+    30_000,
     `${servers} ready servers`,
   );
 }

@@ -197,7 +197,7 @@ async function recorded(): Promise<{
   readonly status: string;
   readonly charge: string;
 }> {
-  await eventually(async () => gateway.inFlight.size === 0, 10_000, 'the end of the call');
+  await eventually(async () => gateway.inFlight.size === 0, 30_000, 'the end of the call');
   const { rows: found } = await database.database.money.query(
     `SELECT status, charge::text, count(*) OVER ()::int AS calls
        FROM generations WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1`,

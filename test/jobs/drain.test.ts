@@ -32,10 +32,10 @@ test('lets the runs of a drained host finish and gives it no new ones until it i
   const running = await submitImage(it.stack, it.who, 'run=800');
   await it.inState(running, 'generating');
   await it.pool.query("INSERT INTO worker_drains (host, actor) VALUES ('gpu-3', 'ann')");
-  await eventually(async () => (await reported())?.draining === 'operator', 5_000, 'the drain');
-  await eventually(async () => (await slots()) === 0, 5_000, 'no slots');
+  await eventually(async () => (await reported())?.draining === 'operator', 30_000, 'the drain');
+  await eventually(async () => (await slots()) === 0, 30_000, 'no slots');
   const waiting = await submitImage(it.stack, it.who);
-  await eventually(async () => (await reported())?.running === 0, 10_000, 'the end of the run');
+  await eventually(async () => (await reported())?.running === 0, 30_000, 'the end of the run');
   const { rows } = await it.pool.query<{ state: string }>(
     'SELECT state FROM tasks WHERE id = ANY ($1) ORDER BY id',
     [[running, waiting]],
@@ -62,14 +62,14 @@ test('sees a notice in a file or at an address for as long as it is there', asyn
   notice.onChange((isGiven) => heard.push(isGiven));
   answer = { status: 200, text: 'FALSE' };
   await writeFile(file, '');
-  await eventually(async () => notice.isGiven, 5_000, 'the notice by file');
+  await eventually(async () => notice.isGiven, 30_000, 'the notice by file');
   await notice.close();
   const later = new PreemptionNotice({ file: null, url }, log);
   later.onChange((isGiven) => heard.push(isGiven));
   answer = { status: 200, text: 'TRUE' };
-  await eventually(async () => later.isGiven, 5_000, 'the notice by address');
+  await eventually(async () => later.isGiven, 30_000, 'the notice by address');
   answer = { status: 404, text: 'no' };
-  await eventually(async () => !later.isGiven, 5_000, 'the end of the notice');
+  await eventually(async () => !later.isGiven, 30_000, 'the end of the notice');
   expect(heard).toEqual([true, true, false]);
   await later.close();
   await new Promise((resolve) => server.close(resolve));

@@ -88,7 +88,7 @@ test('costs tasks nothing but time while an engine is away', async () => {
   await near.goAway(true);
   it.stack.start();
   const ids = await order(6);
-  await eventually(async () => (await hostsOfPool()).length === 0, 10_000, 'an empty pool');
+  await eventually(async () => (await hostsOfPool()).length === 0, 30_000, 'an empty pool');
   expect(await it.openHolds()).toBe(ids.length);
   await near.comeBack();
   for (const id of ids) {
@@ -105,7 +105,7 @@ test('lets the other host do the work when one of two has no engine', async () =
   await (await farHost())();
   await eventually(
     async () => (await hostsOfPool()).join() === 'far.1',
-    10_000,
+    30_000,
     'a pool with only the far host',
   );
   const ids = await order(6);
@@ -121,10 +121,10 @@ test('makes a run again when its engine died with it, and counts an interruption
   const [id = ''] = await order(1);
   await eventually(async () => near.accepted === 1);
   await near.goAway(true);
-  await eventually(async () => (await hostsOfPool()).length === 0, 20_000, 'an empty pool');
+  await eventually(async () => (await hostsOfPool()).length === 0, 30_000, 'an empty pool');
   near.reset();
   await near.comeBack();
-  expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
+  expect((await it.ended(id)).task.state).toBe('succeeded');
   expect(await countersOf(id)).toMatchObject({ failures: 0, interruptions: 1 });
   expect(await it.charges(id)).toHaveLength(1);
 });
@@ -138,14 +138,14 @@ test('leaves a hanging engine after the first missing answer', async () => {
   await eventually(async () => near.requests.some(({ path }) => path.includes('/jobs/')));
   near.isFrozen = true;
   const before = near.requests.length;
-  await eventually(async () => (await hostsOfPool()).length === 0, 20_000, 'an empty pool');
+  await eventually(async () => (await hostsOfPool()).length === 0, 30_000, 'an empty pool');
   // the host leaves the pool first, then gives the task back
   await eventually(async () => (await it.events(id)).includes('queued engine_not_answering'));
   const polls = near.requests.slice(before).filter(({ path }) => path.includes('/jobs/'));
   expect(polls.length).toBeLessThanOrEqual(1);
   near.isFrozen = false;
   near.reset();
-  expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
+  expect((await it.ended(id)).task.state).toBe('succeeded');
   expect(await countersOf(id)).toMatchObject({ failures: 0, interruptions: 1 });
 });
 
@@ -161,7 +161,7 @@ test('tries a task that failed on one host on another', async () => {
   await eventually(async () => near.accepted > 0);
   await startFarHost();
   for (const id of ids) {
-    expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
+    expect((await it.ended(id)).task.state).toBe('succeeded');
     expect((await countersOf(id)).failures).toBeLessThanOrEqual(2);
   }
   expect(near.accepted + far.accepted).toBeLessThanOrEqual(3 * ids.length);

@@ -85,7 +85,7 @@ test('never has two pools of one GPU in its memory at the same time, and makes a
     ids.push(await order('image-turbo'), await order('image-other'));
   }
   it.stack.start();
-  const ended = await Promise.all(ids.map((id) => it.ended(id, 20_000)));
+  const ended = await Promise.all(ids.map((id) => it.ended(id)));
   expect(ended.map(({ task }) => task.state)).toEqual(ids.map(() => 'succeeded'));
   expect(together.filter((pools) => pools.length > 1)).toEqual([]);
   expect(together).toHaveLength(9);

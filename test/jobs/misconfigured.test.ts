@@ -45,7 +45,7 @@ test('rests an engine that rejects everything, fails no task for it, and rejects
   );
   await eventually(
     async () => (await reported()).includes('gpu'),
-    10_000,
+    30_000,
     'the report of a misconfigured engine',
   );
   const refused = await eventually(
@@ -54,7 +54,7 @@ test('rests an engine that rejects everything, fails no task for it, and rejects
         (id) => void ids.push(id),
         (error: unknown) => error,
       ),
-    10_000,
+    30_000,
     'the rejection of an order',
   );
   expect(refused).toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 60 });

@@ -256,9 +256,9 @@ test('gives a model that no host has loaded its turn after its patience, while o
   const hosts = await twoHosts('affinity-rare', { patienceMs });
   hosts[0]?.stack.start();
   hosts[1]?.stack.start('generate,postprocess');
-  await it.ended(many[10]!, 30_000);
+  await it.ended(many[10]!);
   const [only] = await orderAll(['c'], rare, 'run=50');
-  await it.ended(only!, 30_000);
+  await it.ended(only!);
   const open = await it.pool.query("SELECT FROM tasks WHERE state = 'queued' AND id = ANY ($1::uuid[])", [
     many,
   ]);

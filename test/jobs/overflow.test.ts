@@ -128,7 +128,7 @@ test('serves an order by the next route while the first is away, at the price of
   await it.stack.services.sweeps.sweep();
   it.stack.start('generate:hosted,postprocess,webhooks,maintenance');
   const [id] = await order(1);
-  const { task } = await it.ended(id!, 20_000);
+  const { task } = await it.ended(id!);
   expect(task).toMatchObject({ state: 'succeeded', pool: 'hosted' });
   expect(await it.charges(id!)).toEqual([CHARGE]);
   const { rows } = await it.pool.query<{ provider: string; model: string }>(

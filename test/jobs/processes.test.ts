@@ -29,7 +29,7 @@ async function sweptToEnd(id: string) {
       await it.stack.services.sweeps.sweep();
       return (await it.stack.reads.findTask(id, EVERY_TASK))?.completedAt;
     },
-    15_000,
+    30_000,
     `the end of task ${id}`,
   );
   return await it.ended(id);
@@ -114,14 +114,14 @@ test('stopped for three leases and woken: the result is the other worker’s, th
     return (await it.events(id)).includes('queued lease_lapsed');
   });
   await worker(['--queues=generate']);
-  const { task } = await it.ended(id, 15_000);
+  const { task } = await it.ended(id);
   const before = await it.pool.query('SELECT * FROM tasks WHERE id = $1', [id]);
   await new Promise((resolve) => setTimeout(resolve, 2 * FAST_LEASES.leaseMs));
   sleeper.kill('SIGCONT');
   // It is awake again once it has served another task.
   await endWorker(children.at(-1) as ChildProcess, 'SIGTERM');
   const other = await submitImage(it.stack, it.who, 'run=1');
-  await it.ended(other, 15_000);
+  await it.ended(other);
   const after = await it.pool.query('SELECT * FROM tasks WHERE id = $1', [id]);
   expect(task.state).toBe('succeeded');
   expect(after.rows).toEqual(before.rows);
@@ -145,6 +145,6 @@ test('on SIGTERM finishes what can be finished, gives back the rest, and exits c
   expect(await state(long)).toBe('queued');
   expect([...(await it.events(short)), ...(await it.events(long))]).toContain('queued shutdown');
   await worker([], engine);
-  expect((await it.ended(long, 15_000)).task.state).toBe('succeeded');
-  expect((await it.ended(short, 15_000)).task.state).toBe('succeeded');
+  expect((await it.ended(long)).task.state).toBe('succeeded');
+  expect((await it.ended(short)).task.state).toBe('succeeded');
 });

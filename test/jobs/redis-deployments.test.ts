@@ -266,7 +266,7 @@ test('rests a worker whose every command is denied, and continues once it is all
   const own = connected(url(port, 'tg:pw@'));
   await works(own, 'before');
   await all.call('ACL', 'SETUSER', 'tg', '-evalsha', '-eval', '-bzpopmin');
-  await eventually(async () => own.errors.some((message) => message.includes('NOPERM')), 15_000, 'NOPERM');
+  await eventually(async () => own.errors.some((message) => message.includes('NOPERM')), 30_000, 'NOPERM');
   const before = own.errors.length;
   const used = process.cpuUsage();
   await new Promise((resolve) => setTimeout(resolve, 2_000));

@@ -92,6 +92,6 @@ test('makes an image on a worker with that role and charges it', async () => {
     spawnTaskWorker({ ...shared, databaseUrl }, [`--queues=${queues}`]);
   children.push(await spawn(workerUrl, 'generate,postprocess'), await spawn(it.database.url, 'maintenance'));
   const id = await submitImage(it.stack, it.who, 'a picture');
-  expect((await it.ended(id, 20_000)).task).toMatchObject({ state: 'succeeded', failures: 0 });
+  expect((await it.ended(id)).task).toMatchObject({ state: 'succeeded', failures: 0 });
   expect(await it.charges(id)).toHaveLength(1);
 });

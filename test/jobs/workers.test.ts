@@ -84,7 +84,7 @@ test('shows a permanently failed task as a failed job on the board, by its code,
   const queue = producer.queue('generate-gpu');
   const failed = await eventually(
     async () => (await queue.getFailed()).find(({ data }) => data.taskId === id),
-    5_000,
+    30_000,
     'the failed job',
   );
   await running.close();
@@ -122,7 +122,7 @@ test('restores the schedule of chores after Redis has forgotten it', async () =>
   const schedulers = async () => await producer.queue('maintenance').getJobSchedulersCount();
   await eventually(async () => (await schedulers()) === CHORES);
   await redis.flushdb();
-  await eventually(async () => (await schedulers()) === CHORES, 15_000, 'the restored schedule');
+  await eventually(async () => (await schedulers()) === CHORES, 30_000, 'the restored schedule');
   await running.close();
 });
 

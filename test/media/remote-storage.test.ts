@@ -304,7 +304,7 @@ describe('a signed upload', () => {
     expect(await local.stat(key)).toBeUndefined();
     await eventually(
       async () => (await leftovers()).every((name) => name.endsWith('.used')),
-      5_000,
+      30_000,
       'clean upload folders',
     );
   });

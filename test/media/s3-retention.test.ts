@@ -59,7 +59,7 @@ test('serves media in a bucket by its own signed URLs, and deletes them with the
   const raw = `raw/${expired}/1/0.png`;
   await eventually(
     async () => (await bucket.stat(raw)) === undefined,
-    10_000,
+    30_000,
     'the deletion of the raw file',
   );
   await relay.close();

@@ -178,11 +178,11 @@ describe('metrics', () => {
     expect(await ready()).toMatchObject({ status: 'ready', optional: { storage: true } });
     await rename(media, `${media}.gone`);
     const isUsable = async (wanted: boolean) => (await ready()).optional.storage === wanted;
-    await eventually(() => isUsable(false), 10_000, 'a report of the media folder');
+    await eventually(() => isUsable(false), 30_000, 'a report of the media folder');
     expect(await ready()).toMatchObject({ status: 'ready', optional: { redis: true, storage: false } });
     expect(samplesOf((await server.call('GET', '/metrics')).text).get('tollgate_storage_usable')).toBe(0);
     await rename(`${media}.gone`, media);
-    await eventually(() => isUsable(true), 10_000, 'the media folder');
+    await eventually(() => isUsable(true), 30_000, 'the media folder');
     expect(samplesOf((await server.call('GET', '/metrics')).text).get('tollgate_storage_usable')).toBe(1);
   });
 
@@ -202,7 +202,7 @@ describe('traces', () => {
     const has = (wanted: string) => collector.spans.some(({ name }) => name === wanted);
     await eventually(
       async () => ['tasks.postprocess', 'task finish', 'ledger settle', order].every(has),
-      15_000,
+      30_000,
       'the spans of the order and of its task',
     );
     const { spans } = collector;
@@ -249,7 +249,7 @@ describe('traces', () => {
   test("a caller's trace continues through us to the provider", async () => {
     await eventually(
       async () => collector.spans.some(({ name }) => name === 'provider stream'),
-      15_000,
+      30_000,
       'the spans of the calls',
     );
     const names = collector.spans.filter(({ traceId }) => traceId === TRACE_ID).map(({ name }) => name);
@@ -283,7 +283,7 @@ test('a job that an operator reruns from the board finds its task done: nothing 
   const skippedBefore = await skippedRuns();
   const path = `/admin/queues-rw/api/queues/generate-local/${uuid}-1/retry`;
   expect((await server.call('PUT', path)).status).toBe(204);
-  await eventually(async () => (await skippedRuns()) > skippedBefore, 10_000, 'the second run of the job');
+  await eventually(async () => (await skippedRuns()) > skippedBefore, 30_000, 'the second run of the job');
   expect((await server.call('GET', `/admin/v1/tasks/${task}`)).json.data).toEqual(before);
   const account = await server.call('GET', `/admin/v1/accounts/${who.account}`);
   expect(account.json.data.held).toBe('0.00');

@@ -86,7 +86,7 @@ test('rotates a secret without losing anything sealed or signed before, and then
   expect([replayed.headers.get('idempotent-replayed'), replayed.json.id]).toEqual(['true', first.json.id]);
   const newLink = signLink(rotating);
   expect([await follow(rotating, newLink), await follow(before, newLink)]).toEqual([404, 403]);
-  await eventually(async () => rotating.log.text.includes(RESEALED), 10_000, 'the resealing');
+  await eventually(async () => rotating.log.text.includes(RESEALED), 30_000, 'the resealing');
 
   const rotated = await restart({ TOLLGATE_SECRET: NEW_SECRET });
   expect(await webhookSecret(rotated)).toBe(secretBefore);
@@ -103,11 +103,11 @@ test('a webhook secret of a lost TOLLGATE_SECRET stops at its account, which get
 
   const astray = await restart({ TOLLGATE_SECRET: 'l'.repeat(32) });
   const warned = async () => astray.log.text.includes('sealed with none of the known secrets');
-  await eventually(warned, 10_000, 'the line about a TOLLGATE_SECRET that opens nothing');
+  await eventually(warned, 30_000, 'the line about a TOLLGATE_SECRET that opens nothing');
   expect((await asCustomer(astray, 'POST', '/api/v1/webhooks/secret/rotate')).status).toBe(200);
 
   const rotating = await restart({ TOLLGATE_SECRET: NEW_SECRET, TOLLGATE_SECRET_PREVIOUS: OLD_SECRET });
-  await eventually(async () => rotating.log.text.includes(RESEALED), 10_000, 'the resealing');
+  await eventually(async () => rotating.log.text.includes(RESEALED), 30_000, 'the resealing');
   expect(rotating.log.text).toContain('sealed with none of the known secrets');
 
   const rotated = await restart({ TOLLGATE_SECRET: NEW_SECRET });

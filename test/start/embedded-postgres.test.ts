@@ -189,6 +189,6 @@ async function startInOtherProcess(): Promise<{ starter: ChildProcess; pid: numb
   starter.stdout?.on('data', (chunk: Buffer) => {
     output += chunk.toString();
   });
-  await eventually(async () => output.endsWith('\n'), 15_000, 'the pid of the server');
+  await eventually(async () => output.endsWith('\n'), 30_000, 'the pid of the server');
   return { starter, pid: Number(output) };
 }

@@ -44,7 +44,7 @@ export function startSupervisorProcess(
     output: () => output,
     events: () => (existsSync(eventFile) ? readFileSync(eventFile, 'utf8').trim().split('\n') : []),
     ready: () =>
-      eventually(async () => output.includes('is ready at'), 20_000, `"is ready at" in:\n${output}`),
+      eventually(async () => output.includes('is ready at'), 30_000, `"is ready at" in:\n${output}`),
     exitCode: () => exited,
   };
 }

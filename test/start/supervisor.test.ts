@@ -116,13 +116,13 @@ test('restarts a killed worker, Redis and Postgres', async () => {
   process.kill(worker, 'SIGKILL');
   process.kill(redis ?? 0, 'SIGKILL');
   process.kill(postgres ?? 0, 'SIGKILL');
-  await eventually(async () => pidOf(supervisor, 'worker begin') !== worker, 15_000, 'the worker to restart');
+  await eventually(async () => pidOf(supervisor, 'worker begin') !== worker, 30_000, 'the worker to restart');
   await eventually(
     async () => {
       const [newPostgres = 0, newRedis = 0] = servicePids();
       return newPostgres !== postgres && newRedis !== redis && isAlive(newPostgres) && isAlive(newRedis);
     },
-    15_000,
+    30_000,
     'new servers',
   );
   expect(supervisor.output()).toContain('Worker was killed by SIGKILL');
@@ -138,7 +138,7 @@ test('retries a Postgres that temporarily cannot start after its death', async (
   process.kill(postgres, 'SIGKILL');
   await eventually(
     async () => supervisor.output().includes('Starting Postgres again in 2 s'),
-    15_000,
+    30_000,
     'a start that failed',
   );
   renameSync(`${control}.away`, control);
@@ -149,7 +149,7 @@ test('retries a Postgres that temporarily cannot start after its death', async (
         pid !== postgres && isAlive(pid) && supervisor.output().includes('port', afterLastWarning(supervisor))
       );
     },
-    15_000,
+    30_000,
     'a new server',
   );
   expect(supervisor.child.exitCode).toBeNull();
@@ -163,18 +163,18 @@ test('a second Ctrl-C skips the drain', async () => {
   supervisor.child.kill('SIGINT');
   await eventually(
     async () => supervisor.output().includes('Stopping'),
-    15_000,
+    30_000,
     'the first signal to be seen',
   );
   await new Promise((resolve) => setTimeout(resolve, 800));
   supervisor.child.kill('SIGINT');
   expect(await supervisor.exitCode()).toBe(130);
-  await eventually(async () => ![...services, api].some(isAlive), 15_000, 'nothing to run');
+  await eventually(async () => ![...services, api].some(isAlive), 30_000, 'nothing to run');
 });
 
 test('Ctrl-C during the start ends quietly and leaves nothing running', async () => {
   const supervisor = start({ STAND_IN_BROKEN: 'api' });
-  await eventually(async () => supervisor.output().includes('next attempt'), 15_000, 'the API to fail');
+  await eventually(async () => supervisor.output().includes('next attempt'), 30_000, 'the API to fail');
   const services = servicePids();
   supervisor.child.kill('SIGINT');
   expect(await supervisor.exitCode()).toBe(0);

@@ -15,11 +15,11 @@ test('a killed test run leaves neither servers nor files', async () => {
     run.stdout.on('data', (chunk: Buffer) => {
       output += chunk.toString();
     });
-    await eventually(async () => output.endsWith('\n'), 15_000, 'the servers');
+    await eventually(async () => output.endsWith('\n'), 30_000, 'the servers');
     const { folder, pids } = JSON.parse(output) as { folder: string; pids: number[] };
     expect(pids.every(isAlive)).toBe(true);
     run.kill('SIGKILL');
-    await eventually(async () => !pids.some(isAlive) && !existsSync(folder), 15_000, 'the servers to end');
+    await eventually(async () => !pids.some(isAlive) && !existsSync(folder), 30_000, 'the servers to end');
   } finally {
     // otherwise it would keep the output of the test run open, which would then never end
     run.kill('SIGKILL');

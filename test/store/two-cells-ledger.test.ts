@@ -127,7 +127,7 @@ async function callThroughout(all: readonly Used[], disturb: () => Promise<void>
   const toldMore = async () => {
     const before = told.map(({ size }) => size);
     const isMore = () => told.every(({ size }, index) => size > before[index]! + TOLD_LEAST);
-    await eventually(() => Promise.resolve(isMore()), 20_000, 'calls in each cell');
+    await eventually(() => Promise.resolve(isMore()), 30_000, 'calls in each cell');
   };
   const clients = all.flatMap((used, index) =>
     Array.from({ length: CLIENTS }, () => client(used, told[index]!)),

@@ -92,7 +92,7 @@ async function ended(taskId: string) {
       const { json } = await server.call('GET', `/api/v1/tasks/${taskId}`);
       return json.data.completed_at === null ? undefined : json.data;
     },
-    15_000,
+    30_000,
     `the end of ${taskId}`,
   );
 }

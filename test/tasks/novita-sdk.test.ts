@@ -53,7 +53,7 @@ async function follow(taskId: string) {
       seen.push(answer.task.status);
       return /SUCCEED|FAILED/.test(answer.task.status) ? answer : undefined;
     },
-    15_000,
+    30_000,
     `the end of ${taskId}`,
   );
   return { seen, result };

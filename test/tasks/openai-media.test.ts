@@ -99,7 +99,7 @@ test('cancels the task of a caller who leaves; with an Idempotency-Key, makes it
         const task = await newestTask();
         return task.id === known.id ? undefined : task;
       },
-      10_000,
+      30_000,
       'the task',
     );
     leaving.abort();
@@ -109,7 +109,7 @@ test('cancels the task of a caller who leaves; with an Idempotency-Key, makes it
         const { data } = (await server.call('GET', `/api/v1/tasks/${id}`)).json;
         return data.completed_at ? (data as { status: string }) : undefined;
       },
-      15_000,
+      30_000,
       'the end of the task',
     );
   };
@@ -129,7 +129,7 @@ test("creates a video from a form like the SDK's, follows, downloads and deletes
       const video = await openai.videos.retrieve(id);
       return video.status === 'completed' ? video : undefined;
     },
-    15_000,
+    30_000,
     'the video',
   );
   expect(made).toMatchObject({ progress: 100, size: '720x1280', error: null });

@@ -42,7 +42,7 @@ test.each([
   const id = await submitImage(it.stack, it.who, 'calm sea', { width: 256, height: 256 });
   await it.pool.query('UPDATE tasks SET pool = $1 WHERE id = $2', [pool, id]);
   const running = it.stack.start();
-  expect((await it.ended(id, 20_000)).task.state).toBe('succeeded');
+  expect((await it.ended(id)).task.state).toBe('succeeded');
   await running.close();
   const outputs = (await it.stack.reads.listOutputs([id])).get(id) ?? [];
   expect(outputs.map((output) => output.variant).toSorted()).toEqual(['original', 'thumbnail']);
