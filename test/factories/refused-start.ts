@@ -32,7 +32,7 @@ export async function refusedStart(
       LOG_LEVEL: 'silent',
       ...settings,
     },
-    timeout: 25_000,
+    timeout: 60_000,
     killSignal: 'SIGKILL',
   });
   const [complaint, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);

@@ -73,7 +73,7 @@ describe('code samples', () => {
     const env = { PATH: process.env.PATH, ...tools, TOLLGATE_KEY: key, ADMIN_TOKEN };
     const [command, args] =
       lang === 'Shell' ? ['bash', ['-c', source]] : [process.execPath, ['--input-type=module', '-e', source]];
-    const { stdout } = await run(command as string, args as string[], { env, timeout: 20_000 });
+    const { stdout } = await run(command as string, args as string[], { env, timeout: 60_000 });
     return JSON.parse(stdout);
   }
 

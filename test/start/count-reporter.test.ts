@@ -8,7 +8,7 @@ function lastLine(results: Record<string, number>): string {
     const { default: CountReporter } = await import(${JSON.stringify(reporter)});
     new CountReporter().onRunComplete(new Set(), ${JSON.stringify(results)});
     console.log('something after the summary');`;
-  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 10_000 });
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 60_000 });
   return run.stdout.toString().split('\n').at(-2) ?? '';
 }
 

@@ -28,7 +28,7 @@ function ensurePackages(path: string): string {
     const { ensurePackages } = await import(${JSON.stringify(install)});
     console.log(await ensurePackages(${JSON.stringify(folder)}, () => {}).catch((error) => error.message));`;
   const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
-    timeout: 25_000,
+    timeout: 60_000,
     env: { PATH: path },
   });
   return run.stdout.toString().trim();
