@@ -95,14 +95,18 @@ export class MediaRoot {
   }
 }
 
-/** Returns whether a file system has no block or no file left. Those that count neither report a total of 0. */
+/** A disk with fewer bytes is full: a file that does not fit is removed again, so the last ones stay free. Images are of this size. */
+const ROOM_BYTES_MIN = 4 * 1_024 * 1_024;
+
+/** Returns whether a file system has no room for a file. Those that do not count blocks or files report a total of 0. */
 export function isFull({
   blocks,
+  bsize,
   bavail,
   files,
   ffree,
-}: Pick<StatsFs, 'blocks' | 'bavail' | 'files' | 'ffree'>): boolean {
-  return (blocks > 0 && bavail === 0) || (files > 0 && ffree === 0);
+}: Pick<StatsFs, 'blocks' | 'bsize' | 'bavail' | 'files' | 'ffree'>): boolean {
+  return (blocks > 0 && bavail * bsize < ROOM_BYTES_MIN) || (files > 0 && ffree === 0);
 }
 
 async function mark(marker: string): Promise<void> {

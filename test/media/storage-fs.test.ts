@@ -215,11 +215,16 @@ describe('the fs storage', () => {
 });
 
 test.each([
-  ['has room', { blocks: 100, bavail: 1, files: 10, ffree: 1 }, false],
-  ['has no block left', { blocks: 100, bavail: 0, files: 10, ffree: 1 }, true],
-  ['has no file left', { blocks: 100, bavail: 1, files: 10, ffree: 0 }, true],
-  ['counts no files', { blocks: 100, bavail: 1, files: 0, ffree: 0 }, false],
+  ['has room', { blocks: 10_000, bavail: 2_000, files: 10, ffree: 1 }, false],
+  ['has no block left', { blocks: 10_000, bavail: 0, files: 10, ffree: 1 }, true],
+  [
+    'has only the blocks left into which no image fits',
+    { blocks: 10_000, bavail: 5, files: 10, ffree: 1 },
+    true,
+  ],
+  ['has no file left', { blocks: 10_000, bavail: 2_000, files: 10, ffree: 0 }, true],
+  ['counts no files', { blocks: 10_000, bavail: 2_000, files: 0, ffree: 0 }, false],
   ['counts nothing', { blocks: 0, bavail: 0, files: 0, ffree: 0 }, false],
 ])('a disk that %s', (_name, room, full) => {
-  expect(isFull(room)).toBe(full);
+  expect(isFull({ bsize: 4_096, ...room })).toBe(full);
 });
