@@ -267,9 +267,10 @@ test('passes custom tools and namespaces to the model as functions and returns t
       tools: [{ type: 'function', name: 'read', parameters: {} }],
     },
     { type: 'web_search' },
+    { type: 'image_generation' },
   ];
   const { headers, body } = await post({ model: 'to/openai', input: 'hello', tools });
-  expect(headers.get('x-ignored-parameters')).toBe('tools[].web_search');
+  expect(headers.get('x-ignored-parameters')).toBe('tools[].web_search, tools[].image_generation');
   const sent = upstreams['to/openai'].last.body.tools.map((tool: { function: object }) => tool.function);
   expect(sent.map(({ name }: { name: string }) => name)).toEqual(['patch', 'files__read']);
   expect(sent[0].description).toContain('start: "x"');
@@ -409,6 +410,10 @@ test.each([
     'tool_choice: there is no tool "web_search"',
   ],
   [{ tools: [{ type: 'web_search' }], tool_choice: 'required' }, 'tool_choice: requires a tool that you run'],
+  [
+    { tools: [{ type: 'image_generation' }], tool_choice: { type: 'image_generation' } },
+    'tool_choice: there is no tool "image_generation"',
+  ],
   [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input: answers are not stored here'],
   [{ input: [{ type: 'web_search_call', id: 'ws_1' }] }, 'type "web_search_call" is not supported'],
   [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id: is required'],

@@ -9,6 +9,12 @@ import { providerToolId } from '../dialects/tool-ids.ts';
 const FUNCTION_NAME_MAX = 64;
 const DIGEST_LENGTH = 8;
 
+/**
+ * Tools of the provider that agents offer in every request and work without: Codex the search, Cline images. A `tool_choice` that forces one
+ * is rejected.
+ */
+const OFFERED_ALWAYS: ReadonlySet<string> = new Set(['web_search', 'image_generation']);
+
 type ToolKind = 'function' | 'custom';
 
 interface OfferedTool {
@@ -109,9 +115,8 @@ export class OfferedTools {
       }
       return;
     }
-    // Codex offers web search in every request and works without it; a `tool_choice` that forces it is rejected
-    if (type === 'web_search') {
-      ignored.add('tools[].web_search');
+    if (OFFERED_ALWAYS.has(textOf(type))) {
+      ignored.add(`tools[].${textOf(type)}`);
       return;
     }
     const name = textOf(tool.name);
