@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { LogOutput } from './log-output.ts';
+import { LogOutput } from './logger.ts';
 
 /** A log whose writes fail with `failure.code` while it is set, and take at most `room` bytes. */
 function startLog() {
