@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { modelId, usageJson } from '../http/input/wire-shapes.ts';
+import { effortOfTurn } from './dialects/turn-efforts.ts';
 
 const source = z
   .looseObject({
@@ -79,23 +80,11 @@ const message = z
       .nullish()
       .meta({ description: 'Of a system turn: replaces the effort of the request from there on' }),
   })
-  .refine(
-    ({ role, content, output_config: config }) =>
-      content !== undefined || (isSystem(role) && isSet(config?.effort)),
-    {
-      path: ['content'],
-      message: 'is required',
-    },
-  )
+  .refine((turn) => turn.content !== undefined || effortOfTurn(turn) !== undefined, {
+    path: ['content'],
+    message: 'is required',
+  })
   .meta({ id: 'MessageRequestMessage' });
-
-function isSystem(role: string): boolean {
-  return role === 'system' || role === 'developer';
-}
-
-function isSet(effort: string | null | undefined): boolean {
-  return effort !== undefined && effort !== null;
-}
 
 /** Types of entries that stand for several tools: `computer_toolset_20260801`, `mcp_toolset`. */
 const TOOLSET = /_toolset(?:_|$)/;

@@ -18,7 +18,7 @@ import {
   readMessagesToolPolicy,
 } from './tool-choices.ts';
 import { withToolIds } from './tool-ids.ts';
-import { withoutTurnEfforts, withTurnEfforts } from './turn-efforts.ts';
+import { hasTurnSettings, withoutTurnEfforts, withTurnEfforts } from './turn-efforts.ts';
 import { untranslatable } from './untranslatable.ts';
 
 const CHAT_WORDS = new Set(['auto', 'none', 'required']);
@@ -77,6 +77,9 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
 
 /** Leaves efforts on system turns to models that know them, which keeps their cache; the request of others gets the one in force. */
 function withEfforts(body: JsonObject, { to, rules, betas }: RequestTranslation): JsonObject {
+  if (!hasTurnSettings(body)) {
+    return body;
+  }
   return to === 'messages' && rules.takesTurnEfforts && betas.includes(TURN_EFFORTS)
     ? withTurnEfforts(body)
     : withoutTurnEfforts(body);

@@ -2,8 +2,8 @@ import { merged } from '../../lib/merged.ts';
 import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
 import { isSystemTurn } from './system-turns.ts';
 
-/** Returns the effort that a system turn sets for the answers after it. */
-function effortOfTurn(turn: JsonObject): unknown {
+/** Returns the effort that a system turn sets for the answers after it; undefined if it sets none. */
+export function effortOfTurn(turn: JsonObject): unknown {
   return isSystemTurn(turn) ? (objectOf(turn.output_config).effort ?? undefined) : undefined;
 }
 
@@ -53,9 +53,6 @@ function isQuestion({ role, content }: JsonObject): boolean {
  * request, and turns that only set one are left out.
  */
 export function withoutTurnEfforts(body: JsonObject): JsonObject {
-  if (!hasTurnSettings(body)) {
-    return body;
-  }
   const turns = objectsOf(body.messages);
   const effort = effortAtEnd(turns, objectOf(body.output_config).effort);
   const messages = turns
@@ -67,9 +64,6 @@ export function withoutTurnEfforts(body: JsonObject): JsonObject {
 
 /** Leaves efforts on system turns in place, in the form that Anthropic documents: with empty content where there is none. */
 export function withTurnEfforts(body: JsonObject): JsonObject {
-  if (!hasTurnSettings(body)) {
-    return body;
-  }
   const messages = objectsOf(body.messages).map((turn) => {
     const effort = effortOfTurn(turn);
     const bare = without(turn, 'output_config');
