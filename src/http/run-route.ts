@@ -3,7 +3,6 @@ import { AppError } from '../lib/errors.ts';
 import { AT_ONCE, type InTurn } from '../lib/event-loop-queue.ts';
 import { publicId } from '../lib/ids.ts';
 import { ZERO_USD } from '../lib/money.ts';
-import { refuseCsv } from './answers/csv-export.ts';
 import { sendError, sendSuccess } from './answers/send.ts';
 import { type AdmittedCaller, admitCaller } from './callers/admit-caller.ts';
 import type { Exchange } from './exchange.ts';
@@ -276,5 +275,21 @@ function contextOf(
 function setHeaders(exchange: Exchange, headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     exchange.response.setHeader(name, value);
+  }
+}
+
+/**
+ * Throws AppError invalid_request (406) for a request that takes nothing but CSV from a route that has only JSON: a program that was not
+ * told so would read the JSON as a table.
+ */
+function refuseCsv(
+  { response: { mediaTypes } }: Pick<Route, 'response'>,
+  request: Exchange['request'],
+): void {
+  const wantsCsv = request.headers.accept?.includes('text/csv') && !request.accepts('application/json');
+  if (mediaTypes === undefined && wantsCsv) {
+    throw new AppError('invalid_request', 'There is no CSV form of this: send Accept: application/json.', {
+      status: 406,
+    });
   }
 }

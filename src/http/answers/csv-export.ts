@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Request } from 'express';
 import { z } from 'zod';
 import { csvLine, inert } from '../../lib/csv.ts';
-import { AppError, invariant } from '../../lib/errors.ts';
+import { invariant } from '../../lib/errors.ts';
 import type { Route, RouteContext } from '../route.ts';
 
 type Context = RouteContext<never, unknown, unknown, unknown>;
@@ -39,19 +38,6 @@ export function exportable(route: Route): Route {
       return undefined;
     },
   };
-}
-
-/**
- * Throws AppError invalid_request (406) for a request that takes nothing but CSV from a route that has only JSON: a program that was not
- * told so would read the JSON as a table.
- */
-export function refuseCsv({ response: { mediaTypes } }: Pick<Route, 'response'>, request: Request): void {
-  const wantsCsv = request.headers.accept?.includes('text/csv') && !request.accepts('application/json');
-  if (mediaTypes === undefined && wantsCsv) {
-    throw new AppError('invalid_request', 'There is no CSV form of this: send Accept: application/json.', {
-      status: 406,
-    });
-  }
 }
 
 interface RowPage {
