@@ -1,12 +1,12 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
-import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
-import { Gateway, model } from './gateway.ts';
+import { ClaudeGateway } from './claude-gateway.ts';
+import { type Gateway, model } from './gateway.ts';
 
 /** Claude accepts what we build for it, and left-out parts are named. The upstream rejects as the real one does. */
 
+let servers: ClaudeGateway;
 let upstream: UpstreamServer;
 let chatUpstream: UpstreamServer;
 let gateway: Gateway;
@@ -14,21 +14,14 @@ let openai: OpenAI;
 let anthropic: Anthropic;
 
 beforeAll(async () => {
-  upstream = await startAnthropicUpstream();
-  chatUpstream = await startOpenAiUpstream();
-  gateway = await Gateway.start({
-    providers: [
-      { id: 'anthropic', protocol: 'anthropic', base_url: upstream.url },
-      { id: 'openai', protocol: 'openai', base_url: chatUpstream.url },
-    ],
-    models: [
-      model('older', [{ provider: 'anthropic', model: 'claude-sonnet-4-5' }]),
-      model('newer', [{ provider: 'anthropic', model: 'anthropic.claude-opus-4-7-v1:0' }]),
-      model('latest', [{ provider: 'anthropic', model: 'claude-opus-4-8' }]),
-      model('told', [{ provider: 'anthropic', model: 'mine', drop: ['top_p'], thinking: 'adaptive' }]),
-      model('gemini', [{ provider: 'openai', model: 'gemini-3' }]),
-    ],
-  });
+  servers = await ClaudeGateway.start([
+    model('older', [{ provider: 'anthropic', model: 'claude-sonnet-4-5' }]),
+    model('newer', [{ provider: 'anthropic', model: 'anthropic.claude-opus-4-7-v1:0' }]),
+    model('latest', [{ provider: 'anthropic', model: 'claude-opus-4-8' }]),
+    model('told', [{ provider: 'anthropic', model: 'mine', drop: ['top_p'], thinking: 'adaptive' }]),
+    model('gemini', [{ provider: 'openai', model: 'gemini-3' }]),
+  ]);
+  ({ upstream, chatUpstream, gateway } = servers);
   openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
   anthropic = new Anthropic({ apiKey: 'k', baseURL: gateway.url, maxRetries: 0 });
 });
@@ -38,11 +31,7 @@ beforeEach(() => {
   chatUpstream.reset();
 });
 
-afterAll(async () => {
-  await gateway?.close();
-  await upstream?.close();
-  await chatUpstream?.close();
-});
+afterAll(() => servers?.close());
 
 const HI = [{ role: 'user' as const, content: 'hello' }];
 

@@ -1,27 +1,20 @@
-import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
-import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
-import { Gateway, model } from './gateway.ts';
+import { ClaudeGateway } from './claude-gateway.ts';
+import { type Gateway, model } from './gateway.ts';
 
 /** Toolsets: entries without a name that stand for several tools, which the caller runs. */
 
+let servers: ClaudeGateway;
 let upstream: UpstreamServer;
 let chatUpstream: UpstreamServer;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  upstream = await startAnthropicUpstream();
-  chatUpstream = await startOpenAiUpstream();
-  gateway = await Gateway.start({
-    providers: [
-      { id: 'anthropic', protocol: 'anthropic', base_url: upstream.url },
-      { id: 'openai', protocol: 'openai', base_url: chatUpstream.url },
-    ],
-    models: [
-      model('claude', [{ provider: 'anthropic', model: 'claude-opus-5-5' }]),
-      model('gpt', [{ provider: 'openai', model: 'gpt-5' }]),
-    ],
-  });
+  servers = await ClaudeGateway.start([
+    model('claude', [{ provider: 'anthropic', model: 'claude-opus-5-5' }]),
+    model('gpt', [{ provider: 'openai', model: 'gpt-5' }]),
+  ]);
+  ({ upstream, chatUpstream, gateway } = servers);
 });
 
 beforeEach(() => {
@@ -29,11 +22,7 @@ beforeEach(() => {
   chatUpstream.reset();
 });
 
-afterAll(async () => {
-  await gateway?.close();
-  await upstream?.close();
-  await chatUpstream?.close();
-});
+afterAll(() => servers?.close());
 
 const ASK = { role: 'user', content: 'look' };
 const SCREEN = { type: 'computer_toolset_20260801', configs: { zoom: { enabled: false } } };

@@ -1,33 +1,26 @@
-import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
-import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
-import { Gateway, model } from './gateway.ts';
+import { ClaudeGateway } from './claude-gateway.ts';
+import { type Gateway, model } from './gateway.ts';
 
 /** Claude Code changes the effort within a conversation by a system turn that holds nothing else. */
 
 const BETA = 'mid-conversation-output-config-2026-07-01';
 
+let servers: ClaudeGateway;
 let upstream: UpstreamServer;
 let chatUpstream: UpstreamServer;
 let gateway: Gateway;
 
 beforeAll(async () => {
-  upstream = await startAnthropicUpstream();
-  chatUpstream = await startOpenAiUpstream();
-  gateway = await Gateway.start({
-    providers: [
-      { id: 'anthropic', protocol: 'anthropic', base_url: upstream.url },
-      { id: 'openai', protocol: 'openai', base_url: chatUpstream.url },
-    ],
-    models: [
-      model('opus', [{ provider: 'anthropic', model: 'claude-opus-5' }]),
-      model('fable', [{ provider: 'anthropic', model: 'claude-fable-5' }]),
-      model('before', [{ provider: 'anthropic', model: 'claude-opus-4-8' }]),
-      model('older', [{ provider: 'anthropic', model: 'claude-opus-4-6', thinking: 'adaptive' }]),
-      model('gpt', [{ provider: 'openai', model: 'gpt-5' }], { supportedParameters: ['reasoning_effort'] }),
-      model('plain', [{ provider: 'openai', model: 'gpt-4o' }]),
-    ],
-  });
+  servers = await ClaudeGateway.start([
+    model('opus', [{ provider: 'anthropic', model: 'claude-opus-5' }]),
+    model('fable', [{ provider: 'anthropic', model: 'claude-fable-5' }]),
+    model('before', [{ provider: 'anthropic', model: 'claude-opus-4-8' }]),
+    model('older', [{ provider: 'anthropic', model: 'claude-opus-4-6', thinking: 'adaptive' }]),
+    model('gpt', [{ provider: 'openai', model: 'gpt-5' }], { supportedParameters: ['reasoning_effort'] }),
+    model('plain', [{ provider: 'openai', model: 'gpt-4o' }]),
+  ]);
+  ({ upstream, chatUpstream, gateway } = servers);
 });
 
 beforeEach(() => {
@@ -35,11 +28,7 @@ beforeEach(() => {
   chatUpstream.reset();
 });
 
-afterAll(async () => {
-  await gateway?.close();
-  await upstream?.close();
-  await chatUpstream?.close();
-});
+afterAll(() => servers?.close());
 
 const ASK = { role: 'user', content: 'plan' };
 const SAID = { role: 'assistant', content: 'one, two' };
