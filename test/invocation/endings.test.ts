@@ -19,7 +19,8 @@ let gateway: Gateway;
 
 beforeEach(async () => {
   upstream = await startOpenAiUpstream();
-  const timeouts = { idle_ms: 200, first_byte_ms: 400 };
+  // long enough for a busy machine to send what does not hang
+  const timeouts = { idle_ms: 1_000, first_byte_ms: 2_000 };
   gateway = await Gateway.start({
     providers: [
       { id: 'openai', protocol: 'openai', base_url: upstream.url, timeouts },
