@@ -2,6 +2,7 @@ import type { InTurn } from '../lib/event-loop-queue.ts';
 import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest } from '../providers/provider.types.ts';
 import { withUsage } from '../providers/provider-failure.ts';
+import { betasFor } from './dialects/anthropic-betas.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
 import { mayReason, outgoingRequest } from './outgoing-request.ts';
@@ -32,7 +33,7 @@ export async function requestFor(
   const sent = outgoingRequest(invocation, model, provider, outputTokensMax, route);
   const body = await invocation.inTurn(sent);
   const reasons = mayReason(model, route, provider);
-  const { betas } = invocation;
+  const betas = betasFor(body, invocation.betas);
   return { model: route.model, body, maxOutputTokens: outputTokensMax, reasons, betas, inTurn };
 }
 

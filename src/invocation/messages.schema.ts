@@ -155,11 +155,11 @@ export const messagesRequest = z
       .meta({ description: '"auto", "any", "none", the name of a tool, or an object that names one' }),
     thinking: z
       .looseObject({
-        type: z.string().meta({ description: 'enabled, disabled or adaptive' }),
+        type: z.string().meta({ description: 'enabled, adaptive, between_tools or disabled' }),
         budget_tokens: z.int().min(1).optional().meta({ description: 'Cap on the tokens of thinking' }),
       })
       .nullish()
-      .meta({ description: 'Whether the model thinks before it answers; by default it does not' }),
+      .meta({ description: 'Whether the model thinks before it answers; by default as the model does' }),
     metadata: z
       .looseObject({
         user_id: z.string().max(512).nullish().meta({ description: 'Your id for the end user' }),

@@ -14,9 +14,24 @@ const SCHEMA_KEYWORDS =
 const SYSTEM_TURNS = /opus-4-[89]|(?:opus|sonnet|haiku|fable)-[5-9]/;
 /** Models whose system messages may set the effort. */
 const TURN_EFFORTS = /opus-[5-9]|(?:sonnet|haiku)-5-[5-9]|fable-5-[1-9]/;
+/** Models that decide how much they think, and their predecessors that know no efforts. */
+const ADAPTIVE = /(?:opus|sonnet)-4-[6-9]|(?:opus|sonnet|haiku|fable)-[5-9]/;
+const EFFORTLESS = /opus-4-[0-4]|sonnet-4-[0-5]|haiku-4/;
+/** The generation whose thinking is bound to its conversation. */
+const BOUND = /(?:opus|sonnet|haiku)-5-[5-9]|fable-5-[1-9]/;
+const UNFORCED = /(?:opus|sonnet)-5-[5-9]|fable-5-[1-9]/;
+const ALWAYS_THINKS = /opus-5-[5-9]|fable-5/;
+const BETWEEN_TOOLS = /sonnet-5-[5-9]/;
+
 /** Members that need a beta, by the start of that beta's name. */
 const LOCKED = [
   ['context-management-', (body: Json) => body.context_management, 'context_management'],
+  ['thinking-binding-controls-', (body: Json) => body.thinking?.block_binding, 'thinking.block_binding'],
+  [
+    'mid-conversation-system-clear-at-',
+    (body: Json) => body.messages.find((turn: Json) => turn.clear_at),
+    'messages.1.clear_at',
+  ],
   ['advanced-tool-use-', (body: Json) => memberOfTools(body, 'defer_loading'), 'tools.0.defer_loading'],
   ['advanced-tool-use-', (body: Json) => memberOfTools(body, 'input_examples'), 'tools.0.input_examples'],
   [
@@ -32,7 +47,7 @@ function memberOfTools(body: Json, name: string): Json {
 
 /**
  * Returns the error with which Anthropic rejects a well-formed request, in its own words where they are known; undefined when it accepts
- * the request. Covers sampling settings and budgets of newer models, thinking that cannot be continued, schema keywords, tool ids, unsigned
+ * the request. Covers sampling settings and budgets of newer models, thinking that cannot be turned on, off or continued, forced tools, schema keywords, tool ids, unsigned
  * thinking, missing messages, members of betas that the header does not name, and system messages for older models.
  */
 export function anthropicRefusal({ body, headers }: UpstreamRequest): string | undefined {
@@ -62,7 +77,36 @@ export function anthropicRefusal({ body, headers }: UpstreamRequest): string | u
   if (body.messages.length === 0) {
     return 'messages: at least one message is required';
   }
-  return refusedHistory(body) ?? refusedSchema(body);
+  return refusedThinking(body) ?? refusedHistory(body) ?? refusedSchema(body);
+}
+
+function refusedThinking({
+  model,
+  thinking,
+  tool_choice: choice,
+  output_config: config,
+}: Json): string | undefined {
+  const type = thinking?.type;
+  const isForced = ['any', 'tool'].includes(choice?.type);
+  if (type === 'adaptive' && !ADAPTIVE.test(model) && model.includes('claude')) {
+    return 'adaptive thinking is not supported on this model';
+  }
+  if (config?.effort !== undefined && EFFORTLESS.test(model)) {
+    return 'This model does not support the effort parameter.';
+  }
+  if (type === 'disabled' && (ALWAYS_THINKS.test(model) || BETWEEN_TOOLS.test(model))) {
+    return '"thinking.type.disabled" is not supported for this model.';
+  }
+  if (type === 'between_tools' && (!BETWEEN_TOOLS.test(model) || ['xhigh', 'max'].includes(config?.effort))) {
+    return '"thinking.type.between_tools" is not supported for this model.';
+  }
+  if (isForced && UNFORCED.test(model)) {
+    return 'tool_choice: type "tool" and "any" are not supported for this model.';
+  }
+  if (isForced && type === 'enabled') {
+    return 'Thinking may not be enabled when tool_choice forces tool use.';
+  }
+  return undefined;
 }
 
 function refusedHistory(body: Json): string | undefined {
@@ -75,6 +119,14 @@ function refusedHistory(body: Json): string | undefined {
   }
   if (blocks.some((block) => block.type === 'thinking' && !block.signature)) {
     return 'Invalid `signature` in `thinking` block';
+  }
+  const moved = blocks.find(({ signature }) => String(signature).startsWith('bound-elsewhere'));
+  if (
+    moved &&
+    BOUND.test(body.model) &&
+    body.thinking?.block_binding?.prefix_mismatch_behavior !== 'drop_block'
+  ) {
+    return 'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.';
   }
   if (blocks.some((block) => block.type === 'text' && block.text.trim() === '')) {
     return 'messages: text content blocks must contain non-whitespace text';

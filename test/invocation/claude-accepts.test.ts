@@ -124,7 +124,7 @@ test('continues a tool history without thinking, and says so', async () => {
   expect(await chat({ messages: HISTORY, reasoning_effort: 'high' })).toBe('reasoning_effort');
   expect(upstream.last.body).not.toHaveProperty('thinking');
   expect(await chat({ model: 'newer', messages: HISTORY, reasoning_effort: 'high' })).toBeNull();
-  expect(upstream.last.body.thinking).toEqual({ type: 'adaptive' });
+  expect(upstream.last.body.thinking).toEqual({ type: 'adaptive', display: 'summarized' });
 });
 
 test('cleans tool ids in calls and results alike, on both endpoints', async () => {

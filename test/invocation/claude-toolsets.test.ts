@@ -11,7 +11,8 @@ let gateway: Gateway;
 
 beforeAll(async () => {
   servers = await ClaudeGateway.start([
-    model('claude', [{ provider: 'anthropic', model: 'claude-opus-5-5' }]),
+    model('claude', [{ provider: 'anthropic', model: 'claude-haiku-5-5' }]),
+    model('older-claude', [{ provider: 'anthropic', model: 'claude-opus-5' }]),
     model('gpt', [{ provider: 'openai', model: 'gpt-5' }]),
   ]);
   ({ upstream, chatUpstream, gateway } = servers);
@@ -56,7 +57,7 @@ test('the older tool of the screen gets the beta that it needs', async () => {
   const tools = [
     { type: 'computer_20251124', name: 'computer', display_width_px: 10, display_height_px: 10 },
   ];
-  expect(await message({ tools }, headers)).toBeNull();
+  expect(await message({ model: 'older-claude', tools }, headers)).toBeNull();
   expect(upstream.last.headers['anthropic-beta']).toBe('computer-use-2025-11-24');
 });
 

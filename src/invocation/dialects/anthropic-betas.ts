@@ -5,7 +5,11 @@ const CONTEXT_MANAGEMENT = 'context-management-2025-06-27';
 const TOOL_USE = ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19'];
 /** Efforts on system turns; see turn-efforts.ts. */
 export const TURN_EFFORTS = 'mid-conversation-output-config-2026-07-01';
+/** System turns that are shown until the next question only; see system-turns.ts. */
+export const CLEARED_TURNS = 'mid-conversation-system-clear-at-2026-08-21';
 const TOOL_CHANGES = 'mid-conversation-tool-changes-2026-07-01';
+/** What happens to earlier thinking that no longer fits; see claude-thinking.ts. */
+const BLOCK_BINDING = 'thinking-binding-controls-2026-08-01';
 
 /**
  * Anthropic betas that we pass on: they change neither the price of a token nor who runs a tool. Deliberately left out: longer contexts
@@ -24,12 +28,15 @@ export const PASSED_BETAS: readonly string[] = [
   'structured-outputs-2025-12-15',
   'redact-thinking-2026-02-12',
   'thinking-token-count-2026-05-13',
+  'thinking-display-updates-2026-08-18',
+  BLOCK_BINDING,
   'mid-conversation-system-2026-04-07',
   // the screen's older tools; its toolset needs none
   'computer-use-2025-01-24',
   'computer-use-2025-11-24',
   TOOL_CHANGES,
   TURN_EFFORTS,
+  CLEARED_TURNS,
   CONTEXT_MANAGEMENT,
   ...TOOL_USE,
 ];
@@ -44,6 +51,12 @@ const ASKED_MAX = 50;
 export function betasOf(header: string | readonly string[] | undefined): readonly string[] {
   const asked = [header ?? []].flat().join(',').split(',', ASKED_MAX);
   return PASSED_BETAS.filter((beta) => asked.some((name) => name.trim() === beta));
+}
+
+/** Returns the betas to send with a request: the caller's, and the one that a member of ours needs. */
+export function betasFor(body: JsonObject, asked: readonly string[]): readonly string[] {
+  const isBound = objectOf(body.thinking).block_binding !== undefined;
+  return isBound && !asked.includes(BLOCK_BINDING) ? [...asked, BLOCK_BINDING] : asked;
 }
 
 /** Removes the members that Anthropic accepts only with a beta that is not passed on. */

@@ -8,10 +8,17 @@ import {
   parseJson,
   textOf,
 } from '../../providers/json.ts';
-import { lacksThinking } from './claude-request.ts';
+import { SAMPLING } from './claude-models.ts';
+import { lacksThinking } from './claude-thinking.ts';
 import { documentSourceOf, imageSourceOf, sourceOfUrl } from './media-parts.ts';
 import type { ModelRules } from './model-rules.ts';
-import { adaptiveEffort, asksForReasoning, thinkingOf } from './reasoning-settings.ts';
+import {
+  adaptiveEffort,
+  asksForNoReasoning,
+  asksForReasoning,
+  hidesReasoning,
+  thinkingOf,
+} from './reasoning-settings.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
 import { untranslatable } from './untranslatable.ts';
@@ -40,8 +47,8 @@ export function* chatRequestToMessages(
   const messages = objectsOf(body.messages);
   const policy = readChatToolPolicy(body);
   const turns = yield* mergedTurns(messages.filter((message) => !isSystem(message)));
-  const thinking = thinkingFor(body, policy, maxOutputTokens);
-  const adaptive = thinking !== undefined && rules.thinking === 'adaptive';
+  const thinking = thinkingFor(body, policy, maxOutputTokens, rules);
+  const thinks = thinking !== undefined && thinking.type !== 'disabled';
   const instructions = yield* systemBlocks(messages, body.response_format);
   // OpenAI callers often send instructions only; this protocol requires a user turn
   const alone = turns.length === 0 && instructions.length > 0;
@@ -54,13 +61,13 @@ export function* chatRequestToMessages(
     tool_choice: tools.length === 0 ? undefined : messagesToolChoice(policy),
     stop_sequences: stopSequences(body.stop),
     // Thinking is only accepted with the default temperature and a top_p near 1.
-    temperature: thinking || typeof body.temperature !== 'number' ? undefined : Math.min(body.temperature, 1),
-    top_p: thinking ? undefined : body.top_p,
-    top_k: thinking ? undefined : body.top_k,
-    thinking: adaptive ? { type: 'adaptive' } : thinking,
+    temperature: thinks || typeof body.temperature !== 'number' ? undefined : Math.min(body.temperature, 1),
+    top_p: thinks ? undefined : body.top_p,
+    top_k: thinks ? undefined : body.top_k,
+    thinking,
     output_config: outputConfig(
       body.response_format,
-      adaptive ? adaptiveEffort(body, rules.takesXhigh) : undefined,
+      thinking?.type === 'adaptive' ? adaptiveEffort(body) : undefined,
     ),
     metadata: typeof body.user === 'string' ? { user_id: body.user } : undefined,
   });
@@ -71,10 +78,26 @@ function isMeant(value: unknown): boolean {
 }
 
 /**
- * Returns the chat request members that are left out because of thinking: sampling settings when the model thinks, reasoning settings
- * when it cannot, or when the cap leaves it no room.
+ * Returns the chat request members that are left out because of thinking or for the rules of the model: sampling settings when it thinks,
+ * reasoning settings when it cannot, when the cap leaves it no room, or when it always thinks; forced tools where it takes none.
  */
-export function untranslatedThinking(body: JsonObject, maxOutputTokens: number, rules: ModelRules): string[] {
+export function leftOutOfChat(body: JsonObject, maxOutputTokens: number, rules: ModelRules): string[] {
+  const policy = readChatToolPolicy(body);
+  const unforced = isForced(policy) && !rules.takesForcedTools ? ['tool_choice'] : [];
+  return [...unforced, ...untranslatedThinking(body, policy, maxOutputTokens, rules)].filter(
+    (name) => body[name] !== undefined,
+  );
+}
+
+function untranslatedThinking(
+  body: JsonObject,
+  policy: ToolPolicy,
+  maxOutputTokens: number,
+  rules: ModelRules,
+): readonly string[] {
+  if (asksForNoReasoning(body)) {
+    return rules.thinkingOff === undefined ? REASONING_SETTINGS : [];
+  }
   if (!asksForReasoning(body)) {
     return [];
   }
@@ -82,14 +105,40 @@ export function untranslatedThinking(body: JsonObject, maxOutputTokens: number, 
   const last = turns.findLast((message) => message.role === 'assistant');
   const history = last ? [atOnce(turnOf(last))] : [];
   const thinks =
-    thinkingFor(body, readChatToolPolicy(body), maxOutputTokens) !== undefined &&
+    thinkingFor(body, policy, maxOutputTokens, rules) !== undefined &&
     (rules.thinking === 'adaptive' || !lacksThinking(history));
-  const names = thinks ? ['temperature', 'top_p', 'top_k'] : ['reasoning_effort', 'reasoning'];
-  return names.filter((name) => body[name] !== undefined);
+  return thinks ? SAMPLING : REASONING_SETTINGS;
 }
 
-function thinkingFor(body: JsonObject, policy: ToolPolicy, maxOutputTokens: number): JsonObject | undefined {
-  return policy.mode === 'any' || policy.mode === 'tool' ? undefined : thinkingOf(body, maxOutputTokens);
+const REASONING_SETTINGS = ['reasoning_effort', 'reasoning'];
+
+function isForced({ mode }: ToolPolicy): boolean {
+  return mode === 'any' || mode === 'tool';
+}
+
+/**
+ * Returns the `thinking` of a chat request. A model that thinks unasked is told not to when the caller wants none, and otherwise asked to
+ * show what it thinks: its remarks between tool calls are part of that.
+ */
+function thinkingFor(
+  body: JsonObject,
+  policy: ToolPolicy,
+  maxOutputTokens: number,
+  rules: ModelRules,
+): JsonObject | undefined {
+  if (asksForNoReasoning(body)) {
+    return rules.thinksUnasked ? { type: 'disabled' } : undefined;
+  }
+  // most models that accept forced tools reject them together with thinking
+  if (isForced(policy) && rules.takesForcedTools) {
+    return undefined;
+  }
+  const asked = thinkingOf(body, maxOutputTokens);
+  if (rules.thinking === 'budget') {
+    return asked;
+  }
+  const display = rules.hidesThinking && !hidesReasoning(body) ? 'summarized' : undefined;
+  return asked || (rules.thinksUnasked && display) ? compact({ type: 'adaptive', display }) : undefined;
 }
 
 type Turn = JsonObject & {

@@ -11,9 +11,17 @@ import {
   without,
 } from '../../providers/json.ts';
 import { isForeignCitation } from './annotations.ts';
-import { type ModelRules, refusedMembers } from './model-rules.ts';
+import {
+  type ClaudeCall,
+  claudeEffort,
+  claudeThinking,
+  forcesTools,
+  withReadableThinking,
+} from './claude-thinking.ts';
+import { refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { isForeign } from './thinking-details.ts';
+import { messagesToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
 import { cleanToolId } from './tool-ids.ts';
 
 /** Keywords that Anthropic's structured outputs and strict tools accept. Source: platform.claude.com/docs, "JSON Schema limitations". */
@@ -55,76 +63,53 @@ const DEPTH_MAX = 100;
 
 /**
  * Adapts a messages request, translated or the caller's own, to what Anthropic accepts for the model: no sampling settings or budgets
- * where it rejects them, no thinking where the history has none to continue from, schemas without keywords it rejects, clean tool ids,
- * thinking only with a signature. Throws AppError invalid_parameter when no message is left.
+ * where it rejects them, no thinking where the history has none to continue from, only efforts that it knows, no forced tools where it
+ * takes none, schemas without keywords it rejects, clean tool ids, thinking only with a signature. Throws AppError invalid_parameter when no message is left.
  */
-export function* claudeRequest(request: JsonObject, rules: ModelRules): Steps<JsonObject> {
+export function* claudeRequest(call: ClaudeCall): Steps<JsonObject> {
+  const { body: request, rules } = call;
   const body = rules.systemTurns ? withSystemTurns(request) : yield* withoutSystemTurns(request);
   yield undefined;
   const messages = yield* flatMapInSteps(objectsOf(body.messages), tidyTurn);
   if (messages.length === 0 && Array.isArray(body.messages)) {
     throw new AppError('invalid_parameter', 'messages: must contain at least one message with content');
   }
-  const thinking = claudeThinking(body.thinking, messages, rules);
+  const thinking = claudeThinking(call, messages);
   const config = objectOf(body.output_config);
-  // without a budget to follow, the model keeps its own default effort
-  const effort = config.effort ?? (thinking?.type === 'adaptive' ? effortOf(body.thinking) : undefined);
+  const effort = claudeEffort(call, thinking);
   const output = compact(merged(config, { effort, format: formatOf(config.format) }));
+  const isUnforced = forcesTools(body) && !rules.takesForcedTools;
   const changes = {
-    messages,
+    messages: isUnforced ? withToolsAskedFor(messages, body) : messages,
+    ...(isUnforced && { tool_choice: unforced(body) }),
     tools: Array.isArray(body.tools) ? yield* mapInSteps(objectsOf(body.tools), toolFor) : undefined,
-    thinking,
+    thinking: withReadableThinking(thinking, messages, rules),
     output_config: Object.keys(output).length === 0 ? undefined : output,
   };
   return compact(merged(without(body, ...refusedMembers(body, rules)), changes));
 }
 
 /**
- * Returns true when budgeted thinking cannot continue: the last answer called tools without a preceding thinking block, and the protocol
- * requires one there ("a final assistant message must start with a thinking block").
+ * Asks for the tool call that a model does not let a request force. At the end of the last question: nothing before it changes, neither for
+ * the provider's cache nor for the thinking bound to it.
  */
-export function lacksThinking(messages: readonly JsonObject[]): boolean {
-  const last = messages.findLast((turn) => turn.role === 'assistant');
-  const blocks = objectsOf(last?.content);
-  const first = blocks[0]?.type;
-  return (
-    blocks.some((block) => block.type === 'tool_use') && first !== 'thinking' && first !== 'redacted_thinking'
-  );
+function withToolsAskedFor(turns: readonly JsonObject[], body: JsonObject): readonly JsonObject[] {
+  const last = turns.at(-1);
+  if (last?.role !== 'user') {
+    return turns;
+  }
+  const { name } = readMessagesToolPolicy(body);
+  const text = name === undefined ? ANY_TOOL : `Answer with a call of the tool ${JSON.stringify(name)}.`;
+  const content = typeof last.content === 'string' ? [{ type: 'text', text: last.content }] : last.content;
+  return [...turns.slice(0, -1), { ...last, content: [...objectsOf(content), { type: 'text', text }] }];
 }
 
-/** Returns the `thinking` member for the model. Undefined when thinking was not requested or the history has none to continue from. */
-export function claudeThinking(
-  thinking: unknown,
-  messages: readonly JsonObject[],
-  rules: ModelRules,
-): JsonObject | undefined {
-  if (!isObject(thinking)) {
-    return undefined;
-  }
-  if (thinking.type !== 'enabled') {
-    return thinking;
-  }
-  if (rules.thinking === 'adaptive') {
-    return compact({ type: 'adaptive', display: thinking.display });
-  }
-  return lacksThinking(messages) ? undefined : thinking;
+function unforced(body: JsonObject): JsonObject | undefined {
+  const { parallel } = readMessagesToolPolicy(body);
+  return messagesToolChoice({ mode: 'auto', parallel });
 }
 
-/** Returns Anthropic's effort level for a budget in tokens, following its former default budgets. Undefined without a budget. */
-function effortOf(thinking: unknown): string | undefined {
-  const { budget_tokens: budget } = objectOf(thinking);
-  if (typeof budget !== 'number') {
-    return undefined;
-  }
-  if (budget <= LOW_BUDGET) {
-    return 'low';
-  }
-  return budget <= MEDIUM_BUDGET ? 'medium' : 'high';
-}
-
-/** Largest budgets of low and medium effort, in tokens. */
-const LOW_BUDGET = 2_048;
-const MEDIUM_BUDGET = 8_192;
+const ANY_TOOL = 'Answer with a call of at least one of your tools.';
 
 function formatOf(format: unknown): unknown {
   return isObject(format) && format.type === 'json_schema'

@@ -1,22 +1,11 @@
 import type { JsonObject } from '../../providers/json.ts';
 import type { Dialect } from '../../providers/provider.types.ts';
 import type { ModelRoute } from '../invocation.types.ts';
+import { type ClaudeRules, claudeRules, PLAIN_CLAUDE_RULES, SAMPLING } from './claude-models.ts';
 import type { ToolIdForm } from './tool-ids.ts';
 
 /** What a provider's model rejects or requires beyond its protocol. */
-export interface ModelRules {
-  /** Members to leave out. */
-  readonly drop: readonly string[];
-  /** Whether it rejects `temperature` and `top_p` together. */
-  readonly oneSampler: boolean;
-  /** How to request thinking: with a token budget, or with an effort and the amount left to the model. */
-  readonly thinking: 'budget' | 'adaptive';
-  /** Whether an adaptive model knows the effort `xhigh`. All know `max`. */
-  readonly takesXhigh: boolean;
-  /** Whether messages may include turns with the role `system`. */
-  readonly systemTurns: boolean;
-  /** Whether such a turn may set the effort from there on. */
-  readonly takesTurnEfforts: boolean;
+export interface ModelRules extends ClaudeRules {
   /** Required form of tool call ids. */
   readonly toolIds: ToolIdForm;
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
@@ -31,27 +20,6 @@ export interface ModelRules {
   readonly stopsMax: number;
 }
 
-const SAMPLING = ['temperature', 'top_p', 'top_k'];
-/** Matches `claude-opus-4-7`, `anthropic.claude-sonnet-5-v1:0`, `claude-opus-4.8@2026…`. A date is not a minor version. */
-const CLAUDE = /claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2})(?!\d))?/;
-/** First Claude version that rejects sampling settings and thinking budgets. */
-const SETTLED_MAJOR = 4;
-const SETTLED_MINOR = 7;
-/** First minor version of that major that accepts only one of temperature and top_p. */
-const ONE_SAMPLER_MINOR = 1;
-/** First minor version of that major that accepts system turns. */
-const SYSTEM_TURNS_MINOR = 8;
-/**
- * First minor version of major 5 that lets a system turn set the effort, by family. Source: platform.claude.com/docs, "Per-message effort".
- */
-const TURN_EFFORTS_MAJOR = 5;
-const TURN_EFFORTS_MINOR: Readonly<Record<string, number>> = {
-  opus: 0,
-  fable: 1,
-  mythos: 1,
-  sonnet: 5,
-  haiku: 5,
-};
 /** OpenAI's reasoning models, which reject sampling settings. */
 const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
 
@@ -101,12 +69,7 @@ export function refusedMembers(body: JsonObject, rules: ModelRules): readonly st
 
 /** Rules for unknown models. */
 export const PLAIN_RULES: ModelRules = {
-  drop: [],
-  oneSampler: false,
-  thinking: 'budget',
-  takesXhigh: false,
-  systemTurns: false,
-  takesTurnEfforts: false,
+  ...PLAIN_CLAUDE_RULES,
   toolIds: 'any',
   needsReasoningBack: false,
   isStrict: false,
@@ -131,18 +94,5 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     const reasons = REASONS.test(model);
     return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, isStrict, details, reasons };
   }
-  const [, family = '', major = '0', minor = '0'] = CLAUDE.exec(model) ?? [];
-  const from = (least: number, of = SETTLED_MAJOR) =>
-    Number(major) > of || (Number(major) === of && Number(minor) >= least);
-  if (!from(SETTLED_MINOR)) {
-    return { ...PLAIN_RULES, oneSampler: from(ONE_SAMPLER_MINOR) };
-  }
-  return {
-    ...PLAIN_RULES,
-    drop: SAMPLING,
-    thinking: 'adaptive',
-    takesXhigh: true,
-    systemTurns: from(SYSTEM_TURNS_MINOR),
-    takesTurnEfforts: from(TURN_EFFORTS_MINOR[family] ?? Number.POSITIVE_INFINITY, TURN_EFFORTS_MAJOR),
-  };
+  return { ...PLAIN_RULES, ...claudeRules(model) };
 }

@@ -41,25 +41,24 @@ function effortAsked(body: JsonObject): unknown {
   return reasoning.effort ?? body.reasoning_effort ?? (reasoning.enabled === true ? 'medium' : undefined);
 }
 
-/**
- * Returns Anthropic's `output_config.effort` for a chat effort, for models that decide how much they think. Those without `xhigh` get the
- * next lower one.
- */
-export function adaptiveEffort(body: JsonObject, takesXhigh: boolean): string | undefined {
+/** Returns whether the reasoning settings of a chat request ask the model not to reason. */
+export function asksForNoReasoning(body: JsonObject): boolean {
+  const { enabled, max_tokens: budget } = objectOf(body.reasoning);
+  return effortAsked(body) === 'none' || enabled === false || budget === 0;
+}
+
+/** Returns whether a chat request asks not to be shown the model's reasoning. */
+export function hidesReasoning(body: JsonObject): boolean {
+  return body.include_reasoning === false || objectOf(body.reasoning).exclude === true;
+}
+
+/** Returns Anthropic's `output_config.effort` for a chat effort, for models that decide how much they think. */
+export function adaptiveEffort(body: JsonObject): string | undefined {
   const asked = objectOf(body.reasoning).effort ?? body.reasoning_effort;
-  switch (asked) {
-    case 'minimal':
-    case 'low':
-      return 'low';
-    case 'medium':
-    case 'high':
-    case 'max':
-      return asked;
-    case 'xhigh':
-      return takesXhigh ? 'xhigh' : 'high';
-    default:
-      return undefined;
+  if (typeof asked !== 'string' || asked === 'none') {
+    return undefined;
   }
+  return asked === 'minimal' ? 'low' : asked;
 }
 
 /** Returns OpenAI's `reasoning_effort` for Anthropic's `thinking` and `output_config.effort`. Undefined when thinking is off. */
@@ -69,7 +68,7 @@ export function effortOf(body: JsonObject, maxOutputTokens: number): string | un
     return configured === 'max' ? 'xhigh' : configured;
   }
   const thinking = body.thinking;
-  if (!isObject(thinking) || thinking.type === 'disabled') {
+  if (!isObject(thinking) || thinking.type === 'disabled' || thinking.type === 'between_tools') {
     return undefined;
   }
   if (typeof thinking.budget_tokens !== 'number') {

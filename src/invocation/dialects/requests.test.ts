@@ -269,10 +269,9 @@ test("citations that are not Anthropic's own never reach it", () => {
     content: [{ type: 'text', text: 'a', citations }],
   });
   const messages = [turn([own, foreign]), turn([foreign])];
-  expect(atOnce(claudeRequest({ messages }, PLAIN_RULES)).messages).toEqual([
-    turn([own]),
-    { role: 'assistant', content: [{ type: 'text', text: 'a' }] },
-  ]);
+  expect(
+    atOnce(claudeRequest({ body: { messages }, rules: PLAIN_RULES, maxOutputTokens: 4_096 })).messages,
+  ).toEqual([turn([own]), { role: 'assistant', content: [{ type: 'text', text: 'a' }] }]);
 });
 
 describe('reasoning that must go back', () => {
@@ -318,7 +317,9 @@ describe('reasoning that must go back', () => {
   test('goes to no model that cannot read it', () => {
     expect(sentBack(blocks([text, hidden]), ['google-gemini'])).toBeUndefined();
     expect(sentBack(blocks([gemini]), ['anthropic-claude'])).toBeUndefined();
-    const claude = atOnce(claudeRequest(next(blocks([gemini])), PLAIN_RULES));
+    const claude = atOnce(
+      claudeRequest({ body: next(blocks([gemini])), rules: PLAIN_RULES, maxOutputTokens: 4_096 }),
+    );
     expect(claude.messages).toMatchObject([{}, { content: [{ type: 'text' }] }, {}]);
     const history = [{ role: 'assistant', content: 'a', reasoning_details: [gemini, text] }];
     expect(toMessages({ messages: history }).messages).toEqual([

@@ -27,6 +27,21 @@ function afterResults(turns: readonly JsonObject[]): readonly JsonObject[] {
   return [...ordered, ...waiting];
 }
 
+/** Returns whether any turn says how long it is shown. */
+export function hasClearing({ messages }: JsonObject): boolean {
+  return objectsOf(messages).some((turn) => turn.clear_at !== undefined);
+}
+
+/** Applies `clear_at` for providers that do not know it: instructions for one question only are left out once the next one is asked. */
+export function withoutClearedTurns(body: JsonObject): JsonObject {
+  const turns = objectsOf(body.messages);
+  const question = turns.findLastIndex(({ role }) => role === 'user');
+  const messages = turns
+    .filter((turn, index) => turn.clear_at !== 'next_user_message' || !isSystemTurn(turn) || index > question)
+    .map((turn) => without(turn, 'clear_at'));
+  return merged(body, { messages });
+}
+
 /** Returns the turns of a request for a protocol that accepts instructions anywhere. */
 export function systemTurnsInPlace(turns: unknown): readonly JsonObject[] {
   return afterResults(objectsOf(turns));

@@ -4,12 +4,13 @@ import { REASONING_MEMBERS, textOfDetails } from '../../providers/chat-message.t
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
-import { TURN_EFFORTS, withoutLockedMembers } from './anthropic-betas.ts';
+import { CLEARED_TURNS, TURN_EFFORTS, withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
+import { hasClearing, withoutClearedTurns } from './system-turns.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import {
   chatToolChoice,
@@ -38,7 +39,7 @@ export interface RequestTranslation {
 /** Translates a request into the provider's dialect and the form its model accepts. Nearly unchanged when both use the same dialect. */
 export function* translateRequest(given: JsonObject, translation: RequestTranslation): Steps<JsonObject> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
-  const body = from === 'messages' ? withEfforts(given, translation) : given;
+  const body = from === 'messages' ? withTurnSettings(given, translation) : given;
   if (from === 'embeddings' || from === 'rerank') {
     if (to !== 'chat') {
       throw untranslatable(from);
@@ -50,7 +51,7 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
       from === 'messages'
         ? normalizeRequest(withoutLockedMembers(body, translation.betas), to)
         : yield* chatRequestToMessages(body, maxOutputTokens, rules);
-    return yield* claudeRequest(translated, rules);
+    return yield* claudeRequest({ body: translated, rules, maxOutputTokens });
   }
   if (to === 'responses' && translation.native) {
     return withReasoning(without(translation.native, ...rules.drop), translation);
@@ -75,14 +76,17 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
     : withReasoning(yield* chatRequestToResponses(chat), translation);
 }
 
-/** Leaves efforts on system turns to models that know them, which keeps their cache; the request of others gets the one in force. */
-function withEfforts(body: JsonObject, { to, rules, betas }: RequestTranslation): JsonObject {
-  if (!hasTurnSettings(body)) {
-    return body;
+/**
+ * Leaves efforts on system turns, and how long these are shown, to models that know them, which keeps their cache. The request of others
+ * gets the effort in force, and the turns that are still shown.
+ */
+function withTurnSettings(body: JsonObject, { to, rules, betas }: RequestTranslation): JsonObject {
+  const knows = (beta: string) => to === 'messages' && rules.takesTurnEfforts && betas.includes(beta);
+  const shown = hasClearing(body) && !knows(CLEARED_TURNS) ? withoutClearedTurns(body) : body;
+  if (!hasTurnSettings(shown)) {
+    return shown;
   }
-  return to === 'messages' && rules.takesTurnEfforts && betas.includes(TURN_EFFORTS)
-    ? withTurnEfforts(body)
-    : withoutTurnEfforts(body);
+  return knows(TURN_EFFORTS) ? withTurnEfforts(shown) : withoutTurnEfforts(shown);
 }
 
 /** Returns the formats of earlier reasoning that a request to a chat or Responses provider may hold. */

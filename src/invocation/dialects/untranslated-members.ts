@@ -2,8 +2,8 @@ import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { REASONING_MEMBERS } from '../../providers/chat-message.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
 import { lockedToolMembers, withoutLockedEdits } from './anthropic-betas.ts';
-import { untranslatedThinking } from './chat-request-to-messages.ts';
-import { claudeThinking } from './claude-request.ts';
+import { leftOutOfChat } from './chat-request-to-messages.ts';
+import { leftOutForClaude } from './claude-thinking.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import { detailsOfBlocks, encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
@@ -101,6 +101,7 @@ const UNSAID_IN_CHAT = [
   'tools[].defer_loading',
   'tools[].input_examples',
   'thinking.display',
+  'thinking.block_binding',
 ];
 
 /** Settings of single turns. */
@@ -211,7 +212,7 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
   const unsaid = names.filter((name) => refused.includes(name));
   if (from === 'chat' && to === 'messages') {
     unsaid.push(...names.filter((name) => !EXPRESSIBLE_IN_MESSAGES.has(name)));
-    unsaid.push(...untranslatedThinking(body, maxOutputTokens, rules));
+    unsaid.push(...leftOutOfChat(body, maxOutputTokens, rules));
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_MESSAGES)));
     unsaid.push(...((yield* someDetails(body, leavesOutDetails)) ? [DETAILS] : []));
   }
@@ -244,10 +245,7 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
         lockedToolMembers(translation.betas).map((name) => `tools[].${name}`),
       )),
     );
-    const { thinking, messages } = body;
-    if (isObject(thinking) && claudeThinking(thinking, objectsOf(messages), rules) === undefined) {
-      unsaid.push('thinking');
-    }
+    unsaid.push(...leftOutForClaude({ body, rules, maxOutputTokens }));
   }
   return [...new Set(unsaid)];
 }

@@ -101,7 +101,9 @@ const BLOCKS: Shape = list(
  * lifetimes, `inference_geo`), and members of betas that we do not pass on.
  */
 export const MESSAGES_MEMBERS: Members = {
-  messages: list(object({ role: TEXT, content: textOr(BLOCKS), output_config: object({ effort: TEXT }) })),
+  messages: list(
+    object({ role: TEXT, content: textOr(BLOCKS), output_config: object({ effort: TEXT }), clear_at: TEXT }),
+  ),
   system: textOr(list(kinds({ text: TEXT_BLOCK }))),
   tools: list(TOOL),
   tool_choice: JSON_VALUE,
@@ -109,7 +111,12 @@ export const MESSAGES_MEMBERS: Members = {
   temperature: NUMBER,
   top_p: NUMBER,
   top_k: NUMBER,
-  thinking: object({ type: TEXT, budget_tokens: NUMBER, display: TEXT }),
+  thinking: object({
+    type: TEXT,
+    budget_tokens: NUMBER,
+    display: TEXT,
+    block_binding: object({ prefix_mismatch_behavior: TEXT }),
+  }),
   output_config: object({ effort: TEXT, format: JSON_VALUE }),
   output_format: JSON_VALUE,
   cache_control: CACHE_CONTROL,
