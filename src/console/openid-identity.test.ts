@@ -22,6 +22,9 @@ let told: Told;
 /** How the provider names itself below its origin. */
 let issuerPath: string;
 let nonce: string;
+/** Id of the provider's key; undefined when it has none. */
+let keyId: string | undefined;
+let userinfoStatus: number;
 let asked: string[];
 
 beforeAll(async () => {
@@ -29,7 +32,8 @@ beforeAll(async () => {
     const path = request.url ?? '';
     asked.push(path);
     const answer = answers()[path];
-    response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' });
+    const status = path === '/userinfo' ? userinfoStatus : 200;
+    response.writeHead(answer ? status : 404, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -42,18 +46,21 @@ beforeEach(() => {
   ({ privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 }));
   told = { token: { email: EMAIL, email_verified: true } };
   issuerPath = '/app';
+  keyId = undefined;
+  userinfoStatus = 200;
   asked = [];
 });
 
 function answers(): Record<string, object> {
   const issuer = origin + issuerPath;
+  const published = { alg: 'RS256', use: 'sig', ...(keyId !== undefined && { kid: keyId }) };
   return {
     '/app/.well-known/openid-configuration': {
       ...{ issuer, authorization_endpoint: `${origin}/auth`, token_endpoint: `${origin}/token` },
       ...{ jwks_uri: `${origin}/keys`, ...(told.userinfo && { userinfo_endpoint: `${origin}/userinfo` }) },
     },
     '/token': { access_token: 'a', token_type: 'Bearer', id_token: idToken(issuer) },
-    '/keys': { keys: [{ ...publicKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig' }] },
+    '/keys': { keys: [{ ...publicKey.export({ format: 'jwk' }), ...published }] },
     '/userinfo': { sub: 'ada', ...told.userinfo },
   };
 }
@@ -61,7 +68,7 @@ function answers(): Record<string, object> {
 function idToken(iss: string): string {
   const now = Math.floor(Date.now() / 1_000);
   const claims = { iss, aud: 'tollgate', sub: 'ada', iat: now, exp: now + 60, nonce, ...told.token };
-  const parts = [{ alg: 'RS256' }, claims].map((part) =>
+  const parts = [{ alg: 'RS256', kid: keyId }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
   const signature = createSign('sha256').update(parts.join('.')).sign(privateKey, 'base64url');
@@ -148,12 +155,41 @@ test('a document of another issuer is refused, and the log says which', async ()
   await provider.close();
 });
 
-test('after a failed sign-in the next one learns the new keys of the provider', async () => {
+test.each([
+  ['the same id', undefined, undefined],
+  ['another id', 'one', 'two'],
+])(
+  'the first sign-in after the provider changed its keys works, with keys of %s',
+  async (_, before, after) => {
+    keyId = before;
+    const provider = open();
+    await signIn(provider);
+    keyId = after;
+    ({ privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 }));
+    expect((await signIn(provider)).email).toBe(EMAIL);
+    await provider.close();
+  },
+);
+
+test('a signature by a key that the provider does not publish signs nobody in', async () => {
   const provider = open();
   await signIn(provider);
-  ({ privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 }));
-  await expect(signIn(provider)).rejects.toThrow(SignInFailure);
-  expect((await signIn(provider)).email).toBe(EMAIL);
+  ({ privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 }));
+  await expect(signIn(provider)).rejects.toMatchObject({ reason: 'refused' });
+  await provider.close();
+});
+
+test.each([
+  [503, {}, 'provider_away'],
+  [401, { error: 'invalid_token' }, 'provider_away'],
+  [200, { sub: 'eve', email: EMAIL, email_verified: true }, 'refused'],
+])('userinfo of status %i with %j leaves what the ID token says', async (status, body, reason) => {
+  told = { token: { email: EMAIL, name: 'Ada' }, userinfo: body };
+  userinfoStatus = status;
+  const provider = open();
+  const identity = await signIn(provider);
+  expect(identity).toMatchObject({ subject: 'ada', email: '', name: 'Ada', isOperator: false });
+  expect(identity.untold).toMatchObject({ reason });
   await provider.close();
 });
 

@@ -17,6 +17,8 @@ export interface Identity {
   readonly isOperator: boolean;
   /** The values of that claim, for the log; undefined when the provider does not send it. */
   readonly operatorValues: readonly string[] | undefined;
+  /** Why its userinfo endpoint did not say more; undefined when it did or was not asked. */
+  readonly untold: SignInFailure | undefined;
 }
 
 /** Values that the response to a sign-in is checked against; kept, sealed, by the browser that asked. */
@@ -90,8 +92,8 @@ export class OpenIdProvider {
    * SignInFailure.
    */
   async finish(query: string, checks: SignInChecks): Promise<Identity> {
-    const configuration = await this.#configuration();
-    const found = this.#found;
+    // its keys are kept with its document, and it may have new ones: a code works once, so there is no second try with those
+    const configuration = await this.#configuration(true);
     try {
       const tokens = await oidc.authorizationCodeGrant(configuration, new URL(this.#redirectUri + query), {
         expectedState: checks.state,
@@ -106,13 +108,13 @@ export class OpenIdProvider {
       const isTold =
         this.#wanted().every((claim) => claims[claim] !== undefined) ||
         configuration.serverMetadata().userinfo_endpoint === undefined;
-      const more = isTold ? {} : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return this.#identity(claims, more);
+      const more = isTold
+        ? {}
+        : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub).catch(failureOf);
+      return more instanceof SignInFailure
+        ? this.#identity(claims, {}, more)
+        : this.#identity(claims, more, undefined);
     } catch (error) {
-      // Its keys are kept with its document, for minutes, and it may have new ones: the next sign-in asks for both.
-      if (this.#found === found && !isProvidersWord(error)) {
-        this.#found = undefined;
-      }
       throw failureOf(error);
     }
   }
@@ -127,8 +129,12 @@ export class OpenIdProvider {
     return ['email', ...(trustEmail ? [] : ['email_verified']), ...(operators ? [operators.claim] : [])];
   }
 
-  /** `more` are the claims from the userinfo endpoint; those of the ID token win. */
-  #identity(told: oidc.IDToken, more: Partial<oidc.UserInfoResponse>): Identity {
+  /** `more` are the claims from the userinfo endpoint; those of the ID token win. `untold`: why there are none. */
+  #identity(
+    told: oidc.IDToken,
+    more: Partial<oidc.UserInfoResponse>,
+    untold: SignInFailure | undefined,
+  ): Identity {
     const claims = { ...more, ...told };
     const email = addressOf(claims.email);
     // what the endpoint says of another address than the token's does not count
@@ -141,6 +147,7 @@ export class OpenIdProvider {
       ...{ issuer: claims.iss, subject: claims.sub, email: counts ? email : '', name },
       provenAt: this.#provenAt(claims.auth_time),
       ...this.#operatorOf(claims),
+      untold,
     };
   }
 
@@ -165,10 +172,10 @@ export class OpenIdProvider {
     return { isOperator: values.includes(operators.value), operatorValues: shown };
   }
 
-  /** Returns the discovered configuration, which is used for an hour. A failure is not cached. */
-  #configuration(): Promise<oidc.Configuration> {
+  /** Returns the discovered configuration, which is used for an hour unless it is wanted `anew`. A failure is not cached. */
+  #configuration(anew = false): Promise<oidc.Configuration> {
     const now = this.#clock.now();
-    if (!this.#found || this.#found.untilMs <= now) {
+    if (anew || !this.#found || this.#found.untilMs <= now) {
       const found = { configuration: this.#discover(), untilMs: now + DISCOVERY_MS };
       this.#found = found;
       found.configuration.catch(() => {
@@ -229,11 +236,6 @@ function addressOf(claim: unknown): string {
 /** Some providers, such as Amazon Cognito and Apple, say it in a text. */
 function isVerified(claim: unknown): boolean {
   return claim === true || claim === 'true';
-}
-
-/** Returns whether the provider answered with an error of OAuth, so that its addresses and keys are right. */
-function isProvidersWord(error: unknown): boolean {
-  return typeof (error as { error?: unknown } | null)?.error === 'string';
 }
 
 /**

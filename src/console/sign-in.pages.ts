@@ -51,6 +51,8 @@ interface Pending extends SignInChecks {
 /** Why there is no session. The sign-in page explains it in the viewer's language. */
 type Problem = NotAdmitted | SignInFailure['reason'] | 'not_an_operator' | 'expired' | 'too_many';
 
+/** Problems that claims from the userinfo endpoint might have solved. */
+const TOLD_THERE: ReadonlySet<Problem> = new Set(['email_not_verified', 'not_an_operator']);
 const COOKIE = 'tollgate_sign_in';
 /** Sign-ins that a browser may have begun in several tabs: each has a cookie of its own, chosen by its state. */
 const COOKIES_MAX = 8;
@@ -127,12 +129,19 @@ async function finish(
   try {
     const query = request.originalUrl.slice(request.originalUrl.indexOf('?'));
     const identity = await parts.provider.finish(query, pending);
+    const { untold } = identity;
+    if (untold) {
+      const message =
+        "the OpenID provider's userinfo endpoint failed: only its ID token counts for a sign-in";
+      parts.log.warn({ reason: untold.reason, words: untold.words }, message);
+    }
     const problem = await (pending.asOperator
       ? admitOperator(parts, identity, pending, request, response)
       : admitMember(parts, identity, pending, request, response));
     if (problem !== undefined) {
       failures.recordFailure(address);
-      redirectWithProblem(parts, response, problem, pending.invitation);
+      const cause = untold && TOLD_THERE.has(problem) ? untold.reason : problem;
+      redirectWithProblem(parts, response, cause, pending.invitation);
     }
   } catch (error) {
     const problem = problemOf(parts, error);

@@ -316,6 +316,23 @@ test('says that the provider is away while keys keep working', async () => {
   expect(byKey.json.data.member).toBeNull();
 });
 
+test('a provider without userinfo lets members in, and others hear that it does not answer', async () => {
+  const { customer, email } = await member('viewer', 'sil');
+  const link = await invite(customer.secret, 'sim@example.com', 'viewer');
+  provider.people.sim = { email: 'sim@example.com', email_verified: true, groups: ['tollgate-operators'] };
+  provider.isSilent = true;
+  const known = await signIn('sil');
+  const asMember = await signIn('sim', link);
+  const asOperator = await signIn('sim', '?as=operator');
+  provider.isSilent = false;
+  expect(known.led).toBe('/console/');
+  const session = await known.call('GET', '/api/v1/session');
+  expect(session.json.data.member).toMatchObject({ email, name: 'Name of sil' });
+  const away = '/console/sign-in?problem=provider_away';
+  expect([asMember.led, asOperator.led]).toEqual([`${away}&${link.slice(1)}`, away]);
+  expect((await signIn('sim', link)).led).toBe('/console/');
+});
+
 test('the claim makes people operators, whose sessions can be ended', async () => {
   provider.people.opa = {
     email: 'opa@example.com',

@@ -21,6 +21,8 @@ export interface TestOpenIdProvider {
   provenAgo: number;
   /** Whether it answers every request with 503. */
   isAway: boolean;
+  /** Whether its userinfo endpoint answers every request with 503. */
+  isSilent: boolean;
   /** Settings of an installation that trusts it. */
   readonly settings: Readonly<Record<string, string>>;
   close(): Promise<void>;
@@ -58,7 +60,7 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
   });
   const answer = provider.callback();
   const server = createServer((request, response) => {
-    if (found.isAway) {
+    if (found.isAway || (found.isSilent && request.url === '/me')) {
       response.writeHead(503).end();
     } else if (request.url?.startsWith('/interaction/')) {
       void provider.interactionFinished(request, response, {
@@ -70,7 +72,7 @@ export async function startOpenIdProvider(publicUrl: string): Promise<TestOpenId
   });
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const found: TestOpenIdProvider = {
-    ...{ issuer, people, person: '', provenAgo: 0, isAway: false },
+    ...{ issuer, people, person: '', provenAgo: 0, isAway: false, isSilent: false },
     settings: {
       OIDC_ISSUER: issuer,
       OIDC_CLIENT_ID: CLIENT.client_id,
