@@ -3,14 +3,16 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import pg from 'pg';
+import { transactionId } from '../../src/billing/transaction-id.ts';
 import { LedgerVerifier } from '../../src/ledger/ledger-verifier.ts';
 import { Movements } from '../../src/ledger/movements.ts';
 import { NightlyProof } from '../../src/ledger/nightly-proof.ts';
 import { StatementProof } from '../../src/ledger/statement-proof.ts';
-import { idAt, newUuid } from '../../src/lib/ids.ts';
+import { idAt, newUuid, publicId, requestUuidOf } from '../../src/lib/ids.ts';
 import { BookReportsReadModel } from '../../src/operators/books/book-reports.read-model.ts';
 import { runCli } from '../../src/operators/cli/program.ts';
 import { ChargeRecordReadModel } from '../../src/operators/lookup/charge-record.read-model.ts';
+import { SearchReadModel } from '../../src/operators/lookup/search.read-model.ts';
 import { oneCell } from '../../src/store/cells.ts';
 import { createGeneration } from '../factories/generation.ts';
 import { atTime } from '../factories/history.ts';
@@ -159,6 +161,13 @@ test('archives the calls of a closed month, restores them, and keeps the books v
   expect(await records.find(archived, '')).toBeUndefined();
   expect(await records.archivedMonthOf(archived)).toBe(NAME);
   expect(await records.archivedMonthOf(newUuid())).toBeUndefined();
+  const request = publicId('request', requestUuidOf(archived));
+  const search = new SearchReadModel(db.database.sequelize);
+  const transaction = transactionId({ type: 'usage_charge', reference: archived });
+  expect(await search.find(request)).toMatchObject([
+    { kind: 'transaction', id: transaction, summary: '-0.01 USD' },
+  ]);
+  expect(await search.generationOfRequest(request)).toBe(publicId('generation', archived));
   const act = { actor: 'test', request_id: null };
   await expect(months.reissue(refund.accountId, MONTH, 'x', act)).rejects.toThrow('archived');
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { newRequestUuid, publicId } from '../../src/lib/ids.ts';
 import { runCli } from '../../src/operators/cli/program.ts';
 import { type Customer, createCustomer, failTask, orderImage } from './support/customer.ts';
 import { ADMIN_TOKEN, type OperatorServer, startOperatorServer } from './support/operator-server.ts';
@@ -172,6 +174,25 @@ describe('why', () => {
       text: expect.stringContaining('tollgate search'),
     });
     expect((await cli('search', customer.account)).text).toContain('Beta_100%');
+  });
+
+  test('for a request of an archived month that was not charged, the command line names the month', async () => {
+    const owner = new pg.Client({ connectionString: server.db.ownerUrl });
+    await owner.connect();
+    await owner.query(
+      `INSERT INTO call_archives (month_start, month_end, calls, columns, bytes, sha256, dropped_at)
+       VALUES ('2025-05-01Z', '2025-06-01Z', 1, '{id}', 1, sha256('x'), now())`,
+    );
+    const why = async (day: string) =>
+      await cli('why', publicId('request', newRequestUuid(Date.parse(`${day}T12:00:00Z`))));
+    const [within, after] = [await why('2025-05-31'), await why('2025-06-01')];
+    await owner.query('DELETE FROM call_archives');
+    await owner.end();
+    expect(within).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('tollgate archive restore 2025-05'),
+    });
+    expect(after).toMatchObject({ code: 1, text: expect.not.stringContaining('archive') });
   });
 });
 

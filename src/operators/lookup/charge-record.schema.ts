@@ -4,7 +4,11 @@ import { accountId, answerOf, requestId, usdString } from '../../http/input/wire
 import { ledgerEntryJson } from '../ledger-entries.schema.ts';
 
 export const chargeParams = z.object({
-  id: z.string().min(1).max(128).meta({ description: 'Id of the generation, gen-…' }),
+  id: z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ description: 'Id of the generation, gen-…, or of the request that made it, req_…' }),
 });
 
 const attempt = z.strictObject({

@@ -59,11 +59,14 @@ function findingRoutes(lookup: LookupParts): Route[] {
       response: { status: 200, schema: chargeRecordResponse },
       errors: ['generation_not_found'],
       async handle({ params }) {
-        const uuid = parsePublicId('generation', params.id);
-        const record = uuid === undefined ? undefined : await lookup.charges.find(uuid, params.id);
+        const request = parsePublicId('request', params.id);
+        const id = (request && (await lookup.search.generationOfRequest(params.id))) ?? params.id;
+        const uuid = parsePublicId('generation', id);
+        const record = uuid === undefined ? undefined : await lookup.charges.find(uuid, id);
         if (!record) {
-          const month = uuid === undefined ? undefined : await lookup.charges.archivedMonthOf(uuid);
-          throw new AppError('generation_not_found', whyNotFound(month));
+          const dated = uuid ?? request;
+          const month = dated === undefined ? undefined : await lookup.charges.archivedMonthOf(dated);
+          throw new AppError('generation_not_found', whyNotFound(params.id, month));
         }
         return { body: { data: presentChargeRecord(record) } };
       },
@@ -72,10 +75,13 @@ function findingRoutes(lookup: LookupParts): Route[] {
 }
 
 /** `archivedMonth`: YYYY-MM, when the calls of the id's month are archived. */
-function whyNotFound(archivedMonth: string | undefined): string {
-  return archivedMonth === undefined
+function whyNotFound(id: string, archivedMonth: string | undefined): string {
+  if (archivedMonth !== undefined) {
+    return `There is no such generation in the database. The calls of ${archivedMonth} are archived: \`tollgate archive restore ${archivedMonth} --from <folder>\` puts them back. What was charged and refunded is in the account's transactions.`;
+  }
+  return id.startsWith('gen-')
     ? 'There is no such generation.'
-    : `There is no such generation in the database. The calls of ${archivedMonth} are archived: \`tollgate archive restore ${archivedMonth} --from <folder>\` puts them back. What was charged and refunded is in the account's transactions.`;
+    : 'There is no call or task of this request; `tollgate search` finds what else an id refers to.';
 }
 
 function accountHistoryRoutes(lookup: LookupParts, accounts: AccountsService): Route[] {

@@ -1,5 +1,5 @@
 import type { Sequelize } from 'sequelize';
-import { parseTransactionId } from '../../billing/transaction-id.ts';
+import { parseTransactionId, transactionId } from '../../billing/transaction-id.ts';
 import { idAt, idsOwnedByRequest, parsePublicId, publicId, uuidTimeMs } from '../../lib/ids.ts';
 import { formatUsd, nanoUsd } from '../../lib/money.ts';
 import { readRows } from '../../store/report.ts';
@@ -8,6 +8,7 @@ import type { Finding } from './search.schema.ts';
 import {
   accountFound,
   accountsNamed,
+  chargesOfRequest,
   checkoutsFound,
   deliveryFound,
   documentFound,
@@ -29,6 +30,12 @@ interface GenerationFound {
   readonly id: string;
   readonly account_id: string;
   readonly model: string;
+}
+
+interface ChargeFound {
+  readonly reference: string;
+  readonly account_id: string;
+  readonly amount: string;
 }
 
 interface DeliveryFound {
@@ -58,6 +65,15 @@ export class SearchReadModel {
       this.#document(text),
     ]);
     return found.flat().slice(0, FINDINGS_MAX);
+  }
+
+  /**
+   * Returns the id (gen-…) of what a request made, also when it is archived, provided it was charged then; undefined when nothing is found.
+   */
+  async generationOfRequest(text: string): Promise<string | undefined> {
+    const [found] = await this.#generations(text);
+    const charge = found && parseTransactionId(found.id);
+    return charge ? publicId('generation', charge.reference) : found?.id;
   }
 
   async #accounts(text: string): Promise<Finding[]> {
@@ -90,8 +106,19 @@ export class SearchReadModel {
             FINDINGS_MAX,
           ])
         : [];
-    return rows.map((row) =>
-      finding('generation', publicId('generation', row.id), row.account_id, row.model),
+    return rows.length === 0 && request
+      ? await this.#charges(request)
+      : rows.map((row) => finding('generation', publicId('generation', row.id), row.account_id, row.model));
+  }
+
+  /** Finds what was charged for a request whose generation is archived. */
+  async #charges(request: string): Promise<Finding[]> {
+    const rows = await this.#read<ChargeFound>(chargesOfRequest, [
+      ...idsOwnedByRequest(request),
+      FINDINGS_MAX,
+    ]);
+    return rows.map(({ reference, account_id, amount }) =>
+      finding('transaction', transactionId({ type: 'usage_charge', reference }), account_id, usd(amount)),
     );
   }
 

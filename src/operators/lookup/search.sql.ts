@@ -27,6 +27,13 @@ export const generationsOfRequest: SqlStatement = {
     ORDER BY id DESC LIMIT $6`,
 };
 
+/** $1–$2 the first and last id derived from a request's id, $3 limit. Charges of its generations, which stay when those are archived. */
+export const chargesOfRequest: SqlStatement = {
+  name: 'search_charges_of_request',
+  text: `SELECT reference, account_id, amount FROM ledger_entries
+    WHERE type = 'usage_charge' AND reference BETWEEN $1::uuid AND $2::uuid ORDER BY reference DESC LIMIT $3`,
+};
+
 /** $1 generation. */
 export const generationFound: SqlStatement = {
   name: 'search_generation',

@@ -51,7 +51,7 @@ export function addLookupCommands(program: Command, surroundings: CliSurrounding
     .description('explain a charge: give the id of the call or task, of its request or of its transaction')
     .action(async (id: string, _options: object, command: Command) => {
       const context = await CliContext.of(command, surroundings);
-      const path = `/admin/v1/generations/${encodeURIComponent(await generationOf(context, id))}`;
+      const path = `/admin/v1/generations/${encodeURIComponent(await recordOf(context, id))}`;
       const record = await context.client.get<ChargeRecordJson>(path);
       context.showRecord(record, entriesOf(record));
     });
@@ -87,9 +87,9 @@ function search(context: CliContext, text: string): Promise<Finding[]> {
   return context.client.get<Finding[]>(`/admin/v1/search?q=${encodeURIComponent(text)}`);
 }
 
-/** Resolves an id to a generation: the id itself, the generation of a request, or the one that a transaction charged. */
-async function generationOf(context: CliContext, id: string): Promise<string> {
-  if (id.startsWith('gen-')) {
+/** Resolves an id to one that has a charge record: a generation's or a request's own, or that of the generation that a transaction charged. */
+async function recordOf(context: CliContext, id: string): Promise<string> {
+  if (id.startsWith('gen-') || id.startsWith('req_')) {
     return id;
   }
   if (id.startsWith('txn_U')) {
