@@ -35,7 +35,7 @@ export class ReversalsService {
 
   /**
    * Books what changed since the last time. Throws AppError provider_error, service_unavailable when others were always faster, and
-   * PaymentMismatch for a reversal whose amount is not known in the currency of the payment.
+   * PaymentMismatch for a reversal whose amount is not known in the currency of the payment, once the others are booked.
    */
   async follow(session: CheckoutSessionRow): Promise<void> {
     let row: CheckoutSessionRow | undefined = session;
@@ -55,14 +55,15 @@ export class ReversalsService {
   async #book(session: CheckoutSessionRow, paymentId: string): Promise<boolean> {
     const provider = this.#provider.name;
     const reversals = await this.#provider.reversalsOf(paymentId);
-    requireCurrency(session, reversals);
+    // what is left out stays as it was booked before
+    const known = reversals.filter((reversal) => isKnownIn(session.currency, reversal));
     const { outcome, unbooked } = await this.#movements.followPayment({
       accountId: session.account_id,
       purchaseReference: session.id,
       seen: session.reversals_seen,
       provider,
       object: publicId('checkoutSession', session.id),
-      reversals: reversals.map(({ id, kind, amount }) => ({
+      reversals: known.map(({ id, kind, amount }) => ({
         id,
         kind,
         amount,
@@ -81,13 +82,21 @@ export class ReversalsService {
         'the provider took back more of a payment than was paid: the excess is not booked',
       );
     }
-    return outcome === 'followed';
+    if (outcome !== 'followed') {
+      return false;
+    }
+    requireAmounts(session, reversals);
+    return true;
   }
 }
 
 /** Cents of one currency booked as those of another would be wrong money. */
-function requireCurrency(session: CheckoutSessionRow, reversals: readonly PaymentReversal[]): void {
-  const other = reversals.find(({ amount, currency }) => amount > 0n && currency !== session.currency);
+function isKnownIn(paid: string, { amount, currency }: PaymentReversal): boolean {
+  return amount === 0n || currency === paid;
+}
+
+function requireAmounts(session: CheckoutSessionRow, reversals: readonly PaymentReversal[]): void {
+  const other = reversals.find((reversal) => !isKnownIn(session.currency, reversal));
   if (other) {
     throw new PaymentMismatch(
       `the ${other.kind} ${other.id} is in ${other.currency}, the payment in ${session.currency}: book it with tollgate adjust`,

@@ -528,6 +528,19 @@ describe('money that goes back', () => {
     });
     expect((await money.query(pendingPaymentEvents.text)).rows).toMatchObject([{ events: 1 }]);
     expect(await credits(buyer)).toBe('20.00');
+    // what else takes the payment back is booked, and the alarm stays
+    const refund = { id: `re_${buyer.id}`, amount: 500, status: 'succeeded', payment_intent: buyer.payment };
+    stripe.refunds.push(refund);
+    const reaches = (amount: string) =>
+      eventuallyHolds(async () => {
+        await money.query('UPDATE webhook_inbox SET next_try_at = now() WHERE processed_at IS NULL');
+        await server.sweep(50);
+        expect(await credits(buyer)).toBe(amount);
+      });
+    await reaches('15.00');
+    expect((await money.query(pendingPaymentEvents.text)).rows).toMatchObject([{ events: 1 }]);
+    refund.status = 'failed';
+    await reaches('20.00');
     // the bank's rate made it a little less than the whole payment
     dispute.balance_transactions = [{ amount: -1987, currency: 'usd' }];
     await retry();
