@@ -51,9 +51,16 @@ export function createS3Client(location: S3Location, clocks: S3Clocks): S3Client
   });
 }
 
-/** Returns whether the store reports that the object (or bucket) does not exist. */
+/**
+ * Returns whether the store reports that the object does not exist. A bucket that does not exist is another matter: a store whose disk is
+ * not mounted says that of all its buckets. The answer to a HEAD has no body and does not tell the two apart.
+ */
 export function isMissing(error: unknown): boolean {
-  return error instanceof S3ServiceException && error.$metadata.httpStatusCode === NOT_FOUND;
+  return (
+    error instanceof S3ServiceException &&
+    error.$metadata.httpStatusCode === NOT_FOUND &&
+    error.name !== 'NoSuchBucket'
+  );
 }
 
 /** Converts an SDK error into a StorageError without the request and its signature. */

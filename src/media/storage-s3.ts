@@ -109,6 +109,7 @@ export class S3Storage implements Storage {
       return { key, bytes: ContentLength, mediaType };
     } catch (error) {
       if (isMissing(error)) {
+        await this.checkBucket();
         return undefined;
       }
       throw toStorageError('a metadata read', error);

@@ -294,6 +294,21 @@ describe('a failing store', () => {
     });
   });
 
+  test('does not take a missing bucket for missing files', async () => {
+    const storage = open({ bucket: 'absent' });
+    const key = newKey();
+    const target = join(folder.path, 'absent.png');
+    for (const asked of [
+      () => storage.stat(key),
+      () => storage.read(key),
+      () => storage.getFile(key, target),
+      () => storage.delete(key),
+      () => storage.putFile(key, source, 'image/png'),
+    ]) {
+      await expect(asked()).rejects.toMatchObject({ name: 'StorageError', status: 404 });
+    }
+  });
+
   test('names neither the key nor a credential in an error', async () => {
     const error = await open({ secretAccessKey: 'wrong-secret' })
       .putFile(newKey(), source, 'image/png')
