@@ -82,7 +82,7 @@ export async function composeFoundation(
       throw error;
     },
   );
-  const tracing = await composeTracing(config, process);
+  const tracing = await composeTracing(config, process, log);
   const books = composeLedger(config, process, { cells, registry, tracing, log });
   const bookRoots = composeBookRoots(config, cells);
   const databaseWatch = await watchDatabase(config, { database, clock, registry, log });
@@ -252,6 +252,7 @@ async function watchDatabase(
 async function composeTracing(
   { otlpEndpoint, traceSampling }: Config,
   process: 'api' | 'worker',
+  log: Logger,
 ): Promise<Tracing> {
   return otlpEndpoint === null
     ? NO_TRACING
@@ -259,5 +260,6 @@ async function composeTracing(
         endpoint: otlpEndpoint,
         service: `tollgate-${process}`,
         sampling: traceSampling,
+        log,
       });
 }

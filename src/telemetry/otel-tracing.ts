@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hostname } from 'node:os';
 import type { Context, Span as OtelSpan, SpanContext } from '@opentelemetry/api';
-import type { TracerProvider } from '@opentelemetry/sdk-trace';
+import type { SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import { inTimeOrUndefined } from '../lib/deadline.ts';
 import { AppError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { SpanFacts, SpanOptions, Tracing } from '../lib/tracing.ts';
 import { VERSION } from '../lib/version.ts';
 
@@ -13,6 +14,7 @@ export interface OtelTracingOptions {
   /** Name of this kind of process, e.g. `tollgate-api`; `OTEL_SERVICE_NAME` overrides it. */
   readonly service: string;
   readonly sampling: TraceSampling;
+  readonly log: Pick<Logger, 'warn'>;
 }
 
 /** Which traces are kept. */
@@ -29,6 +31,9 @@ const EXPORT_TIMEOUT_MS = 5_000;
 const SPANS_WAITING_MAX = 4_096;
 /** Timeout of the final export, in ms. A working collector needs a fraction of it; one that hangs must not delay shutdown. */
 const CLOSE_WITHIN_MS = 1_000;
+/** Code of an export that succeeded. */
+const EXPORTED = 0;
+const WARN_EVERY_MS = 60_000;
 
 /**
  * Creates tracing with OpenTelemetry, exported as OTLP over HTTP. Its packages are loaded only in this file, so an installation without a
@@ -83,7 +88,8 @@ export async function createOtelTracing(options: OtelTracingOptions): Promise<Tr
 }
 
 /** Samples spans and sends them in batches. */
-async function createProvider({ endpoint, service, sampling }: OtelTracingOptions): Promise<TracerProvider> {
+async function createProvider(options: OtelTracingOptions): Promise<TracerProvider> {
+  const { endpoint, service, sampling, log } = options;
   const [sdk, resources, otlp] = await Promise.all([
     import('@opentelemetry/sdk-trace'),
     import('@opentelemetry/resources'),
@@ -93,7 +99,10 @@ async function createProvider({ endpoint, service, sampling }: OtelTracingOption
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
     timeoutMillis: EXPORT_TIMEOUT_MS,
   });
-  const processor = new sdk.BatchSpanProcessor({ exporter, maxQueueSize: SPANS_WAITING_MAX });
+  const processor = new sdk.BatchSpanProcessor({
+    exporter: withWarnings(exporter, log),
+    maxQueueSize: SPANS_WAITING_MAX,
+  });
   const own = resources.resourceFromAttributes({
     'service.name': service,
     'service.version': VERSION,
@@ -107,6 +116,26 @@ async function createProvider({ endpoint, service, sampling }: OtelTracingOption
     sampler: sampling.followsParent ? new sdk.ParentBasedSampler({ root }) : root,
     spanProcessors: [processor],
   });
+}
+
+/** Says in the log that spans were lost, which OpenTelemetry keeps to itself. Leaves out the collector's answer. */
+function withWarnings(exporter: SpanExporter, log: Pick<Logger, 'warn'>): SpanExporter {
+  let quietUntilMs = Number.NEGATIVE_INFINITY;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (result.code !== EXPORTED && performance.now() >= quietUntilMs) {
+          quietUntilMs = performance.now() + WARN_EVERY_MS;
+          log.warn(
+            { reason: result.error?.message, spans: spans.length },
+            'traces are lost: the collector at OTEL_EXPORTER_OTLP_ENDPOINT does not take them',
+          );
+        }
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => await exporter.forceFlush?.(),
+  };
 }
 
 function parseTraceparent(text: string): SpanContext | undefined {
