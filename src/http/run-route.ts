@@ -150,9 +150,11 @@ async function readSent(
   const { request } = exchange;
   const { bodyBytesMax = BODY_BYTES_MAX } = route;
   let byteCount = 0;
+  const fingerprint = incoming.repeatable?.fingerprint;
+  const ofBytes = format === 'form' ? undefined : fingerprint;
   const onChunk = (chunk: Buffer): void => {
     byteCount += chunk.length;
-    incoming.repeatable?.fingerprint.update(chunk);
+    ofBytes?.update(chunk);
   };
   const holder = principal?.accountId ?? worker?.tokenId;
   if (principal && bodyBytesMax > BODY_BYTES_MAX) {
@@ -167,7 +169,8 @@ async function readSent(
     return { sent, byteCount };
   }
   const bytes = await readRequestBody(request, bodyBytesMax, reading);
-  const sent = format === 'form' ? await parseForm(bytes, request.headers['content-type'] ?? '') : bytes;
+  const contentType = request.headers['content-type'] ?? '';
+  const sent = format === 'form' ? await parseForm(bytes, contentType, fingerprint) : bytes;
   return { sent, byteCount };
 }
 

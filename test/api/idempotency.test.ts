@@ -22,6 +22,7 @@ const work = defineRoute({
   tag: 'Test',
   access: 'inference',
   envelope: 'data',
+  bodyFormat: 'json or form',
   body: z.object({ text: z.string(), stream: z.boolean().optional() }),
   response: { status: 201, schema: z.any(), stream: z.any() },
   errors: [],
@@ -109,8 +110,11 @@ async function leave(headers: Record<string, string>, body: object): Promise<str
   const before = runs.length;
   const asked = fetch(`${server.url}/api/v1/work`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${key.secret}`, ...headers },
-    body: JSON.stringify(body),
+    headers: {
+      ...(!(body instanceof FormData) && { 'content-type': 'application/json' }),
+      ...{ authorization: `Bearer ${key.secret}`, ...headers },
+    },
+    body: body instanceof FormData ? body : JSON.stringify(body),
     signal: leaving.signal,
   }).catch(() => undefined);
   await eventuallyHolds(() => expect(runs).toHaveLength(before + 1));
@@ -128,6 +132,31 @@ test('a repeated request gets the first answer and runs nothing', async () => {
   expect([second.status, second.json.data]).toEqual([first.status, first.json.data]);
   expect(second.headers.get('x-generation-id')).toBe(first.headers.get('x-generation-id'));
   expect(second.json.request_id).toBe(second.headers.get('x-request-id'));
+  expect(runs).toHaveLength(1);
+});
+
+/** Returns a form, which `fetch` sends under another boundary each time. */
+function formOf(text: string, file = 'a picture'): FormData {
+  const form = new FormData();
+  form.set('text', text);
+  form.set('file', new Blob([file]));
+  return form;
+}
+
+test('a form is the same request under any boundary, and another one with another field or file', async () => {
+  const id = newUuid();
+  const postForm = async (form: FormData) => {
+    const response = await fetch(`${server.url}/api/v1/work`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.secret}`, 'idempotency-key': id },
+      body: form,
+    });
+    return [response.status, response.headers.get('idempotent-replayed')];
+  };
+  expect(await postForm(formOf('a'))).toEqual([201, null]);
+  expect(await postForm(formOf('a'))).toEqual([201, 'true']);
+  expect(await postForm(formOf('b'))).toEqual([422, null]);
+  expect(await postForm(formOf('a', 'another picture'))).toEqual([422, null]);
   expect(runs).toHaveLength(1);
 });
 
@@ -264,6 +293,21 @@ describe('an SDK that retries by itself', () => {
     expect(new Set(ids.slice(0, 2))).toEqual(new Set(left));
     expect(left).not.toContain(ids[2]);
     expect(answers.map(({ headers }) => headers.get('idempotent-replayed'))).toEqual(['true', 'true', null]);
+  });
+
+  test('joins a call whose body was a form, which SDKs send under a new boundary', async () => {
+    const text = newUuid();
+    closeGate();
+    const generationId = await leave({ 'x-stainless-retry-count': '0' }, formOf(text));
+    await eventuallyHolds(async () => expect(await joinable()).toEqual([true]));
+    release();
+    const again = await fetch(`${server.url}/api/v1/work`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key.secret}`, 'x-stainless-retry-count': '1' },
+      body: formOf(text),
+    });
+    expect(await again.json()).toMatchObject({ data: { generationId } });
+    expect(runs).toEqual([generationId]);
   });
 
   test('starts a new call when the key or body differs or the call failed', async () => {

@@ -142,6 +142,16 @@ test("creates a video from a form like the SDK's, follows, downloads and deletes
   await expect(openai.videos.retrieve(id)).rejects.toMatchObject({ status: 404, code: 'task_not_found' });
 });
 
+test('makes a video once, however often the SDK orders it with the same Idempotency-Key', async () => {
+  const order = (prompt: string) =>
+    openai.videos.create({ model: 'video-fast', prompt } as OpenAI.VideoCreateParams, {
+      headers: { 'idempotency-key': 'video-1' },
+    });
+  const first = await order('run=1 calm sea');
+  expect((await order('run=1 calm sea')).id).toBe(first.id);
+  await expect(order('run=1 rough sea')).rejects.toMatchObject({ status: 422 });
+});
+
 test('lists videos, newest first, page by page', async () => {
   const videos: string[] = [];
   for (const prompt of ['run=1 first', 'run=1 second', 'run=1 third']) {

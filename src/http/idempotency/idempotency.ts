@@ -214,7 +214,7 @@ function binding({ accountId, key }: KeptName): string {
   return `${accountId}/${key}`;
 }
 
-/** Starts a hash that distinguishes requests with the same key. The caller adds the bytes of the body. */
+/** Starts a hash that distinguishes requests with the same key. The caller adds the bytes of the body or the fields of a form. */
 export function fingerprint(apiKeyId: string, method: string, path: string): Hash {
   return createHash('sha256').update(`${apiKeyId} ${method} ${path}\n`);
 }
