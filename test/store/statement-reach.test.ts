@@ -98,6 +98,7 @@ const SEVERAL_ACCOUNTS = {
     'operator_tasks_page',
     'payouts',
     'search_accounts_named',
+    'search_charges_of_request',
     'search_checkouts',
     'search_document',
     'search_generations_of_request',
