@@ -3,7 +3,8 @@ import type { UpstreamRequest } from './upstream-server.ts';
 // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
 type Json = any;
 
-const REASONING = /^(?:o[1-9]|gpt-5)/;
+const REASONING = /^(?:o[1-9]|gpt-[5-9])/;
+const REFUSED_BY_REASONING = ['temperature', 'top_p', 'top_k', 'presence_penalty', 'frequency_penalty'];
 const MISTRAL = /^(?:mi[sx]tral|ministral|magistral|codestral|devstral)/;
 
 /**
@@ -12,7 +13,7 @@ const MISTRAL = /^(?:mi[sx]tral|ministral|magistral|codestral|devstral)/;
  */
 export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
   const { model } = body;
-  const sampling = ['temperature', 'top_p', 'top_k'].find((name) => body[name] !== undefined);
+  const sampling = REFUSED_BY_REASONING.find((name) => body[name] !== undefined);
   if (REASONING.test(model) && sampling) {
     return `Unsupported parameter: '${sampling}' is not supported with this model.`;
   }

@@ -18,6 +18,9 @@ beforeAll(async () => {
     providers: [{ id: 'up', protocol: 'openai', base_url: upstream.url }],
     models: [
       ...Object.entries(names).map(([id, name]) => model(id, [{ provider: 'up', model: name }])),
+      ...['o3', 'gpt-5-mini', 'gpt-5.6-sol', 'gpt-6-astra', 'gpt-6.2-sol', 'gpt-35-turbo'].map((name) =>
+        model(name, [{ provider: 'up', model: name }]),
+      ),
       model('told', [{ provider: 'up', model: 'deployment-7', toolIds: 'openai' }]),
     ],
   });
@@ -222,6 +225,30 @@ test('leaves out by name what the protocol cannot express', async () => {
     'thinking',
     'top_k',
   ]);
+});
+
+test.each(['o3', 'gpt-5-mini', 'gpt-5.6-sol', 'gpt-6-astra', 'gpt-6.2-sol'])(
+  'leaves out the sampling settings that %s rejects',
+  async (name) => {
+    expect(await message({ model: name, temperature: 0, top_p: 0.5 })).toBe('temperature, top_p');
+    const { response } = await openai.chat.completions
+      .create({
+        model: name,
+        messages: [HI],
+        temperature: 0.2,
+        presence_penalty: 0.5,
+        frequency_penalty: 0.5,
+      })
+      .withResponse();
+    expect(response.headers.get('x-ignored-parameters')).toBe(
+      'temperature, presence_penalty, frequency_penalty',
+    );
+  },
+);
+
+test('an older model of a similar name keeps its sampling settings', async () => {
+  expect(await message({ model: 'gpt-35-turbo', temperature: 0 })).toBeNull();
+  expect(upstream.last.body).toMatchObject({ temperature: 0 });
 });
 
 test('reports nothing as ignored for disabled thinking', async () => {

@@ -20,11 +20,14 @@ export interface ModelRules extends ClaudeRules {
   readonly stopsMax: number;
 }
 
-/** OpenAI's reasoning models, which reject sampling settings. */
-const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5)/;
+/** OpenAI's reasoning models, from GPT-5 on all. `gpt-35` is Azure's name of GPT-3.5. */
+const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-(?:[5-9]|1\d)|codex-)/;
+
+/** Settings that they reject. Source: platform.openai.com/docs, "Reasoning models". */
+const REFUSED_BY_REASONING: readonly string[] = [...SAMPLING, 'presence_penalty', 'frequency_penalty'];
 
 /** OpenAI models that return their reasoning. `gpt-5-chat` does not reason. */
-const REASONS = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-5(?![\d.]*-chat)|codex-)/;
+const REASONS = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-(?:[5-9]|1\d)(?![\d.]*-chat)|codex-)/;
 
 const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
 const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
@@ -86,7 +89,7 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     const isOpenAi = OPENAI.test(model);
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
-    const drop = OPENAI_REASONING.test(model) ? SAMPLING : [];
+    const drop = OPENAI_REASONING.test(model) ? REFUSED_BY_REASONING : [];
     const needsReasoningBack = RETURNS_REASONING.test(model);
     // a name without a vendor is the maker's own server
     const isStrict = toolIds !== 'any' && !model.includes('/');
