@@ -8,7 +8,7 @@ import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './p
 import type { OpenAiProviderSettings } from './provider-settings.ts';
 import { readRanking } from './rerank-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
-import { capFieldOf, capsApart, type ThinkingCap, thinkingCapOf } from './thinking-cap.ts';
+import { type CapField, capFieldOf, capsApart, type ThinkingCap, thinkingCapOf } from './thinking-cap.ts';
 import { UpstreamClient } from './upstream-client.ts';
 import { readChatUsage } from './usage-reading.ts';
 
@@ -29,7 +29,7 @@ export class OpenAiProvider implements Provider {
   readonly passThrough: readonly string[];
   readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
-  readonly #capField: 'max_tokens' | 'max_completion_tokens';
+  readonly #capFieldOf: (model: string) => CapField;
   readonly #thinkingCap: ThinkingCap | undefined;
 
   constructor(settings: OpenAiProviderSettings) {
@@ -37,7 +37,7 @@ export class OpenAiProvider implements Provider {
     this.onDisconnect = settings.on_disconnect;
     this.passThrough = settings.pass_through;
     this.#settings = settings;
-    this.#capField = capFieldOf(settings);
+    this.#capFieldOf = capFieldOf(settings);
     this.#thinkingCap = thinkingCapOf(settings);
     this.#client = new UpstreamClient(settings, authorization(settings));
   }
@@ -102,7 +102,7 @@ export class OpenAiProvider implements Provider {
     return Object.assign({}, request.body, ours, thinking, {
       messages: objectsOf(request.body.messages).map((message) => this.#message(message)),
       model: request.model,
-      [this.#capField]: tokens,
+      [this.#capFieldOf(request.model)]: tokens,
     });
   }
 

@@ -155,7 +155,7 @@ const openai = z.strictObject({
     .enum(['max_tokens', 'max_completion_tokens'])
     .optional()
     .describe(
-      'name of the member that caps the output. If omitted, `max_completion_tokens` for hosts of volces.com and bytepluses.com (Ark), whose `max_tokens` leaves thinking out, otherwise `max_tokens`',
+      'name of the member that caps the output. If omitted, `max_completion_tokens` for OpenAI and Azure OpenAI, for models with names of OpenAI’s reasoning models, and for hosts of volces.com and bytepluses.com (Ark), whose `max_tokens` leaves thinking out; otherwise `max_tokens`',
     ),
   max_tokens_covers: z
     .enum(['everything', 'answer'])

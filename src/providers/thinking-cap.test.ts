@@ -22,14 +22,24 @@ test('the operator says what the cap covers', () => {
   expect(thinkingCapOf({ base_url: 'http://127.0.0.1/v1', max_tokens_covers: 'answer' })).toBeDefined();
 });
 
+const FOUNDRY = 'https://mine.services.ai.azure.com/openai/v1';
+
 test.each([
-  ['https://ark.cn-beijing.volces.com/api/v3', 'max_completion_tokens'],
-  ['https://ark.ap-southeast.bytepluses.com/api/v3', 'max_completion_tokens'],
-  ['https://api.openai.com/v1', 'max_tokens'],
-  ['https://volces.com.example.org/v1', 'max_tokens'],
-])('caps the output at %s by %s', (base_url, field) => {
-  expect(capFieldOf({ base_url })).toBe(field);
-  expect(capFieldOf({ base_url, max_tokens_field: 'max_tokens' })).toBe('max_tokens');
+  ['https://ark.cn-beijing.volces.com/api/v3', 'doubao-seed-1.6', 'max_completion_tokens'],
+  ['https://ark.ap-southeast.bytepluses.com/api/v3', 'seed-1.6', 'max_completion_tokens'],
+  ['https://api.openai.com/v1', 'gpt-4.1', 'max_completion_tokens'],
+  ['https://eu.api.openai.com/v1', 'gpt-6-astra', 'max_completion_tokens'],
+  [FOUNDRY, 'o3', 'max_completion_tokens'],
+  [FOUNDRY, 'gpt-5-mini', 'max_completion_tokens'],
+  [FOUNDRY, 'gpt-35-turbo', 'max_tokens'],
+  [FOUNDRY, 'Mistral-Large-3', 'max_tokens'],
+  ['https://mine.openai.azure.com/openai/deployments/mine', 'mine', 'max_completion_tokens'],
+  ['https://openrouter.ai/api/v1', 'openai/gpt-5', 'max_tokens'],
+  ['http://127.0.0.1:8000/v1', 'gpt-oss-120b', 'max_tokens'],
+  ['https://volces.com.example.org/v1', 'doubao', 'max_tokens'],
+])('caps the output at %s of %s by %s', (base_url, name, field) => {
+  expect(capFieldOf({ base_url })(name)).toBe(field);
+  expect(capFieldOf({ base_url, max_tokens_field: 'max_tokens' })(name)).toBe('max_tokens');
 });
 
 const caps = (

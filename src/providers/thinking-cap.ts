@@ -39,15 +39,25 @@ const APART: readonly (readonly [RegExp, ThinkingCap])[] = [
  */
 const ARK = /(?:^|\.)(?:volces|bytepluses)\.com$/;
 
+/** OpenAI and Azure OpenAI, whose current models take `max_completion_tokens`. Source: platform.openai.com/docs/api-reference/chat/create. */
+const OPENAI = /(?:^|\.)(?:api\.openai|(?:openai|cognitiveservices)\.azure)\.com$/;
+
+/** OpenAI's reasoning models by their own names, as others serve them, too. They reject `max_tokens`. */
+const OPENAI_REASONING = /^(?:o[1-9](?:-|$)|gpt-(?:[5-9]|1\d)|codex-)/;
+
 /** Share of the cap that thinking may use if the caller set no budget for it. */
 const SHARE = 0.5;
 
-/** Returns the name of the member that caps the whole output, unless the settings name it. */
+export type CapField = 'max_tokens' | 'max_completion_tokens';
+
+/** Returns the name of the member that caps the whole output of a model. */
 export function capFieldOf(
   settings: Pick<OpenAiProviderSettings, 'base_url' | 'max_tokens_field'>,
-): 'max_tokens' | 'max_completion_tokens' {
+): (model: string) => CapField {
   const { max_tokens_field: named, base_url } = settings;
-  return named ?? (ARK.test(new URL(base_url).hostname) ? 'max_completion_tokens' : 'max_tokens');
+  const { hostname } = new URL(base_url);
+  const ofHost = named ?? (ARK.test(hostname) || OPENAI.test(hostname) ? 'max_completion_tokens' : undefined);
+  return (model) => ofHost ?? (OPENAI_REASONING.test(model) ? 'max_completion_tokens' : 'max_tokens');
 }
 
 /** Returns how the provider caps thinking apart from the answer. Undefined if one cap covers both. */

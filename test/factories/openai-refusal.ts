@@ -17,6 +17,9 @@ export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
   if (REASONING.test(model) && sampling) {
     return `Unsupported parameter: '${sampling}' is not supported with this model.`;
   }
+  if (REASONING.test(model) && body.max_tokens !== undefined) {
+    return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+  }
   if (body.metadata && !body.store) {
     return "The 'metadata' parameter is only allowed when 'store' is enabled.";
   }
