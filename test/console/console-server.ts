@@ -112,7 +112,7 @@ async function openVisit(browser: Browser, { url }: OperatorServer, options: Bro
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   const wrongs: string[] = [];
   const requests: string[] = [];
   page.on(

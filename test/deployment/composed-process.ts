@@ -56,11 +56,14 @@ function handle(child: ChildProcess): ComposedProcess {
   };
 }
 
+/** Ends a wait for what never starts, in ms. Seven processes at once on two slow cores took more than a minute. */
+const START_MS = 180_000;
+
 /** Waits until the address answers 200. Throws with the process's output when it ends or takes too long. */
 export async function untilReady(
   started: ComposedProcess,
   url: string,
-  milliseconds = 60_000,
+  milliseconds = START_MS,
 ): Promise<void> {
   await untilTrue(started, milliseconds, async () => {
     const response = await fetch(url).catch(() => undefined);
@@ -73,7 +76,7 @@ export async function untilReady(
 export async function untilSaid(
   started: ComposedProcess,
   words: string,
-  milliseconds = 60_000,
+  milliseconds = START_MS,
 ): Promise<void> {
   await untilTrue(started, milliseconds, async () => started.output().includes(words));
 }
