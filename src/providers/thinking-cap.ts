@@ -42,8 +42,11 @@ const ARK = /(?:^|\.)(?:volces|bytepluses)\.com$/;
 /** OpenAI and Azure OpenAI, whose current models take `max_completion_tokens`. Source: platform.openai.com/docs/api-reference/chat/create. */
 const OPENAI = /(?:^|\.)(?:api\.openai|(?:openai|cognitiveservices)\.azure)\.com$/;
 
-/** OpenAI's reasoning models by their own names, as others serve them, too. They reject `max_tokens`. */
-const OPENAI_REASONING = /^(?:o[1-9](?:-|$)|gpt-(?:[5-9]|1\d)|codex-)/;
+/** How the names of OpenAI's reasoning models begin, from GPT-5 on all. `gpt-35` is Azure's name of GPT-3.5. */
+export const OPENAI_REASONING = String.raw`(?:o[1-9](?:-|$)|gpt-(?:[5-9]|1\d)|codex-)`;
+
+/** They reject `max_tokens` under their own names. Vendors' names for them (`openai/…`) are those of other servers. */
+const ITS_OWN_NAME = new RegExp(`^${OPENAI_REASONING}`);
 
 /** Share of the cap that thinking may use if the caller set no budget for it. */
 const SHARE = 0.5;
@@ -57,7 +60,7 @@ export function capFieldOf(
   const { max_tokens_field: named, base_url } = settings;
   const { hostname } = new URL(base_url);
   const ofHost = named ?? (ARK.test(hostname) || OPENAI.test(hostname) ? 'max_completion_tokens' : undefined);
-  return (model) => ofHost ?? (OPENAI_REASONING.test(model) ? 'max_completion_tokens' : 'max_tokens');
+  return (model) => ofHost ?? (ITS_OWN_NAME.test(model) ? 'max_completion_tokens' : 'max_tokens');
 }
 
 /** Returns how the provider caps thinking apart from the answer. Undefined if one cap covers both. */

@@ -12,15 +12,15 @@ import { SAMPLING } from './claude-models.ts';
 import { lacksThinking } from './claude-thinking.ts';
 import { documentSourceOf, imageSourceOf, sourceOfUrl } from './media-parts.ts';
 import type { ModelRules } from './model-rules.ts';
-import {
-  adaptiveEffort,
-  asksForNoReasoning,
-  asksForReasoning,
-  hidesReasoning,
-  thinkingOf,
-} from './reasoning-settings.ts';
+import { adaptiveEffort, asksForNoReasoning, asksForReasoning, thinkingAsked } from './reasoning-settings.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
-import { chatToolName, messagesToolChoice, readChatToolPolicy, type ToolPolicy } from './tool-choices.ts';
+import {
+  chatToolName,
+  isForced,
+  messagesToolChoice,
+  readChatToolPolicy,
+  type ToolPolicy,
+} from './tool-choices.ts';
 import { untranslatable } from './untranslatable.ts';
 
 /** Members that would change the meaning of the answer if they were left out. */
@@ -47,7 +47,7 @@ export function* chatRequestToMessages(
   const messages = objectsOf(body.messages);
   const policy = readChatToolPolicy(body);
   const turns = yield* mergedTurns(messages.filter((message) => !isSystem(message)));
-  const thinking = thinkingFor(body, policy, maxOutputTokens, rules);
+  const thinking = thinkingAsked(body, policy, maxOutputTokens, rules);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
   const instructions = yield* systemBlocks(messages, body.response_format);
   // OpenAI callers often send instructions only; this protocol requires a user turn
@@ -105,41 +105,12 @@ function untranslatedThinking(
   const last = turns.findLast((message) => message.role === 'assistant');
   const history = last ? [atOnce(turnOf(last))] : [];
   const thinks =
-    thinkingFor(body, policy, maxOutputTokens, rules) !== undefined &&
+    thinkingAsked(body, policy, maxOutputTokens, rules) !== undefined &&
     (rules.thinking === 'adaptive' || !lacksThinking(history));
   return thinks ? SAMPLING : REASONING_SETTINGS;
 }
 
 const REASONING_SETTINGS = ['reasoning_effort', 'reasoning'];
-
-function isForced({ mode }: ToolPolicy): boolean {
-  return mode === 'any' || mode === 'tool';
-}
-
-/**
- * Returns the `thinking` of a chat request. A model that thinks unasked is told not to when the caller wants none, and otherwise asked to
- * show what it thinks: its remarks between tool calls are part of that.
- */
-function thinkingFor(
-  body: JsonObject,
-  policy: ToolPolicy,
-  maxOutputTokens: number,
-  rules: ModelRules,
-): JsonObject | undefined {
-  if (asksForNoReasoning(body)) {
-    return rules.thinksUnasked ? { type: 'disabled' } : undefined;
-  }
-  // most models that accept forced tools reject them together with thinking
-  if (isForced(policy) && rules.takesForcedTools) {
-    return undefined;
-  }
-  const asked = thinkingOf(body, maxOutputTokens);
-  if (rules.thinking === 'budget') {
-    return asked;
-  }
-  const display = rules.hidesThinking && !hidesReasoning(body) ? 'summarized' : undefined;
-  return asked || (rules.thinksUnasked && display) ? compact({ type: 'adaptive', display }) : undefined;
-}
 
 type Turn = JsonObject & {
   readonly role: 'user' | 'assistant';

@@ -1,4 +1,4 @@
-import type { Effort } from './efforts.ts';
+import { EFFORTS, type Effort } from './efforts.ts';
 
 /** What a model behind Anthropic's protocol rejects or requires beyond it. */
 export interface ClaudeRules {
@@ -64,9 +64,7 @@ const ONE_SAMPLER = FOUR(1);
 const SYSTEM_TURNS = FOUR(8);
 /** They think without being asked to. */
 const THINKING_UNASKED = FIVE(0);
-const XHIGH = SETTLED;
 const ADAPTIVE = FOUR(6);
-const MAX_EFFORT = FOUR(6);
 
 /** By family. Families that are not listed do not have it. */
 type SinceByFamily = Readonly<Record<string, Since>>;
@@ -79,6 +77,9 @@ const EFFORT: SinceByFamily = {
   fable: FIVE(0),
   mythos: FIVE(0),
 };
+
+/** Efforts that models with efforts have known only since. */
+const LATER_EFFORTS: Partial<Record<Effort, Since>> = { xhigh: SETTLED, max: FOUR(6) };
 
 /** A system turn may set the effort. Source: platform.claude.com/docs, "Per-message effort". */
 const TURN_EFFORTS: SinceByFamily = {
@@ -126,7 +127,7 @@ export function claudeRules(model: string): ClaudeRules {
     oneSampler: !settled && is(ONE_SAMPLER),
     thinking: settled ? 'adaptive' : 'budget',
     takesAdaptive: is(ADAPTIVE),
-    efforts: is(EFFORT[family]) ? effortsOf(is) : [],
+    efforts: EFFORTS.filter((one) => is(EFFORT[family]) && is(LATER_EFFORTS[one] ?? EFFORT[family])),
     hidesThinking: settled,
     thinksUnasked: is(THINKING_UNASKED),
     thinkingOff: is(ALWAYS_THINKING[family])
@@ -139,12 +140,4 @@ export function claudeRules(model: string): ClaudeRules {
     systemTurns: is(SYSTEM_TURNS),
     takesTurnEfforts: is(TURN_EFFORTS[family]),
   };
-}
-
-function effortsOf(is: (since: Since) => boolean): readonly Effort[] {
-  const more: readonly Effort[] = [
-    ...(is(XHIGH) ? (['xhigh'] as const) : []),
-    ...(is(MAX_EFFORT) ? (['max'] as const) : []),
-  ];
-  return ['low', 'medium', 'high', ...more];
 }

@@ -11,17 +11,11 @@ import {
   without,
 } from '../../providers/json.ts';
 import { isForeignCitation } from './annotations.ts';
-import {
-  type ClaudeCall,
-  claudeEffort,
-  claudeThinking,
-  forcesTools,
-  withReadableThinking,
-} from './claude-thinking.ts';
+import { type ClaudeCall, claudeEffort, claudeThinking, withReadableThinking } from './claude-thinking.ts';
 import { refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { isForeign } from './thinking-details.ts';
-import { messagesToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
+import { isForced, messagesToolChoice, readMessagesToolPolicy, type ToolPolicy } from './tool-choices.ts';
 import { cleanToolId } from './tool-ids.ts';
 
 /** Keywords that Anthropic's structured outputs and strict tools accept. Source: platform.claude.com/docs, "JSON Schema limitations". */
@@ -64,7 +58,8 @@ const DEPTH_MAX = 100;
 /**
  * Adapts a messages request, translated or the caller's own, to what Anthropic accepts for the model: no sampling settings or budgets
  * where it rejects them, no thinking where the history has none to continue from, only efforts that it knows, no forced tools where it
- * takes none, schemas without keywords it rejects, clean tool ids, thinking only with a signature. Throws AppError invalid_parameter when no message is left.
+ * takes none, schemas without keywords it rejects, clean tool ids, thinking only with a signature. Throws AppError invalid_parameter when no
+ * message is left.
  */
 export function* claudeRequest(call: ClaudeCall): Steps<JsonObject> {
   const { body: request, rules } = call;
@@ -78,10 +73,11 @@ export function* claudeRequest(call: ClaudeCall): Steps<JsonObject> {
   const config = objectOf(body.output_config);
   const effort = claudeEffort(call, thinking);
   const output = compact(merged(config, { effort, format: formatOf(config.format) }));
-  const isUnforced = forcesTools(body) && !rules.takesForcedTools;
+  const policy = readMessagesToolPolicy(body);
+  const isUnforced = isForced(policy) && !rules.takesForcedTools;
   const changes = {
-    messages: isUnforced ? withToolsAskedFor(messages, body) : messages,
-    ...(isUnforced && { tool_choice: unforced(body) }),
+    messages: isUnforced ? withToolsAskedFor(messages, policy) : messages,
+    ...(isUnforced && { tool_choice: messagesToolChoice({ mode: 'auto', parallel: policy.parallel }) }),
     tools: Array.isArray(body.tools) ? yield* mapInSteps(objectsOf(body.tools), toolFor) : undefined,
     thinking: withReadableThinking(thinking, messages, rules),
     output_config: Object.keys(output).length === 0 ? undefined : output,
@@ -93,20 +89,14 @@ export function* claudeRequest(call: ClaudeCall): Steps<JsonObject> {
  * Asks for the tool call that a model does not let a request force. At the end of the last question: nothing before it changes, neither for
  * the provider's cache nor for the thinking bound to it.
  */
-function withToolsAskedFor(turns: readonly JsonObject[], body: JsonObject): readonly JsonObject[] {
+function withToolsAskedFor(turns: readonly JsonObject[], { name }: ToolPolicy): readonly JsonObject[] {
   const last = turns.at(-1);
   if (last?.role !== 'user') {
     return turns;
   }
-  const { name } = readMessagesToolPolicy(body);
   const text = name === undefined ? ANY_TOOL : `Answer with a call of the tool ${JSON.stringify(name)}.`;
   const content = typeof last.content === 'string' ? [{ type: 'text', text: last.content }] : last.content;
   return [...turns.slice(0, -1), { ...last, content: [...objectsOf(content), { type: 'text', text }] }];
-}
-
-function unforced(body: JsonObject): JsonObject | undefined {
-  const { parallel } = readMessagesToolPolicy(body);
-  return messagesToolChoice({ mode: 'auto', parallel });
 }
 
 const ANY_TOOL = 'Answer with a call of at least one of your tools.';

@@ -3,7 +3,8 @@ import { compact, isObject, type JsonObject, objectOf, objectsOf } from '../../p
 import { fittingEffort } from './efforts.ts';
 import type { ModelRules } from './model-rules.ts';
 import { thinkingOf } from './reasoning-settings.ts';
-import { readMessagesToolPolicy } from './tool-choices.ts';
+import { isThought } from './thinking-details.ts';
+import { isForced, readMessagesToolPolicy } from './tool-choices.ts';
 
 /** A request in Anthropic's protocol, and the model it goes to. */
 export interface ClaudeCall {
@@ -61,7 +62,7 @@ function budgetFor(
   { body, maxOutputTokens }: ClaudeCall,
   turns: readonly JsonObject[],
 ): JsonObject | undefined {
-  if (lacksThinking(turns) || forcesTools(body)) {
+  if (lacksThinking(turns) || isForced(readMessagesToolPolicy(body))) {
     return undefined;
   }
   const { display } = objectOf(body.thinking);
@@ -125,10 +126,6 @@ function holdsThought({ content }: JsonObject): boolean {
   return Array.isArray(content) && objectsOf(content).some(isThought);
 }
 
-function isThought({ type }: JsonObject): boolean {
-  return type === 'thinking' || type === 'redacted_thinking';
-}
-
 /** Returns the members about thinking and tools that the model does not get as they are. */
 export function leftOutForClaude(call: ClaudeCall): string[] {
   const { body, rules } = call;
@@ -139,7 +136,7 @@ export function leftOutForClaude(call: ClaudeCall): string[] {
     ...(effortIn(body) !== undefined && rules.efforts.length === 0 && !isBudget
       ? ['output_config.effort']
       : []),
-    ...(forcesTools(body) && !rules.takesForcedTools ? ['tool_choice'] : []),
+    ...(isForced(readMessagesToolPolicy(body)) && !rules.takesForcedTools ? ['tool_choice'] : []),
   ];
 }
 
@@ -150,10 +147,4 @@ function effortIn(body: JsonObject): unknown {
 function isOff(thinking: unknown): boolean {
   const { type } = objectOf(thinking);
   return type === 'disabled' || type === 'between_tools';
-}
-
-/** Returns whether the model must use a tool. */
-export function forcesTools(body: JsonObject): boolean {
-  const { mode } = readMessagesToolPolicy(body);
-  return mode === 'any' || mode === 'tool';
 }

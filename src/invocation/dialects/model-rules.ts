@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../providers/json.ts';
 import type { Dialect } from '../../providers/provider.types.ts';
+import { OPENAI_REASONING } from '../../providers/thinking-cap.ts';
 import type { ModelRoute } from '../invocation.types.ts';
 import { type ClaudeRules, claudeRules, PLAIN_CLAUDE_RULES, SAMPLING } from './claude-models.ts';
 import type { ToolIdForm } from './tool-ids.ts';
@@ -20,14 +21,13 @@ export interface ModelRules extends ClaudeRules {
   readonly stopsMax: number;
 }
 
-/** OpenAI's reasoning models, from GPT-5 on all. `gpt-35` is Azure's name of GPT-3.5. */
-const OPENAI_REASONING = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-(?:[5-9]|1\d)|codex-)/;
+const REASONING = new RegExp(`(?:^|/)${OPENAI_REASONING}`);
 
-/** Settings that they reject. Source: platform.openai.com/docs, "Reasoning models". */
+/** Settings that OpenAI's reasoning models reject. Source: platform.openai.com/docs, "Reasoning models". */
 const REFUSED_BY_REASONING: readonly string[] = [...SAMPLING, 'presence_penalty', 'frequency_penalty'];
 
-/** OpenAI models that return their reasoning. `gpt-5-chat` does not reason. */
-const REASONS = /(?:^|\/)(?:o[1-9](?:-|$)|gpt-(?:[5-9]|1\d)(?![\d.]*-chat)|codex-)/;
+/** Those that do not reason, although they are named like the others. */
+const ONLY_CHATS = /gpt-[\d.]+-chat/;
 
 const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
 const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
@@ -89,12 +89,12 @@ function knownRules(model: string, dialect: Dialect): ModelRules {
     const isOpenAi = OPENAI.test(model);
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
-    const drop = OPENAI_REASONING.test(model) ? REFUSED_BY_REASONING : [];
+    const drop = REASONING.test(model) ? REFUSED_BY_REASONING : [];
     const needsReasoningBack = RETURNS_REASONING.test(model);
     // a name without a vendor is the maker's own server
     const isStrict = toolIds !== 'any' && !model.includes('/');
     const details = DETAILS.filter(([models]) => models.test(model)).map(([, format]) => format);
-    const reasons = REASONS.test(model);
+    const reasons = REASONING.test(model) && !ONLY_CHATS.test(model);
     return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, isStrict, details, reasons };
   }
   return { ...PLAIN_RULES, ...claudeRules(model) };

@@ -1,5 +1,7 @@
 import { THINKING_BUDGET_MIN } from '../../providers/anthropic.provider.ts';
-import { isObject, type JsonObject, objectOf } from '../../providers/json.ts';
+import { compact, isObject, type JsonObject, objectOf } from '../../providers/json.ts';
+import type { ModelRules } from './model-rules.ts';
+import { isForced, type ToolPolicy } from './tool-choices.ts';
 
 /** Share of the output cap that each effort may spend on thinking, as documented by OpenRouter. */
 const EFFORT_SHARES: Readonly<Record<string, number>> = {
@@ -48,8 +50,33 @@ export function asksForNoReasoning(body: JsonObject): boolean {
 }
 
 /** Returns whether a chat request asks not to be shown the model's reasoning. */
-export function hidesReasoning(body: JsonObject): boolean {
+function hidesReasoning(body: JsonObject): boolean {
   return body.include_reasoning === false || objectOf(body.reasoning).exclude === true;
+}
+
+/**
+ * Returns the `thinking` of a chat request. A model that thinks unasked is told not to when the caller wants none, and otherwise asked to
+ * show what it thinks: its remarks between tool calls are part of that.
+ */
+export function thinkingAsked(
+  body: JsonObject,
+  policy: ToolPolicy,
+  maxOutputTokens: number,
+  rules: ModelRules,
+): JsonObject | undefined {
+  if (asksForNoReasoning(body)) {
+    return rules.thinksUnasked ? { type: 'disabled' } : undefined;
+  }
+  // most models that accept forced tools reject them together with thinking
+  if (isForced(policy) && rules.takesForcedTools) {
+    return undefined;
+  }
+  const asked = thinkingOf(body, maxOutputTokens);
+  if (rules.thinking === 'budget') {
+    return asked;
+  }
+  const display = rules.hidesThinking && !hidesReasoning(body) ? 'summarized' : undefined;
+  return asked || (rules.thinksUnasked && display) ? compact({ type: 'adaptive', display }) : undefined;
 }
 
 /** Returns Anthropic's `output_config.effort` for a chat effort, for models that decide how much they think. */

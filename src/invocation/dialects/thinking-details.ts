@@ -2,6 +2,11 @@ import { CLAUDE_REASONING } from '../../providers/chat-message.ts';
 import { compact, type JsonObject, objectOf, objectsOf, parseJson, textOf } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 
+/** Returns whether a block is thinking, redacted or not. */
+export function isThought({ type }: JsonObject): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
+}
+
 /** Translates a thinking block into an entry of chat's `reasoning_details`, including the signature: tool loops must send it back. */
 export function detailOfThinking(block: JsonObject, index: number): JsonObject | undefined {
   switch (block.type) {

@@ -17,6 +17,11 @@ const CHAT_MODES: Readonly<Record<string, 'auto' | 'none' | 'any'>> = {
   any: 'any',
 };
 
+/** Returns whether the model must use a tool. */
+export function isForced({ mode }: ToolPolicy): boolean {
+  return mode === 'any' || mode === 'tool';
+}
+
 /** Reads chat's `tool_choice` (word, tool name, function, allowed tools) and `parallel_tool_calls`. */
 export function readChatToolPolicy(body: JsonObject): ToolPolicy {
   const parallel = typeof body.parallel_tool_calls === 'boolean' ? body.parallel_tool_calls : undefined;

@@ -6,7 +6,13 @@ import { leftOutOfChat } from './chat-request-to-messages.ts';
 import { leftOutForClaude } from './claude-thinking.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
-import { detailsOfBlocks, encryptedReasoning, leavesOutDetails, mergedDetails } from './thinking-details.ts';
+import {
+  detailsOfBlocks,
+  encryptedReasoning,
+  isThought,
+  leavesOutDetails,
+  mergedDetails,
+} from './thinking-details.ts';
 import { detailFormats, type RequestTranslation } from './translate-request.ts';
 import { hasStraySettings, hasTurnSettings } from './turn-efforts.ts';
 
@@ -115,8 +121,7 @@ function* unsaidThoughts({ messages }: JsonObject, translation: RequestTranslati
   const unsaid = new Set<string>();
   for (const { content } of objectsOf(messages)) {
     for (const block of objectsOf(content)) {
-      const isThought = block.type === 'thinking' || block.type === 'redacted_thinking';
-      if (isThought && detailsOfBlocks([block], detailFormats(translation)).length === 0) {
+      if (isThought(block) && detailsOfBlocks([block], detailFormats(translation)).length === 0) {
         unsaid.add(`messages[].content[].${block.type === 'thinking' ? 'thinking' : 'data'}`);
       }
     }
