@@ -30,7 +30,7 @@ export function* outgoingRequest(
 
 /** Returns a key that is equal for routes that get the same request, apart from the model. */
 export function outgoingForm(provider: Provider, route: ModelRoute): string {
-  return JSON.stringify([provider.requestDialect, provider.passThrough, modelRules(route, provider.dialect)]);
+  return JSON.stringify([provider.requestDialect, provider.passThrough, modelRules(route, provider)]);
 }
 
 /** Returns the known members that no route of the model passes to its provider. */
@@ -54,7 +54,7 @@ export function* untranslatedByAll(
 
 /** Returns whether the model of a route may reason before it answers: as the catalog says, or its name. */
 export function mayReason(model: InvocableModel, route: ModelRoute, provider: Provider): boolean {
-  return declaresReasoning(model) || modelRules(route, provider.dialect).reasons;
+  return declaresReasoning(model) || modelRules(route, provider).reasons;
 }
 
 function declaresReasoning({ supportedParameters }: InvocableModel): boolean {
@@ -74,7 +74,7 @@ function translationFor(
     native: invocation.native,
     maxOutputTokens,
     reasoning: declaresReasoning(model),
-    rules: modelRules(route, provider.dialect),
+    rules: modelRules(route, provider),
     betas: invocation.betas,
   };
 }

@@ -4,11 +4,17 @@ import { chatAnswerOfParts } from './answer-of-parts.ts';
 import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
 import { inputsToEmbed, readEmbeddings, readInputUsage } from './embeddings-reader.ts';
 import { isObject, type JsonObject, objectsOf } from './json.ts';
-import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
+import type {
+  Provider,
+  ProviderAnswer,
+  ProviderRequest,
+  StreamBatch,
+  ThinkingCap,
+} from './provider.types.ts';
 import type { OpenAiProviderSettings } from './provider-settings.ts';
 import { readRanking } from './rerank-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
-import { type CapField, capFieldOf, capsApart, type ThinkingCap, thinkingCapOf } from './thinking-cap.ts';
+import { type CapField, capFieldOf, capsApart, thinkingCapOf } from './thinking-cap.ts';
 import { UpstreamClient } from './upstream-client.ts';
 import { readChatUsage } from './usage-reading.ts';
 
@@ -27,10 +33,10 @@ export class OpenAiProvider implements Provider {
   readonly onDisconnect: 'abort' | 'drain';
   readonly outputCapMin = 1;
   readonly passThrough: readonly string[];
+  readonly thinkingCap: ThinkingCap | undefined;
   readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
   readonly #capFieldOf: (model: string) => CapField;
-  readonly #thinkingCap: ThinkingCap | undefined;
 
   constructor(settings: OpenAiProviderSettings) {
     this.id = settings.id;
@@ -38,7 +44,7 @@ export class OpenAiProvider implements Provider {
     this.passThrough = settings.pass_through;
     this.#settings = settings;
     this.#capFieldOf = capFieldOf(settings);
-    this.#thinkingCap = thinkingCapOf(settings);
+    this.thinkingCap = thinkingCapOf(settings);
     this.#client = new UpstreamClient(settings, authorization(settings));
   }
 
@@ -96,8 +102,8 @@ export class OpenAiProvider implements Provider {
   }
 
   #body(request: ProviderRequest, ours: JsonObject): JsonObject {
-    const { tokens, ...thinking } = this.#thinkingCap
-      ? capsApart(request, this.#thinkingCap)
+    const { tokens, ...thinking } = this.thinkingCap
+      ? capsApart(request, this.thinkingCap)
       : { tokens: request.maxOutputTokens };
     return Object.assign({}, request.body, ours, thinking, {
       messages: objectsOf(request.body.messages).map((message) => this.#message(message)),

@@ -61,6 +61,17 @@ export interface StreamPart extends Facts {
 /** Parts that arrived together and are relayed together. */
 export type StreamBatch = readonly StreamPart[];
 
+/** How a provider caps thinking apart from the answer. */
+export interface ThinkingCap {
+  /** Models that take a thinking budget there and think unless they are told not to, or always. */
+  readonly thinks: RegExp;
+  /** The budgets that it accepts, in tokens. */
+  readonly least: number;
+  readonly most: number;
+  /** Whether a request may force the use of tools while the model thinks. */
+  readonly forcesTools: boolean;
+}
+
 export interface Provider {
   readonly id: string;
   readonly requestDialect: ProviderDialect;
@@ -72,6 +83,8 @@ export interface Provider {
   readonly outputCapMin: number;
   /** Request members that are passed on although they are not in the dialect's list. */
   readonly passThrough: readonly string[];
+  /** How it caps thinking apart from the answer. Absent if one cap covers both. */
+  readonly thinkingCap?: ThinkingCap | undefined;
   /** Returns one whole answer. Throws {@link ProviderFailure}; rejects promptly when the signal aborts. */
   complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
   /**

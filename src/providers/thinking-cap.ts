@@ -1,27 +1,22 @@
 import { objectOf } from './json.ts';
-import type { ProviderRequest } from './provider.types.ts';
+import type { ProviderRequest, ThinkingCap } from './provider.types.ts';
 import type { OpenAiProviderSettings } from './provider-settings.ts';
 
 type CappedRequest = Pick<ProviderRequest, 'body' | 'model' | 'maxOutputTokens' | 'reasons'>;
-
-/** How a provider caps thinking apart from the answer. */
-export interface ThinkingCap {
-  /** Models that take a thinking budget there and think unless they are told not to, or always. */
-  readonly thinks: RegExp;
-  /** The budgets that it accepts, in tokens. */
-  readonly least: number;
-  readonly most: number;
-}
 
 /** Qwen's models with open weights think by default, `…-instruct-…` never, the others from 3.5 on. */
 const QWEN = String.raw`qwen3-[\d.]+b(?!.*instruct)|qwen3\.[5-9]|qwen[4-9]|qwen.*thinking`;
 const OTHERS = String.raw`qwq|deepseek-(?:r1|v3\.[1-9]|v[4-9])|glm-(?:z1|4\.[1-9]|[5-9])|kimi-k(?:2-thinking|2\.[5-9]|[3-9])|hunyuan-a13b|minimax-m|seed-oss|step-?3`;
 
+/** Models that think unasked at some servers. */
+export const MAY_THINK = new RegExp(`${QWEN}|${OTHERS}`);
+
 /** What is assumed of providers that an operator says cap thinking apart. */
 const UNKNOWN: ThinkingCap = {
-  thinks: new RegExp(`${QWEN}|${OTHERS}`),
+  thinks: MAY_THINK,
   least: 1,
   most: Number.MAX_SAFE_INTEGER,
+  forcesTools: true,
 };
 
 /**
@@ -29,7 +24,7 @@ const UNKNOWN: ThinkingCap = {
  * Sources: help.aliyun.com/zh/model-studio/deep-thinking, docs.siliconflow.cn/cn/api-reference/chat-completions.
  */
 const APART: readonly (readonly [RegExp, ThinkingCap])[] = [
-  [/(?:^|\.)aliyuncs\.com$/, { ...UNKNOWN, thinks: new RegExp(QWEN) }],
+  [/(?:^|\.)aliyuncs\.com$/, { ...UNKNOWN, thinks: new RegExp(QWEN), forcesTools: false }],
   [/(?:^|\.)siliconflow\.(?:cn|com)$/, { ...UNKNOWN, least: 128, most: 32_768 }],
 ];
 

@@ -1,3 +1,4 @@
+import { makersRefusal } from './makers-refusal.ts';
 import type { UpstreamRequest } from './upstream-server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
@@ -8,7 +9,7 @@ const REFUSED_BY_REASONING = ['temperature', 'top_p', 'top_k', 'presence_penalty
 const MISTRAL = /^(?:mi[sx]tral|ministral|magistral|codestral|devstral)/;
 
 /**
- * Returns the error with which OpenAI rejects a well-formed request (or Mistral, for models of that name), in their own words where they
+ * Returns the error with which OpenAI rejects a well-formed request (or another maker, for models of its names), in their own words where they
  * are known; undefined when they accept it.
  */
 export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
@@ -46,6 +47,10 @@ export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
   const strict = [...schemas, body.response_format?.json_schema].filter((one) => one?.strict);
   if (strict.some((one) => isOpen(one.parameters ?? one.schema))) {
     return "Invalid schema: 'required' is required to be supplied and to be an array including every key in properties.";
+  }
+  const byMaker = makersRefusal(body);
+  if (byMaker) {
+    return byMaker;
   }
   if (MISTRAL.test(model)) {
     return refusedByMistral(body);

@@ -15,7 +15,7 @@ import { type ClaudeCall, claudeEffort, claudeThinking, withReadableThinking } f
 import { refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { isForeign } from './thinking-details.ts';
-import { isForced, messagesToolChoice, readMessagesToolPolicy, type ToolPolicy } from './tool-choices.ts';
+import { isForced, messagesToolChoice, readMessagesToolPolicy, withToolsAskedFor } from './tool-choices.ts';
 import { cleanToolId } from './tool-ids.ts';
 
 /** Keywords that Anthropic's structured outputs and strict tools accept. Source: platform.claude.com/docs, "JSON Schema limitations". */
@@ -84,22 +84,6 @@ export function* claudeRequest(call: ClaudeCall): Steps<JsonObject> {
   };
   return compact(merged(without(body, ...refusedMembers(body, rules)), changes));
 }
-
-/**
- * Asks for the tool call that a model does not let a request force. At the end of the last question: nothing before it changes, neither for
- * the provider's cache nor for the thinking bound to it.
- */
-function withToolsAskedFor(turns: readonly JsonObject[], { name }: ToolPolicy): readonly JsonObject[] {
-  const last = turns.at(-1);
-  if (last?.role !== 'user') {
-    return turns;
-  }
-  const text = name === undefined ? ANY_TOOL : `Answer with a call of the tool ${JSON.stringify(name)}.`;
-  const content = typeof last.content === 'string' ? [{ type: 'text', text: last.content }] : last.content;
-  return [...turns.slice(0, -1), { ...last, content: [...objectsOf(content), { type: 'text', text }] }];
-}
-
-const ANY_TOOL = 'Answer with a call of at least one of your tools.';
 
 function formatOf(format: unknown): unknown {
   return isObject(format) && format.type === 'json_schema'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import { flatMapInSteps, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import type { Effort } from './efforts.ts';
 import { sourceOfBlock, urlOfSource } from './media-parts.ts';
 import { effortOf } from './reasoning-settings.ts';
 import { isStrictSchema } from './strict-schema.ts';
@@ -16,6 +17,8 @@ export interface ChatTarget {
   readonly maxOutputTokens: number;
   /** Whether the model reasons. Other models reject `reasoning_effort`. */
   readonly reasoning: boolean;
+  /** Highest effort that the model knows. */
+  readonly topEffort: Effort;
   /** See ModelRules. */
   readonly needsReasoningBack: boolean;
   readonly details: readonly string[];
@@ -42,7 +45,7 @@ export function* messagesRequestToChat(body: JsonObject, target: ChatTarget): St
     stop: stops(body.stop_sequences, target),
     temperature: body.temperature,
     top_p: body.top_p,
-    reasoning_effort: target.reasoning ? effortOf(body, target.maxOutputTokens) : undefined,
+    reasoning_effort: target.reasoning ? effortOf(body, target.maxOutputTokens, target.topEffort) : undefined,
     response_format: responseFormat(body),
     user: userOf(body.metadata),
   });
@@ -112,7 +115,7 @@ function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): 
 }
 
 /** Returns the reasoning of chat providers, which is unsigned. Signed reasoning is Claude's. */
-function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
+export function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
   const thoughts = blocks
     .filter((block) => block.type === 'thinking' && textOf(block.signature) === '')
     .map((block) => textOf(block.thinking))

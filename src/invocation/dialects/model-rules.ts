@@ -1,12 +1,15 @@
 import type { JsonObject } from '../../providers/json.ts';
-import type { Dialect } from '../../providers/provider.types.ts';
+import type { Provider } from '../../providers/provider.types.ts';
 import { OPENAI_REASONING } from '../../providers/thinking-cap.ts';
 import type { ModelRoute } from '../invocation.types.ts';
+import { type ChatModelRules, chatModel, PLAIN_CHAT_RULES } from './chat-models.ts';
 import { type ClaudeRules, claudeRules, PLAIN_CLAUDE_RULES, SAMPLING } from './claude-models.ts';
 import type { ToolIdForm } from './tool-ids.ts';
 
 /** What a provider's model rejects or requires beyond its protocol. */
 export interface ModelRules extends ClaudeRules {
+  /** Of thinking and tools behind OpenAI's chat protocol. */
+  readonly chat: ChatModelRules;
   /** Required form of tool call ids. */
   readonly toolIds: ToolIdForm;
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
@@ -33,7 +36,7 @@ const OPENAI = /(?:^|\/)(?:gpt-\d|chatgpt-|o[1-9](?:-|$))/;
 const MISTRAL = /(?:mis|mix|minis|magis|codes|devs|pix|vox)tral/;
 
 /** Models whose servers want `reasoning_content` back within a tool loop. */
-const RETURNS_REASONING = /deepseek|kimi|glm-/;
+const RETURNS_REASONING = /deepseek|kimi|^k[3-9]|glm-/;
 
 /**
  * Formats of reasoning by the models behind chat servers that hand it out (OpenRouter, which names models by vendor). OpenAI's own server
@@ -46,13 +49,16 @@ const DETAILS: readonly (readonly [RegExp, string])[] = [
   [/grok/, 'xai-responses'],
 ];
 
+/** What the rules depend on besides the model. */
+type Served = Pick<Provider, 'dialect' | 'requestDialect' | 'thinkingCap'>;
+
 const byRoute = new WeakMap<ModelRoute, ModelRules>();
 
-/** Returns the rules of a route's model: from the catalog, otherwise derived from the model's name. */
-export function modelRules(route: ModelRoute, dialect: Dialect): ModelRules {
+/** Returns the rules of a route's model: from the catalog, otherwise derived from the model's name and its server. */
+export function modelRules(route: ModelRoute, provider: Served): ModelRules {
   let rules = byRoute.get(route);
   if (!rules) {
-    const known = knownRules(route.model.toLowerCase(), dialect);
+    const known = knownRules(route.model.toLowerCase(), provider);
     rules = {
       ...known,
       drop: route.drop ?? known.drop,
@@ -73,6 +79,7 @@ export function refusedMembers(body: JsonObject, rules: ModelRules): readonly st
 /** Rules for unknown models. */
 export const PLAIN_RULES: ModelRules = {
   ...PLAIN_CLAUDE_RULES,
+  chat: PLAIN_CHAT_RULES,
   toolIds: 'any',
   needsReasoningBack: false,
   isStrict: false,
@@ -84,18 +91,20 @@ export const PLAIN_RULES: ModelRules = {
 /** OpenAI's limit (API reference, `stop`: up to 4). */
 const OPENAI_STOPS_MAX = 4;
 
-function knownRules(model: string, dialect: Dialect): ModelRules {
+function knownRules(model: string, { dialect, requestDialect, thinkingCap }: Served): ModelRules {
   if (dialect === 'chat') {
     const isOpenAi = OPENAI.test(model);
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
-    const drop = REASONING.test(model) ? REFUSED_BY_REASONING : [];
+    const made = chatModel(model, thinkingCap);
+    const chat = requestDialect === 'chat' ? made.rules : PLAIN_CHAT_RULES;
+    const drop = REASONING.test(model) ? REFUSED_BY_REASONING : made.drop;
     const needsReasoningBack = RETURNS_REASONING.test(model);
     // a name without a vendor is the maker's own server
     const isStrict = toolIds !== 'any' && !model.includes('/');
     const details = DETAILS.filter(([models]) => models.test(model)).map(([, format]) => format);
     const reasons = REASONING.test(model) && !ONLY_CHATS.test(model);
-    return { ...PLAIN_RULES, drop, toolIds, stopsMax, needsReasoningBack, isStrict, details, reasons };
+    return { ...PLAIN_RULES, chat, drop, toolIds, stopsMax, needsReasoningBack, isStrict, details, reasons };
   }
   return { ...PLAIN_RULES, ...claudeRules(model) };
 }

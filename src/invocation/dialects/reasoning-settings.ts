@@ -1,5 +1,6 @@
 import { THINKING_BUDGET_MIN } from '../../providers/anthropic.provider.ts';
 import { compact, isObject, type JsonObject, objectOf } from '../../providers/json.ts';
+import type { Effort } from './efforts.ts';
 import type { ModelRules } from './model-rules.ts';
 import { isForced, type ToolPolicy } from './tool-choices.ts';
 
@@ -88,11 +89,14 @@ export function adaptiveEffort(body: JsonObject): string | undefined {
   return asked === 'minimal' ? 'low' : asked;
 }
 
-/** Returns OpenAI's `reasoning_effort` for Anthropic's `thinking` and `output_config.effort`. Undefined when thinking is off. */
-export function effortOf(body: JsonObject, maxOutputTokens: number): string | undefined {
+/**
+ * Returns OpenAI's `reasoning_effort` for Anthropic's `thinking` and `output_config.effort`, the model's highest for `max`. Undefined when
+ * thinking is off.
+ */
+export function effortOf(body: JsonObject, maxOutputTokens: number, highest: Effort): string | undefined {
   const configured = objectOf(body.output_config).effort;
   if (typeof configured === 'string') {
-    return configured === 'max' ? 'xhigh' : configured;
+    return configured === 'max' ? highest : configured;
   }
   const thinking = body.thinking;
   if (!isObject(thinking) || thinking.type === 'disabled' || thinking.type === 'between_tools') {

@@ -9,6 +9,7 @@ import { modelRules, PLAIN_RULES } from './model-rules.ts';
 import { mergedDetails } from './thinking-details.ts';
 import { normalizeRequest, translateRequest } from './translate-request.ts';
 
+const CHAT = { dialect: 'chat', requestDialect: 'chat' } as const;
 const CAP = 4_000;
 const toMessages = (body: object) =>
   atOnce(chatRequestToMessages({ messages: [{ role: 'user', content: 'hi' }], ...body }, CAP, PLAIN_RULES));
@@ -16,7 +17,14 @@ const toChat = (body: object, reasoning = false, details: readonly string[] = []
   atOnce(
     messagesRequestToChat(
       { messages: [{ role: 'user', content: 'hi' }], ...body },
-      { maxOutputTokens: CAP, reasoning, needsReasoningBack: false, details, stopsMax: 4 },
+      {
+        maxOutputTokens: CAP,
+        reasoning,
+        topEffort: 'xhigh',
+        needsReasoningBack: false,
+        details,
+        stopsMax: 4,
+      },
     ),
   );
 
@@ -334,7 +342,7 @@ describe('reasoning that must go back', () => {
   });
 
   test('is wanted by the models of a router that hand it out', () => {
-    const wanted = (name: string) => modelRules({ provider: 'p', model: name } as ModelRoute, 'chat').details;
+    const wanted = (name: string) => modelRules({ provider: 'p', model: name } as ModelRoute, CHAT).details;
     expect(wanted('anthropic/claude-sonnet-4.5')).toEqual(['anthropic-claude']);
     expect(wanted('google/gemini-3-pro-preview')).toEqual(['google-gemini']);
     expect(wanted('openai/gpt-5')).toEqual(['openai-responses']);
@@ -342,7 +350,7 @@ describe('reasoning that must go back', () => {
   });
 
   test('goes back to LiteLLM by its own name', () => {
-    const rules = modelRules({ provider: 'p', model: 'claude-sonnet-4-5' } as ModelRoute, 'chat');
+    const rules = modelRules({ provider: 'p', model: 'claude-sonnet-4-5' } as ModelRoute, CHAT);
     const common = { maxOutputTokens: CAP, reasoning: true, rules, betas: [] };
     const thinking_blocks = [
       { type: 'thinking', thinking: 'hm', signature: 'sig' },

@@ -78,6 +78,29 @@ export function messagesToolChoice(policy: ToolPolicy): JsonObject | undefined {
   });
 }
 
+const ANY_TOOL = 'Answer with a call of at least one of your tools.';
+
+/**
+ * Asks for the tool call that a model does not let a request force. At the end of the last question: nothing before it changes, neither for
+ * the provider's cache nor for the thinking bound to it. After the results of a chat's tools, which are messages of their own, it is a
+ * question.
+ */
+export function withToolsAskedFor(turns: readonly JsonObject[], { name }: ToolPolicy): readonly JsonObject[] {
+  const last = turns.at(-1);
+  const text = name === undefined ? ANY_TOOL : `Answer with a call of the tool ${JSON.stringify(name)}.`;
+  if (last?.role === 'tool') {
+    return [...turns, { role: 'user', content: text }];
+  }
+  if (last?.role !== 'user') {
+    return turns;
+  }
+  const content =
+    typeof last.content === 'string'
+      ? `${last.content}\n\n${text}`
+      : [...objectsOf(last.content), { type: 'text', text }];
+  return [...turns.slice(0, -1), { ...last, content }];
+}
+
 /** Returns the name of a chat tool, or of a reference to one, function or custom. */
 export function chatToolName(tool: JsonObject): string {
   return textOf(objectOf(tool.function).name) || textOf(objectOf(tool.custom).name) || textOf(tool.name);

@@ -1,12 +1,13 @@
 import { merged } from '../../lib/merged.ts';
 import { mapInSteps, type Steps } from '../../lib/steps.ts';
-import { REASONING_MEMBERS, textOfDetails } from '../../providers/chat-message.ts';
-import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
+import { REASONING_MEMBERS } from '../../providers/chat-message.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { CLEARED_TURNS, TURN_EFFORTS, withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
+import { chatPlan, inChatPlan, reasoningIn, topEffort } from './chat-thinking.ts';
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -66,14 +67,18 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
       : yield* messagesRequestToChat(body, {
           maxOutputTokens,
           reasoning,
+          topEffort: topEffort(rules.chat),
           needsReasoningBack: rules.needsReasoningBack,
           details: detailFormats(translation),
           stopsMax: rules.stopsMax,
         });
+  if (to === 'chat') {
+    const plan = yield* chatPlan(body, from, rules.chat);
+    const planned = inChatPlan(yield* forChatServer(translated, rules), plan, rules.chat);
+    return yield* fitting(planned, rules);
+  }
   const chat = yield* fitting(translated, rules);
-  return to === 'chat'
-    ? yield* forChatServer(chat, rules)
-    : withReasoning(yield* chatRequestToResponses(chat), translation);
+  return withReasoning(yield* chatRequestToResponses(chat), translation);
 }
 
 /**
@@ -154,8 +159,8 @@ function plainTools(tools: readonly unknown[]): JsonObject[] {
  * they know.
  */
 function withEarlierReasoning(message: JsonObject): JsonObject {
-  const text = textOf(message.reasoning) || textOfDetails(message.reasoning_details);
-  return textOf(message.reasoning_content) !== '' || text === ''
+  const text = reasoningIn(message);
+  return text === '' || message.reasoning_content === text
     ? message
     : { ...without(message, 'reasoning'), reasoning_content: text };
 }

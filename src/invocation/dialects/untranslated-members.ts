@@ -3,6 +3,7 @@ import { REASONING_MEMBERS } from '../../providers/chat-message.ts';
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
 import { lockedToolMembers, withoutLockedEdits } from './anthropic-betas.ts';
 import { leftOutOfChat } from './chat-request-to-messages.ts';
+import { chatPlan, leftOutForChatModel } from './chat-thinking.ts';
 import { leftOutForClaude } from './claude-thinking.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
@@ -227,6 +228,9 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
     const isForeign = (details: unknown) =>
       encryptedReasoning(details).length < mergedDetails(details).length;
     unsaid.push(...((yield* someDetails(body, isForeign)) ? [DETAILS] : []));
+  }
+  if (to === 'chat') {
+    unsaid.push(...leftOutForChatModel(body, yield* chatPlan(body, from, rules.chat), rules.chat));
   }
   if (from === 'chat' && to === 'chat' && rules.isStrict) {
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_STRICT_CHAT)));

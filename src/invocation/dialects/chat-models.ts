@@ -1,0 +1,139 @@
+import type { ThinkingCap } from '../../providers/provider.types.ts';
+import { MAY_THINK } from '../../providers/thinking-cap.ts';
+import type { Effort } from './efforts.ts';
+
+/** What a model behind OpenAI's protocol rejects or requires of thinking, efforts and tools. */
+export interface ChatModelRules {
+  /** Efforts that it accepts besides `none`. Undefined when any may be passed on. */
+  readonly efforts: readonly Effort[] | undefined;
+  /** Whether it thinks when a request says nothing about it. */
+  readonly thinks: boolean;
+  /**
+   * How a request turns its thinking off: with `thinking: {"type": "disabled"}`, `enable_thinking: false`, the effort `none`, or not at all.
+   * Undefined when unknown.
+   */
+  readonly thinkingOff: 'disabled' | 'enable_thinking' | 'none' | 'never' | undefined;
+  /** When a request may force the use of tools. `any`: only without naming the tool. */
+  readonly forcedTools: 'always' | 'without_thinking' | 'any' | 'never';
+  /** Whether it rejects earlier tool calls without the reasoning that led to them while it thinks. */
+  readonly rejectsLostReasoning: boolean;
+}
+
+/** Rules for unknown models. */
+export const PLAIN_CHAT_RULES: ChatModelRules = {
+  efforts: undefined,
+  thinks: false,
+  thinkingOff: undefined,
+  forcedTools: 'always',
+  rejectsLostReasoning: false,
+};
+
+/** A model's rules, and the members that it rejects. */
+interface KnownModel extends Partial<ChatModelRules> {
+  readonly drop?: readonly string[];
+}
+
+const PENALTIES: readonly string[] = ['presence_penalty', 'frequency_penalty'];
+
+/** Source: platform.kimi.ai/docs/api/models-overview: "cannot be modified". */
+const KIMI_SETS: readonly string[] = ['temperature', 'top_p', ...PENALTIES];
+
+/** The efforts of the current Kimi and GLM models. */
+const LOW_HIGH_MAX: readonly Effort[] = ['low', 'high', 'max'];
+
+/**
+ * Models by their makers' own names, as these servers call them. Servers of other companies, which name the vendor (`moonshotai/…`), have
+ * their own rules. The first match counts. Sources: api-docs.deepseek.com/guides/thinking_mode; platform.kimi.ai/docs/api/chat;
+ * docs.z.ai/guides/capabilities/thinking ("only max, high and low are supported") and its error "Tool choice must be auto";
+ * ai.google.dev/gemini-api/docs/openai; docs.x.ai/developers/model-capabilities/text/reasoning; docs.mistral.ai/capabilities/reasoning.
+ */
+const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
+  [
+    /^deepseek-v[4-9]/,
+    {
+      thinks: true,
+      thinkingOff: 'disabled',
+      forcedTools: 'without_thinking',
+      rejectsLostReasoning: true,
+    },
+  ],
+  [
+    /^kimi-k2\.[56]/,
+    {
+      drop: KIMI_SETS,
+      efforts: [],
+      thinks: true,
+      thinkingOff: 'disabled',
+      forcedTools: 'without_thinking',
+      rejectsLostReasoning: true,
+    },
+  ],
+  [
+    /^kimi-k2\.[7-9]/,
+    {
+      drop: [...KIMI_SETS, 'thinking'],
+      efforts: [],
+      thinks: true,
+      thinkingOff: 'never',
+      forcedTools: 'never',
+      rejectsLostReasoning: true,
+    },
+  ],
+  [
+    /^(?:kimi-)?k[3-9]/,
+    {
+      drop: [...KIMI_SETS, 'thinking'],
+      efforts: LOW_HIGH_MAX,
+      thinks: true,
+      thinkingOff: 'never',
+      forcedTools: 'any',
+      rejectsLostReasoning: true,
+    },
+  ],
+  [
+    /^glm-(?:5\.[3-9]|[6-9])/,
+    { efforts: LOW_HIGH_MAX, thinks: true, thinkingOff: 'never', forcedTools: 'never' },
+  ],
+  [/^glm-(?:4\.[5-9]|5)/, { thinks: true, thinkingOff: 'disabled', forcedTools: 'never' }],
+  [/^glm-/, { forcedTools: 'never' }],
+  [
+    /^(?:models\/)?gemini-2\.5-flash/,
+    { efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'none' },
+  ],
+  [
+    /^(?:models\/)?gemini-(?:2\.5|[3-9])/,
+    { efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'never' },
+  ],
+  // 4.20 came before 4.3
+  [/^grok-(?:4(?:-|$|\.1|\.20)|code)/, { drop: PENALTIES, efforts: [] }],
+  [/^grok-/, { drop: PENALTIES }],
+  [/^mistral-(?:small|medium)/, { efforts: ['high'], thinkingOff: 'none' }],
+  [/^(?:mistral-large|ministral|codestral|devstral|pixtral)/, { efforts: [] }],
+];
+
+/** Models that think whatever a server is told. */
+const ALWAYS_THINKS = /thinking|qwq|deepseek-r1/;
+
+/** Returns what a model rejects or requires, by its name in lower case and how its server caps thinking. */
+export function chatModel(
+  model: string,
+  cap: ThinkingCap | undefined,
+): { readonly drop: readonly string[]; readonly rules: ChatModelRules } {
+  if (cap) {
+    return { drop: [], rules: rulesWithCap(model, cap) };
+  }
+  const { drop = [], ...known } = BY_MAKERS_NAME.find(([name]) => name.test(model))?.[1] ?? {};
+  return { drop, rules: { ...PLAIN_CHAT_RULES, ...known } };
+}
+
+/** Servers that cap thinking by itself turn it off with a member of their own, for the models of all makers. */
+function rulesWithCap(model: string, cap: ThinkingCap): ChatModelRules {
+  const always = ALWAYS_THINKS.test(model);
+  const unforced = always ? 'never' : 'without_thinking';
+  return {
+    ...PLAIN_CHAT_RULES,
+    thinks: always || MAY_THINK.test(model),
+    thinkingOff: always ? 'never' : 'enable_thinking',
+    forcedTools: cap.forcesTools ? 'always' : unforced,
+  };
+}

@@ -1,0 +1,124 @@
+// biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
+type Json = any;
+
+/** What the makers of open and other models reject at their own servers, in their own words where they are known. */
+export function makersRefusal(body: Json): string | undefined {
+  const model: string = body.model;
+  if (model.startsWith('deepseek-v')) {
+    return refusedByDeepSeek(body);
+  }
+  if (/^kimi-k(?:2\.|[3-9])/.test(model)) {
+    return refusedByMoonshot(body);
+  }
+  if (model.startsWith('glm-')) {
+    return refusedByZai(body);
+  }
+  if (model.startsWith('gemini-')) {
+    return refusedByGoogle(body);
+  }
+  if (model.startsWith('qwen')) {
+    return refusedByDashScope(body);
+  }
+  if (model.startsWith('grok-')) {
+    return refusedByXai(body);
+  }
+  return model.startsWith('mistral-') ? refusedByMistral(body) : undefined;
+}
+
+const isForced = ({ tool_choice: choice }: Json) => choice === 'required' || typeof choice === 'object';
+
+const lacksReasoning = ({ messages }: Json, isMissing: (reasoning: unknown) => boolean) =>
+  messages.some((message: Json) => message.tool_calls?.length > 0 && isMissing(message.reasoning_content));
+
+function refusedByDeepSeek(body: Json): string | undefined {
+  const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+  if (body.reasoning_effort !== undefined && !efforts.includes(body.reasoning_effort)) {
+    return `unknown variant \`${body.reasoning_effort}\`, expected one of \`none\`, \`minimal\`, …`;
+  }
+  if (body.thinking?.type === 'disabled' || body.reasoning_effort === 'none') {
+    return undefined;
+  }
+  if (isForced(body)) {
+    return 'Thinking mode does not support this tool_choice';
+  }
+  return lacksReasoning(body, (reasoning) => !reasoning)
+    ? 'The `reasoning_content` in the thinking mode must be passed back to the API.'
+    : undefined;
+}
+
+function refusedByMoonshot(body: Json): string | undefined {
+  const { model, thinking, reasoning_effort: effort } = body;
+  const fixed = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'];
+  const set = fixed.find((name) => body[name] !== undefined);
+  if (set) {
+    return `invalid ${set}: only 1 is allowed for this model`;
+  }
+  if (thinking !== undefined && effort !== undefined) {
+    return "cannot specify both 'thinking' and 'reasoning_effort'";
+  }
+  const isThird = /^kimi-k[3-9]/.test(model);
+  const always = isThird || model.startsWith('kimi-k2.7');
+  if (always && thinking !== undefined && thinking.type !== 'enabled') {
+    return 'thinking cannot be disabled for this model';
+  }
+  if (effort !== undefined && !(isThird && ['low', 'high', 'max'].includes(effort))) {
+    return `invalid reasoning_effort: ${effort}`;
+  }
+  if (!always && thinking?.type === 'disabled') {
+    return undefined;
+  }
+  if (isForced(body) && !(isThird && body.tool_choice === 'required')) {
+    const kind = body.tool_choice === 'required' ? 'required' : 'specified';
+    return `tool_choice '${kind}' is incompatible with thinking enabled`;
+  }
+  return lacksReasoning(body, (reasoning) => !reasoning)
+    ? 'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1'
+    : undefined;
+}
+
+function refusedByZai(body: Json): string | undefined {
+  if (isForced(body)) {
+    return 'Tool choice must be auto';
+  }
+  const always = /^glm-5\.[3-9]/.test(body.model);
+  const isUnknown = !['low', 'high', 'max', undefined].includes(body.reasoning_effort);
+  return always && (isUnknown || body.thinking?.type === 'disabled')
+    ? 'This model always engages in thinking and cannot be disabled; please use low, high, or max'
+    : undefined;
+}
+
+function refusedByGoogle({ model, reasoning_effort: effort }: Json): string | undefined {
+  const known = ['low', 'medium', 'high', ...(model.startsWith('gemini-2.5-flash') ? ['none'] : [])];
+  return effort === undefined || known.includes(effort)
+    ? undefined
+    : `Thinking level ${effort.toUpperCase()} is not supported for this model. Please retry with other thinking level.`;
+}
+
+function refusedByDashScope(body: Json): string | undefined {
+  if (body.model.includes('thinking')) {
+    if (body.enable_thinking === false) {
+      return 'The value of the enable_thinking parameter is restricted to True.';
+    }
+  } else if (body.enable_thinking === false) {
+    return undefined;
+  }
+  return isForced(body)
+    ? '<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode'
+    : undefined;
+}
+
+function refusedByXai(body: Json): string | undefined {
+  const refused = ['presence_penalty', 'frequency_penalty'];
+  if (/^grok-(?:4-|4$|4\.20|code)/.test(body.model)) {
+    refused.push('reasoning_effort');
+  }
+  const name = refused.find((one) => body[one] !== undefined);
+  return name && `Model ${body.model} does not support parameter ${name}.`;
+}
+
+function refusedByMistral({ model, reasoning_effort: effort }: Json): string | undefined {
+  const known = /^mistral-(?:small|medium)/.test(model) ? ['none', 'high'] : [];
+  return effort === undefined || known.includes(effort)
+    ? undefined
+    : `reasoning_effort is not enabled for this model, or not as ${effort}`;
+}

@@ -1,0 +1,238 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { modelRules } from '../../src/invocation/dialects/model-rules.ts';
+import { translateRequest } from '../../src/invocation/dialects/translate-request.ts';
+import { atOnce } from '../../src/lib/steps.ts';
+import { thinkingCapOf } from '../../src/providers/thinking-cap.ts';
+import { makersRefusal } from '../factories/makers-refusal.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, model } from './gateway.ts';
+
+/**
+ * Models of other makers get thinking, efforts, tools and earlier reasoning as their makers' own servers accept them. The upstream rejects
+ * as these do.
+ */
+
+const NAMES = [
+  'deepseek-v4-pro',
+  'kimi-k2.6',
+  'kimi-k2.7-code',
+  'kimi-k3',
+  'glm-4.6',
+  'glm-5.2',
+  'glm-5.3-flash',
+  'gemini-2.5-flash',
+  'gemini-3.1-pro-preview',
+  'grok-4-fast-reasoning',
+  'grok-4.3',
+  'mistral-small-2603',
+  'mistral-large-latest',
+] as const;
+
+let upstream: UpstreamServer;
+let gateway: Gateway;
+let openai: OpenAI;
+let anthropic: Anthropic;
+
+beforeAll(async () => {
+  upstream = await startOpenAiUpstream();
+  gateway = await Gateway.start({
+    providers: [{ id: 'maker', protocol: 'openai', base_url: upstream.url }],
+    models: [...NAMES, 'moonshotai/kimi-k2.6'].map((name) =>
+      model(name, [{ provider: 'maker', model: name }], { supportedParameters: ['reasoning'] }),
+    ),
+  });
+  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
+  anthropic = new Anthropic({ apiKey: 'k', baseURL: gateway.url, maxRetries: 0 });
+});
+
+beforeEach(() => upstream.reset());
+
+afterAll(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+const HI = { role: 'user' as const, content: 'hello' };
+const TOOL = { type: 'function' as const, function: { name: 'f', parameters: { type: 'object' } } };
+const OTHER = { type: 'function' as const, function: { name: 'g', parameters: { type: 'object' } } };
+const NAMED = { type: 'function', function: { name: 'f' } };
+
+function calls(reasoning?: object) {
+  const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+  return [
+    HI,
+    { role: 'assistant', content: null, tool_calls: [call], ...reasoning },
+    { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
+  ];
+}
+
+/** Returns the ignored parameters, or null. Rejects when the upstream does. */
+async function chat(name: string, body: object): Promise<string | null> {
+  const params = { model: name, messages: [HI], max_tokens: 4_000, ...body };
+  const { response } = await openai.chat.completions
+    .create({ ...(params as OpenAI.ChatCompletionCreateParams), stream: false })
+    .withResponse();
+  return response.headers.get('x-ignored-parameters');
+}
+
+async function message(name: string, body: object): Promise<string | null> {
+  const params = { model: name, messages: [HI], max_tokens: 4_000, ...body } as Anthropic.MessageCreateParams;
+  const { response } = await anthropic.messages.create({ ...params, stream: false }).withResponse();
+  return response.headers.get('x-ignored-parameters');
+}
+
+const sent = () => upstream.last.body;
+
+/** Every combination of one value for each name. A value that is undefined leaves the member out. */
+function combinations(values: Readonly<Record<string, readonly unknown[]>>): object[] {
+  return Object.entries(values).reduce<object[]>(
+    (all, [name, some]) =>
+      all.flatMap((one) => some.map((value) => (value === undefined ? one : { ...one, [name]: value }))),
+    [{}],
+  );
+}
+
+const SETTINGS = [
+  {},
+  ...['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'].map((reasoning_effort) => ({
+    reasoning_effort,
+  })),
+  { reasoning: { enabled: false } },
+  { reasoning: { effort: 'high' } },
+  { thinking: { type: 'disabled' } },
+  { thinking: { type: 'enabled' } },
+];
+
+test.each(NAMES)('every setting of thinking, tools and history of a chat reaches %s', async (name) => {
+  const bodies = combinations({
+    tool_choice: [undefined, 'required', NAMED],
+    messages: [[HI], calls(), calls({ reasoning: 'hm' })],
+  });
+  for (const settings of SETTINGS) {
+    await Promise.all(bodies.map((body) => chat(name, { tools: [TOOL, OTHER], ...body, ...settings })));
+  }
+  await chat(name, { temperature: 0, top_p: 0.5, presence_penalty: 0.5, frequency_penalty: 0.5 });
+});
+
+test.each(NAMES)('every setting of thinking, tools and history of a message reaches %s', async (name) => {
+  const use = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
+  const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'sunny' };
+  const history = (...before: object[]) => [
+    HI,
+    { role: 'assistant', content: [...before, use] },
+    { role: 'user', content: [result] },
+  ];
+  const bodies = combinations({
+    thinking: [undefined, { type: 'enabled', budget_tokens: 2_000 }, { type: 'disabled' }],
+    output_config: [undefined, { effort: 'low' }, { effort: 'max' }],
+    tool_choice: [undefined, { type: 'any' }, { type: 'tool', name: 'f' }],
+  });
+  const tools = ['f', 'g'].map((one) => ({ name: one, input_schema: { type: 'object' } }));
+  for (const messages of [[HI], history(), history({ type: 'thinking', thinking: 'hm', signature: '' })]) {
+    await Promise.all(bodies.map((body) => message(name, { tools, messages, ...body })));
+  }
+});
+
+test('turns thinking off where it keeps a tool from being forced, and says what the caller loses', async () => {
+  const forced = { tools: [TOOL], tool_choice: NAMED };
+  expect(await chat('deepseek-v4-pro', forced)).toBeNull();
+  expect(sent()).toMatchObject({ thinking: { type: 'disabled' }, tool_choice: NAMED });
+  expect(await chat('deepseek-v4-pro', { ...forced, reasoning_effort: 'high' })).toBe('reasoning_effort');
+  expect(sent()).not.toHaveProperty('reasoning_effort');
+  await chat('deepseek-v4-pro', { tools: [TOOL], tool_choice: 'auto', reasoning_effort: 'high' });
+  expect(sent()).toMatchObject({ reasoning_effort: 'high' });
+  expect(sent()).not.toHaveProperty('thinking');
+});
+
+test('asks in words for a call that cannot be forced, and says so', async () => {
+  const forced = { tools: [TOOL, OTHER], tool_choice: NAMED };
+  expect(await chat('glm-5.2', forced)).toBe('tool_choice');
+  expect(sent()).toMatchObject({
+    tool_choice: 'auto',
+    messages: [{ role: 'user', content: 'hello\n\nAnswer with a call of the tool "f".' }],
+  });
+  expect(await chat('glm-5.2', { ...forced, messages: calls() })).toBe('tool_choice');
+  expect(sent().messages[3]).toEqual({
+    role: 'user',
+    content: 'Answer with a call of the tool "f".',
+  });
+  expect(await chat('kimi-k3', forced)).toBe('tool_choice');
+  expect(sent()).toMatchObject({ tool_choice: 'required' });
+  expect(await chat('kimi-k3', { ...forced, tools: [TOOL] })).toBeNull();
+  expect(sent()).toMatchObject({ tool_choice: 'required', messages: [HI] });
+});
+
+test('turns thinking off when asked to, or down where it stays on', async () => {
+  for (const off of [{ reasoning_effort: 'none' }, { reasoning: { enabled: false } }]) {
+    expect(await chat('kimi-k2.6', off)).toBeNull();
+    expect(sent()).toMatchObject({ thinking: { type: 'disabled' } });
+    expect(await chat('gemini-2.5-flash', off)).toBeNull();
+    expect(sent()).toMatchObject({ reasoning_effort: 'none' });
+    expect(await chat('glm-5.3-flash', off)).toBe(Object.keys(off)[0]);
+    expect(sent()).toMatchObject({ reasoning_effort: 'low' });
+  }
+  expect(await message('deepseek-v4-pro', { thinking: { type: 'disabled' } })).toBeNull();
+  expect(sent()).toMatchObject({ thinking: { type: 'disabled' } });
+  expect(await message('kimi-k3', { thinking: { type: 'disabled' } })).toBe('thinking');
+  expect(sent()).toMatchObject({ reasoning_effort: 'low' });
+});
+
+test.each([
+  ['kimi-k3', 'medium', 'low'],
+  ['kimi-k3', 'max', 'max'],
+  ['glm-5.3-flash', 'minimal', 'low'],
+  ['gemini-3.1-pro-preview', 'max', 'high'],
+  ['mistral-small-2603', 'low', 'high'],
+  ['deepseek-v4-pro', 'max', 'max'],
+])('%s gets for the effort %s the effort %s', async (name, asked, given) => {
+  expect(await chat(name, { reasoning_effort: asked })).toBeNull();
+  expect(sent()).toMatchObject({ reasoning_effort: given });
+  if (asked !== 'minimal' && name !== 'deepseek-v4-pro') {
+    await message(name, { thinking: { type: 'adaptive' }, output_config: { effort: asked } });
+    expect(sent()).toMatchObject({ reasoning_effort: given });
+  }
+});
+
+test('continues a history without its reasoning without thinking, or with a stand-in', async () => {
+  expect(await chat('kimi-k2.6', { messages: calls() })).toBeNull();
+  expect(sent()).toMatchObject({ thinking: { type: 'disabled' } });
+  await chat('kimi-k2.6', { messages: calls({ reasoning: 'hm' }) });
+  expect(sent()).not.toHaveProperty('thinking');
+  expect(sent().messages[1]).toMatchObject({ reasoning_content: 'hm' });
+  await chat('kimi-k3', { messages: calls() });
+  expect(sent().messages[1]).toMatchObject({ reasoning_content: ' ' });
+});
+
+test('other companies serve the same models by their own rules', async () => {
+  const body = { temperature: 0, tools: [TOOL], tool_choice: NAMED, reasoning_effort: 'none' };
+  expect(await chat('moonshotai/kimi-k2.6', body)).toBeNull();
+  expect(sent()).toMatchObject(body);
+});
+
+test.each(['qwen3.6-plus', 'qwen3-235b-a22b-thinking-2507', 'deepseek-v4-pro'])(
+  'DashScope accepts every setting for %s',
+  (name) => {
+    const provider = {
+      dialect: 'chat',
+      requestDialect: 'chat',
+      thinkingCap: thinkingCapOf({ base_url: 'https://dashscope.aliyuncs.com/compatible-mode/v1' }),
+    } as const;
+    const rules = modelRules({ provider: 'dashscope', model: name }, provider);
+    for (const settings of SETTINGS) {
+      for (const tool_choice of ['auto', 'required', NAMED]) {
+        const body = { messages: [HI], tools: [TOOL], tool_choice, ...settings };
+        const common = {
+          from: 'chat',
+          to: 'chat',
+          maxOutputTokens: 4_000,
+          reasoning: true,
+          betas: [],
+        } as const;
+        const request = atOnce(translateRequest(body, { ...common, rules }));
+        expect(makersRefusal({ ...request, model: name.replace('deepseek', 'qwen') })).toBeUndefined();
+      }
+    }
+  },
+);
