@@ -1,5 +1,5 @@
 import { ConfigError } from './config-error.ts';
-import { databaseAddresses, isPrivateWay } from './database-url.ts';
+import { connectTimeoutMs, databaseAddresses, isPrivateWay } from './database-url.ts';
 
 test.each<[string, object[]]>([
   [
@@ -38,6 +38,12 @@ test.each<[string, object[]]>([
   expect(databaseAddresses(url)).toMatchObject(addresses);
 });
 
+test('the time to connect is the one in the URL, which the client library does not see', () => {
+  expect(connectTimeoutMs('postgres://u:p@h/d')).toBe(3_000);
+  expect(connectTimeoutMs('postgres://u:p@a,b/d?sslmode=disable&connect_timeout=10')).toBe(10_000);
+  expect(databaseAddresses('postgres://u:p@h/d?connect_timeout=10')[0]).not.toHaveProperty('connect_timeout');
+});
+
 test.each<[string, string]>([
   ['mysql://u:p@h/d', 'must be a URL that starts with postgres://'],
   ['postgres://u:p@h', 'has no database'],
@@ -46,6 +52,9 @@ test.each<[string, string]>([
     'postgres://u:secret@a,b/d?target_session_attrs=any',
     'has target_session_attrs=any; only read-write is supported',
   ],
+  ['postgres://u:secret@h/d?connect_timeout=0', 'has connect_timeout=0; it must be a whole number'],
+  ['postgres://u:secret@h/d?connect_timeout=5s', 'has connect_timeout=5s; it must be a whole number'],
+  ['postgres://u:secret@h/d?connect_timeout=61', 'has connect_timeout=61; it must be a whole number'],
   ['postgres://u:secret@a,b,c/d?port=1,2', 'must name one port for each host'],
   ['postgres://u:secret@h/d?sslrootcert=/nowhere/ca.pem', 'names a certificate that cannot be read'],
   ['postgres://u:secret@h:port/d', 'cannot be parsed'],

@@ -52,6 +52,19 @@ export function databaseAddresses(text: string, variable = 'DATABASE_URL'): read
   });
 }
 
+const CONNECT_MS = 3_000;
+const CONNECT_SECONDS_MAX = 60;
+
+/**
+ * Returns how long a connection to a Postgres URL's server may take, in ms: its `connect_timeout`, which is in seconds, otherwise 3 s. The
+ * URL must be one that {@link databaseAddresses} reads.
+ */
+export function connectTimeoutMs(text: string): number {
+  const [, , , , , query = ''] = PARTS.exec(text) ?? [];
+  const seconds = new URLSearchParams(query).get('connect_timeout');
+  return seconds === null ? CONNECT_MS : Number(seconds) * 1_000;
+}
+
 /** Returns whether a Postgres URL names more than one server. */
 export function namesSeveralServers(text: string): boolean {
   const [, , , authority = '', , query = ''] = PARTS.exec(text) ?? [];
@@ -92,6 +105,13 @@ function settle(parameters: URLSearchParams, refuse: (problem: string) => Config
       `has target_session_attrs=${attributes}; only read-write is supported, because the ledger needs a primary`,
     );
   }
+  const seconds = parameters.get('connect_timeout');
+  if (seconds !== null && !(/^[1-9]\d?$/.test(seconds) && Number(seconds) <= CONNECT_SECONDS_MAX)) {
+    throw refuse(
+      `has connect_timeout=${seconds}; it must be a whole number of seconds from 1 to ${CONNECT_SECONDS_MAX}`,
+    );
+  }
+  parameters.delete('connect_timeout');
   parameters.delete('target_session_attrs');
   parameters.delete('uselibpqcompat');
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import { Sequelize } from 'sequelize';
-import { databaseAddresses } from '../config/database-url.ts';
+import { connectTimeoutMs, databaseAddresses } from '../config/database-url.ts';
 import { PrimaryClient, ServerRegistry } from './primary-client.ts';
 
 export interface DatabaseSettings {
@@ -25,7 +25,6 @@ export interface Database {
   close(): Promise<void>;
 }
 
-const CONNECT_TIMEOUT_MS = 3_000;
 /** A lock that takes longer belongs to someone else's stalled transaction: give up, requeue, let the others pass. */
 const LOCK_TIMEOUT_MS = 1_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -51,7 +50,6 @@ const SESSION_LIMITS = {
 };
 
 const CONNECTION: pg.ClientConfig = {
-  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   query_timeout: QUERY_TIMEOUT_MS,
   keepAlive: true,
 };
@@ -62,7 +60,12 @@ const CONNECTION: pg.ClientConfig = {
  */
 export function createDatabase(settings: DatabaseSettings, onError: (error: Error) => void): Database {
   const servers = new ServerRegistry(databaseAddresses(settings.url));
-  const connection = { ...CONNECTION, application_name: applicationName(settings.process) };
+  const connectMs = connectTimeoutMs(settings.url);
+  const connection = {
+    ...CONNECTION,
+    connectionTimeoutMillis: connectMs,
+    application_name: applicationName(settings.process),
+  };
   class Client extends PrimaryClient {
     constructor(options: pg.ClientConfig = {}) {
       super(servers, SESSION_LIMITS, options);
@@ -81,7 +84,7 @@ export function createDatabase(settings: DatabaseSettings, onError: (error: Erro
     dialectModule: { ...pg, Client },
     logging: false,
     pool: {
-      ...{ max: settings.connections, min: 0, acquire: CONNECT_TIMEOUT_MS, idle: 10_000 },
+      ...{ max: settings.connections, min: 0, acquire: connectMs, idle: 10_000 },
       validate: isUsable as (client: unknown) => boolean,
     },
     dialectOptions: connection,

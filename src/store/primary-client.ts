@@ -29,6 +29,7 @@ export class StandbyError extends Error {
   }
 }
 
+/** Of the check of a new connection, in ms, unless the connection itself may take longer. */
 const CHECK_TIMEOUT_MS = 3_000;
 
 /**
@@ -96,6 +97,7 @@ export class PrimaryClient extends pg.Client {
   readonly #address: DatabaseAddress;
   readonly #registry: ServerRegistry;
   readonly #limits: SessionLimits;
+  readonly #checkMs: number;
   readonly #bornAt = performance.now();
   #server: ServerIdentity | undefined;
   #isSpent = false;
@@ -105,6 +107,7 @@ export class PrimaryClient extends pg.Client {
     this.#address = registry.address;
     this.#registry = registry;
     this.#limits = limits;
+    this.#checkMs = Math.max(CHECK_TIMEOUT_MS, options.connectionTimeoutMillis ?? 0);
     // a connection that breaks during the check has no owner yet to handle the event, and an unhandled one ends the process
     this.on('error', () => {
       this.#isSpent = true;
@@ -171,7 +174,7 @@ export class PrimaryClient extends pg.Client {
         set_config('lock_timeout', $1, false), set_config('statement_timeout', $2, false),
         set_config('idle_in_transaction_session_timeout', $3, false), ${SESSION_SETTINGS}`,
       values: [lock, statement, idleInTransaction].map(String),
-      query_timeout: CHECK_TIMEOUT_MS,
+      query_timeout: this.#checkMs,
     } as pg.QueryConfig);
     const [row] = rows;
     if (row === undefined || row.standby) {

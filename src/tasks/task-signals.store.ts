@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 /** Channel on which the database announces that rows wait for a queue; the queue's name is the payload. */
 export const TASK_CHANNEL = 'tollgate_tasks';
-const CONNECT_TIMEOUT_MS = 3_000;
+const QUERY_TIMEOUT_MS = 3_000;
 const RECONNECT_MS_MAX = 2_000;
 
 /**
@@ -39,8 +39,7 @@ export class TaskSignalsStore {
 
   async #connect(): Promise<void> {
     const client = this.#open({
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: CONNECT_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
       application_name: 'tollgate-signals',
     });
     this.#client = client;

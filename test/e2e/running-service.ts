@@ -8,7 +8,7 @@ import { choosePort } from '../../ops/embedded/free-port.ts';
 import { ALLOCATOR_SETTINGS } from '../../ops/local/programs.ts';
 import { ownTemporaryFolder } from '../factories/temporary-folder.ts';
 import { compiled } from '../setup/compiled.ts';
-import { createTestDatabase, type TestDatabase } from '../setup/database.ts';
+import { createTestDatabase, patientUrl, type TestDatabase } from '../setup/database.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Generous, because several processes share two busy cores. */
@@ -95,7 +95,7 @@ function environmentOf(db: TestDatabase, folder: string, port: number): NodeJS.P
     HOME: process.env.HOME,
     FFMPEG_PATH: process.env.FFMPEG_PATH,
     FFPROBE_PATH: process.env.FFPROBE_PATH,
-    DATABASE_URL: db.url,
+    DATABASE_URL: patientUrl(db.url),
     REDIS_URL: redis.href,
     DATA_DIR: folder,
     TOLLGATE_CONFIG: join(ROOT, 'tollgate.yaml'),

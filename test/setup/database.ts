@@ -36,7 +36,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   });
   const url = withDatabase(applicationUrl, name);
-  const database = createDatabase({ url, moneyConnections: 10, connections: 5 }, () => undefined);
+  const database = createDatabase(
+    { url: patientUrl(url), moneyConnections: 10, connections: 5 },
+    () => undefined,
+  );
   const ownUrl = withDatabase(ownerUrl, name);
   return {
     url,
@@ -51,6 +54,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       await withClient(ownerUrl, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
     },
   };
+}
+
+/** Returns a database's URL with patience: on a machine with too much to do, a connection can take longer than a customer would wait. */
+export function patientUrl(url: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}connect_timeout=60`;
 }
 
 /** Runs every invariant on an open connection. */

@@ -7,7 +7,7 @@ import { loadConfig } from '../../../src/config/config.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { ownTemporaryFolder } from '../../factories/temporary-folder.ts';
-import { createTestDatabase, type TestDatabase } from '../../setup/database.ts';
+import { createTestDatabase, patientUrl, type TestDatabase } from '../../setup/database.ts';
 import { Sink } from './sink.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-operator-tests';
@@ -60,7 +60,7 @@ export async function startOperatorServer(options: {
   const environment = {
     FFMPEG_PATH: process.env.FFMPEG_PATH,
     FFPROBE_PATH: process.env.FFPROBE_PATH,
-    DATABASE_URL: db.url,
+    DATABASE_URL: patientUrl(db.url),
     REDIS_URL: redis.href,
     DATA_DIR: folder,
     TOLLGATE_CONFIG: CATALOG,
