@@ -99,6 +99,7 @@ export class Gateway {
   readonly inFlight = new InFlight();
   readonly #registry: ProviderRegistry;
   readonly #server: Server;
+  #accepted = 0;
 
   private constructor(options: GatewayOptions) {
     const settings = options.providers.map((one): ProviderSettings => providerSettingsSchema.parse(one));
@@ -145,6 +146,9 @@ export class Gateway {
       );
     }
     this.#server = app.listen(0, '127.0.0.1');
+    this.#server.on('connection', () => {
+      this.#accepted += 1;
+    });
     // like the server of the product: a test that computes for seconds must not find its next connection closed
     this.#server.keepAliveTimeout = 75_000;
   }
@@ -159,14 +163,13 @@ export class Gateway {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves once no client is connected and every call is settled. */
-  async idle(): Promise<void> {
+  /** Resolves once that many clients have been accepted since the start, none is connected and every call is settled. */
+  async idle(clients: number): Promise<void> {
     const connections = () =>
       new Promise<number>((resolve) => this.#server.getConnections((_, count) => resolve(count)));
-    // A client that left at once may not have been accepted yet, so two checks in a row must agree.
-    for (let quiet = 0; quiet < 2; ) {
+    // a client that left at once may not have been accepted yet
+    while (this.#accepted < clients || this.inFlight.size > 0 || (await connections()) > 0) {
       await new Promise((resolve) => setTimeout(resolve, 2));
-      quiet = this.inFlight.size === 0 && (await connections()) === 0 ? quiet + 1 : 0;
     }
   }
 

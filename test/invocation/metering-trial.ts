@@ -118,6 +118,7 @@ class Lane {
   readonly speaks: Spoken;
   served = 0;
   refused = 0;
+  #connections = 0;
 
   private constructor(
     db: TestDatabase,
@@ -171,8 +172,11 @@ class Lane {
   async make(call: MeteredCall): Promise<void> {
     const user = `user-${newUuid()}`;
     await this.#setBalance(usd(call.balance));
-    await send(`${this.#gateway.url}${call.path}`, JSON.stringify(call.bodyOf(user)), call);
-    await this.#gateway.idle();
+    const connected = () => {
+      this.#connections += 1;
+    };
+    await send(`${this.#gateway.url}${call.path}`, JSON.stringify(call.bodyOf(user)), call, connected);
+    await this.#gateway.idle(this.#connections);
     const bill = this.#provider.bills.get(user);
     if (!bill) {
       this.refused += 1;
@@ -228,8 +232,13 @@ class Lane {
   }
 }
 
-/** Sends a call and hangs up after that many bytes of the answer. */
-function send(url: string, body: string, { maxCost, leaveAfter }: MeteredCall): Promise<void> {
+/** Sends a call and hangs up after that many bytes of the answer. Calls `connected` once the gateway has the connection. */
+function send(
+  url: string,
+  body: string,
+  { maxCost, leaveAfter }: MeteredCall,
+  connected: () => void,
+): Promise<void> {
   return new Promise((resolve) => {
     const headers = { 'content-type': 'application/json', ...(maxCost && { 'x-max-cost': maxCost }) };
     const sent = request(url, { method: 'POST', headers, agent: false }, (response) => {
@@ -243,6 +252,7 @@ function send(url: string, body: string, { maxCost, leaveAfter }: MeteredCall): 
       response.on('close', resolve);
       response.on('error', () => resolve());
     });
+    sent.on('socket', (socket) => socket.once('connect', connected));
     sent.on('error', () => resolve());
     sent.end(body);
     if (leaveAfter !== undefined && leaveAfter < 20) {
