@@ -4,7 +4,8 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { API_NODE_OPTIONS } from '../../ops/local/programs.ts';
 
-const READY_TIMEOUT_MS = 60_000;
+/** A start takes seconds; on a machine with too much to do, minutes. */
+const READY_TIMEOUT_MS = 180_000;
 
 /** Running processes. A frozen one would outlive this process, because it cannot notice that this process is gone. */
 const running = new Set<ChildProcess>();
