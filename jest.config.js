@@ -82,7 +82,7 @@ export default {
     { ...shared, ...services, displayName: 'slow', testMatch: slow },
   ],
   // ends what hangs, and is no measure of speed: on two cores at an eighth of their speed a start of seven processes took over a minute
-  testTimeout: 300_000,
+  testTimeout: 600_000,
   // every test file leaves compiled modules behind: a worker of 2 GB takes longer to exit than Jest waits
   workerIdleMemoryLimit: '1GB',
   // … and one that grew too large with its last file is started anew only to be ended: at Jest's 500 ms that looked like a leak

@@ -12,7 +12,7 @@ import { createTestDatabase, patientUrl, type TestDatabase } from '../setup/data
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Generous, because several processes share two busy cores. */
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 180_000;
 export const ADMIN_TOKEN = 'admin-token-of-the-e2e-tests';
 
 export interface RunningService {

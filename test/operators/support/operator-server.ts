@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { composeApi } from '../../../src/compose/api.ts';
 import { composeFoundation, type Foundation } from '../../../src/compose/foundation.ts';
@@ -87,7 +88,7 @@ export async function startOperatorServer(options: {
     log,
     db,
     foundation,
-    call: (method, path, call = {}) => request(url + path, method, call),
+    call: (method, path, call = {}) => untilServed(() => request(url + path, method, call)),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -97,6 +98,20 @@ export async function startOperatorServer(options: {
       await db.close();
     },
   };
+}
+
+const REPEATS_MAX = 5;
+const FIRST_PAUSE_MS = 250;
+
+/** Repeats what the server has no time for, as clients do. It has then done nothing. */
+async function untilServed(send: () => Promise<Answer>): Promise<Answer> {
+  for (let repeats = 0; ; repeats += 1) {
+    const answer = await send();
+    if (answer.status !== 503 || repeats === REPEATS_MAX) {
+      return answer;
+    }
+    await setTimeout(FIRST_PAUSE_MS * 2 ** repeats);
+  }
 }
 
 /** Sends one request. Redirects are not followed. */
