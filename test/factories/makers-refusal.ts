@@ -27,8 +27,8 @@ export function makersRefusal(body: Json): string | undefined {
 
 const isForced = ({ tool_choice: choice }: Json) => choice === 'required' || typeof choice === 'object';
 
-const lacksReasoning = ({ messages }: Json, isMissing: (reasoning: unknown) => boolean) =>
-  messages.some((message: Json) => message.tool_calls?.length > 0 && isMissing(message.reasoning_content));
+const lacksReasoning = ({ messages }: Json) =>
+  messages.some((message: Json) => message.tool_calls?.length > 0 && !message.reasoning_content);
 
 function refusedByDeepSeek(body: Json): string | undefined {
   const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
@@ -41,7 +41,7 @@ function refusedByDeepSeek(body: Json): string | undefined {
   if (isForced(body)) {
     return 'Thinking mode does not support this tool_choice';
   }
-  return lacksReasoning(body, (reasoning) => !reasoning)
+  return lacksReasoning(body)
     ? 'The `reasoning_content` in the thinking mode must be passed back to the API.'
     : undefined;
 }
@@ -71,7 +71,7 @@ function refusedByMoonshot(body: Json): string | undefined {
     const kind = body.tool_choice === 'required' ? 'required' : 'specified';
     return `tool_choice '${kind}' is incompatible with thinking enabled`;
   }
-  return lacksReasoning(body, (reasoning) => !reasoning)
+  return lacksReasoning(body)
     ? 'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1'
     : undefined;
 }

@@ -38,6 +38,10 @@ const PENALTIES: readonly string[] = ['presence_penalty', 'frequency_penalty'];
 /** Source: platform.kimi.ai/docs/api/models-overview: "cannot be modified". */
 const KIMI_SETS: readonly string[] = ['temperature', 'top_p', ...PENALTIES];
 
+/** What all of them have in common. */
+const KIMI = { drop: KIMI_SETS, efforts: [], thinks: true, rejectsLostReasoning: true };
+const ALWAYS_THINKING_KIMI = { ...KIMI, drop: [...KIMI_SETS, 'thinking'], thinkingOff: 'never' } as const;
+
 /** The efforts of the current Kimi and GLM models. */
 const LOW_HIGH_MAX: readonly Effort[] = ['low', 'high', 'max'];
 
@@ -57,39 +61,9 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
       rejectsLostReasoning: true,
     },
   ],
-  [
-    /^kimi-k2\.[56]/,
-    {
-      drop: KIMI_SETS,
-      efforts: [],
-      thinks: true,
-      thinkingOff: 'disabled',
-      forcedTools: 'without_thinking',
-      rejectsLostReasoning: true,
-    },
-  ],
-  [
-    /^kimi-k2\.[7-9]/,
-    {
-      drop: [...KIMI_SETS, 'thinking'],
-      efforts: [],
-      thinks: true,
-      thinkingOff: 'never',
-      forcedTools: 'never',
-      rejectsLostReasoning: true,
-    },
-  ],
-  [
-    /^(?:kimi-)?k[3-9]/,
-    {
-      drop: [...KIMI_SETS, 'thinking'],
-      efforts: LOW_HIGH_MAX,
-      thinks: true,
-      thinkingOff: 'never',
-      forcedTools: 'any',
-      rejectsLostReasoning: true,
-    },
-  ],
+  [/^kimi-k2\.[56]/, { ...KIMI, thinkingOff: 'disabled', forcedTools: 'without_thinking' }],
+  [/^kimi-k2\.[7-9]/, { ...ALWAYS_THINKING_KIMI, forcedTools: 'never' }],
+  [/^(?:kimi-)?k[3-9]/, { ...ALWAYS_THINKING_KIMI, efforts: LOW_HIGH_MAX, forcedTools: 'any' }],
   [
     /^glm-(?:5\.[3-9]|[6-9])/,
     { efforts: LOW_HIGH_MAX, thinks: true, thinkingOff: 'never', forcedTools: 'never' },

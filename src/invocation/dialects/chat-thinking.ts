@@ -27,7 +27,7 @@ interface ChatPlan {
   readonly policy: ToolPolicy;
 }
 
-/** The members of each dialect that set thinking. */
+/** Members of a chat request that set thinking. `thinking` is one of messages, too. */
 const THINKING_MEMBERS = ['thinking', 'enable_thinking', 'thinking_budget', 'reasoning', 'reasoning_effort'];
 
 /** Stands for lost reasoning: Moonshot treats an empty one as missing. */
@@ -140,12 +140,17 @@ function withToolsForced(body: JsonObject, { forcedTools }: ChatModelRules): Jso
     return body;
   }
   const mode = forcedTools === 'any' ? 'any' : 'auto';
-  const isSaid = forcedTools === 'any' && (policy.mode === 'any' || objectsOf(body.tools).length === 1);
   const messages = objectsOf(body.messages);
   return merged(body, {
-    messages: isSaid ? messages : withToolsAskedFor(messages, policy),
+    messages: isAskedFor(policy, body.tools, forcedTools) ? withToolsAskedFor(messages, policy) : messages,
     ...chatToolChoice({ mode, parallel: policy.parallel }),
   });
+}
+
+/** Returns whether words have to say what a request can't force: which of several tools, or that there must be a call at all. */
+function isAskedFor(policy: ToolPolicy, tools: unknown, forcedTools: ChatModelRules['forcedTools']): boolean {
+  const isOneOfSeveral = policy.mode === 'tool' && objectsOf(tools).length > 1;
+  return isForced(policy) && (forcedTools === 'never' || (forcedTools === 'any' && isOneOfSeveral));
 }
 
 /** Returns the members about thinking and tools of a request that the model does not get as they are. */
@@ -157,15 +162,10 @@ export function leftOutForChatModel(body: JsonObject, plan: ChatPlan, rules: Cha
   ];
   const isIgnored = plan.isOverruled || (plan.isOff && rules.thinkingOff === 'never');
   const isEffortIgnored = !plan.isOff && rules.efforts?.length === 0;
-  const { mode } = plan.policy;
-  const isUnforced =
-    isForced(plan.policy) &&
-    (rules.forcedTools === 'never' ||
-      (rules.forcedTools === 'any' && mode === 'tool' && objectsOf(body.tools).length > 1));
   return [
     ...(isIgnored ? members : []),
     ...(isEffortIgnored ? members.filter((name) => name.endsWith('effort')) : []),
-    ...(isUnforced ? ['tool_choice'] : []),
+    ...(isAskedFor(plan.policy, body.tools, rules.forcedTools) ? ['tool_choice'] : []),
   ];
 }
 
