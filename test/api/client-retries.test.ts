@@ -46,6 +46,21 @@ afterAll(async () => {
   await upstream?.close();
 });
 
+/**
+ * Resolves once a retry can find the call that the client left: its replica notices the departure and writes it down, which must not
+ * take longer than the pause of an SDK, at least 375 ms. Only a replica that gets no processor time needs this wait.
+ */
+async function whenFindable(): Promise<void> {
+  const found = async () => {
+    const { rowCount } = await first.db.database.money.query(
+      `SELECT FROM idempotency_keys WHERE account_id = $1 AND state = 'running' AND (joinable_until > now() OR key = $2)`,
+      [customer.accountId, KEY],
+    );
+    return rowCount === 1;
+  };
+  await eventually(found, 5_000, 'the record of the call that was left');
+}
+
 /** Sends the attempts of a call to the two replicas in turn. The provider answers once the second attempt has begun. */
 function patientUpstream(): typeof fetch {
   let tries = 0;
@@ -54,9 +69,10 @@ function patientUpstream(): typeof fetch {
     answer = resolve;
   });
   upstream.reset({ gate: () => retried });
-  return (input, init) => {
+  return async (input, init) => {
     tries += 1;
     if (tries > 1) {
+      await whenFindable();
       answer();
     }
     const url = new URL(String(input));
@@ -74,11 +90,13 @@ async function charges(): Promise<string[]> {
 }
 
 const ASK = { model: 'acme/small', max_tokens: 50, messages: [{ role: 'user' as const, content: 'hello' }] };
-const TIMEOUT_MS = 500;
+const KEY = 'call-1';
+/** Long enough that the first attempt has reached the provider. */
+const TIMEOUT_MS = 2_000;
 
 test.each([
   ['without a key', {}],
-  ['with an Idempotency-Key', { 'Idempotency-Key': 'call-1' }],
+  ['with an Idempotency-Key', { 'Idempotency-Key': KEY }],
 ])(
   'openai retries by itself after a timeout, %s: one provider call, one charge, one answer',
   async (_, headers) => {
