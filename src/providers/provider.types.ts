@@ -68,8 +68,8 @@ export interface ThinkingCap {
   /** The budgets that it accepts, in tokens. */
   readonly least: number;
   readonly most: number;
-  /** Whether a request may force the use of tools while the model thinks. */
-  readonly forcesTools: boolean;
+  /** Whether a request may force the use of tools, or an answer in JSON, while the model thinks. */
+  readonly forcesThinkers: boolean;
 }
 
 export interface Provider {

@@ -16,7 +16,7 @@ const UNKNOWN: ThinkingCap = {
   thinks: MAY_THINK,
   least: 1,
   most: Number.MAX_SAFE_INTEGER,
-  forcesTools: true,
+  forcesThinkers: true,
 };
 
 /**
@@ -24,7 +24,7 @@ const UNKNOWN: ThinkingCap = {
  * Sources: help.aliyun.com/zh/model-studio/deep-thinking, docs.siliconflow.cn/cn/api-reference/chat-completions.
  */
 const APART: readonly (readonly [RegExp, ThinkingCap])[] = [
-  [/(?:^|\.)aliyuncs\.com$/, { ...UNKNOWN, thinks: new RegExp(QWEN), forcesTools: false }],
+  [/(?:^|\.)aliyuncs\.com$/, { ...UNKNOWN, thinks: new RegExp(QWEN), forcesThinkers: false }],
   [/(?:^|\.)siliconflow\.(?:cn|com)$/, { ...UNKNOWN, least: 128, most: 32_768 }],
 ];
 

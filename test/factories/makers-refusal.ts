@@ -4,7 +4,7 @@ type Json = any;
 /** What the makers of open and other models reject at their own servers, in their own words where they are known. */
 export function makersRefusal(body: Json): string | undefined {
   const model: string = body.model;
-  if (model.startsWith('deepseek-v')) {
+  if (/^deepseek-(?:v|flash|pro)/.test(model)) {
     return refusedByDeepSeek(body);
   }
   if (/^kimi-k(?:2\.|[3-9])/.test(model)) {
@@ -30,7 +30,17 @@ const isForced = ({ tool_choice: choice }: Json) => choice === 'required' || typ
 const lacksReasoning = ({ messages }: Json) =>
   messages.some((message: Json) => message.tool_calls?.length > 0 && !message.reasoning_content);
 
+const formatOf = ({ response_format: format }: Json) => format?.type;
+
+const saysJson = ({ messages }: Json) => /json/i.test(JSON.stringify(messages));
+
 function refusedByDeepSeek(body: Json): string | undefined {
+  if (formatOf(body) === 'json_schema') {
+    return 'This response_format type is unavailable now';
+  }
+  if (formatOf(body) === 'json_object' && !saysJson(body)) {
+    return "Prompt must contain the word 'json' in some form to use 'response_format' of type 'json_object'.";
+  }
   const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
   if (body.reasoning_effort !== undefined && !efforts.includes(body.reasoning_effort)) {
     return `unknown variant \`${body.reasoning_effort}\`, expected one of \`none\`, \`minimal\`, …`;
@@ -80,6 +90,9 @@ function refusedByZai(body: Json): string | undefined {
   if (isForced(body)) {
     return 'Tool choice must be auto';
   }
+  if (formatOf(body) === 'json_schema') {
+    return 'response_format: text or json_object';
+  }
   const always = /^glm-5\.[3-9]/.test(body.model);
   const isUnknown = !['low', 'high', 'max', undefined].includes(body.reasoning_effort);
   return always && (isUnknown || body.thinking?.type === 'disabled')
@@ -101,6 +114,9 @@ function refusedByDashScope(body: Json): string | undefined {
     }
   } else if (body.enable_thinking === false) {
     return undefined;
+  }
+  if (formatOf(body)?.startsWith('json_')) {
+    return 'Json mode response is not supported when enable_thinking is true';
   }
   return isForced(body)
     ? '<400> InternalError.Algo.InvalidParameter: The tool_choice parameter does not support being set to required or object in thinking mode'

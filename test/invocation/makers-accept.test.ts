@@ -16,6 +16,7 @@ import { Gateway, model } from './gateway.ts';
 
 const NAMES = [
   'deepseek-v4-pro',
+  'deepseek-flash',
   'kimi-k2.6',
   'kimi-k2.7-code',
   'kimi-k3',
@@ -135,6 +136,51 @@ test.each(NAMES)('every setting of thinking, tools and history of a message reac
   }
 });
 
+const SCHEMA = { type: 'object', properties: { sky: { type: 'string' } } };
+const BY_SCHEMA = { type: 'json_schema', json_schema: { name: 'weather', schema: SCHEMA } };
+const FORMATS = [{ type: 'text' }, { type: 'json_object' }, BY_SCHEMA];
+const IN_JSON = { role: 'user' as const, content: 'the weather as json' };
+
+test.each(NAMES)('every format of an answer reaches %s', async (name) => {
+  for (const response_format of FORMATS) {
+    await Promise.all(
+      SETTINGS.map((settings) => chat(name, { messages: [IN_JSON], response_format, ...settings })),
+    );
+  }
+  const format = { type: 'json_schema', schema: SCHEMA };
+  for (const thinking of [undefined, { type: 'adaptive' }, { type: 'disabled' }]) {
+    await message(name, { thinking, output_config: { format, effort: 'low' } });
+    await message(name, { thinking, output_config: { format } });
+  }
+});
+
+const SAID = `Answer with one valid JSON object and nothing else. It must fit this JSON Schema:\n${JSON.stringify(SCHEMA)}`;
+
+test('gives a schema in words where the server takes none, and says so', async () => {
+  expect(await chat('deepseek-flash', { response_format: BY_SCHEMA })).toBe('response_format');
+  expect(sent()).toMatchObject({
+    response_format: { type: 'json_object' },
+    messages: [{ role: 'system', content: SAID }, HI],
+  });
+  const instructions = { role: 'system', content: 'Be brief.' };
+  await chat('glm-5.2', { messages: [instructions, HI], response_format: BY_SCHEMA });
+  expect(sent().messages).toEqual([{ role: 'system', content: `Be brief.\n\n${SAID}` }, HI]);
+  const parts = [{ type: 'text', text: 'Be brief.' }];
+  await chat('deepseek-flash', {
+    messages: [{ role: 'system', content: parts }, HI],
+    response_format: BY_SCHEMA,
+  });
+  expect(sent().messages[0].content).toEqual([...parts, { type: 'text', text: SAID }]);
+  const output_config = { format: { type: 'json_schema', schema: SCHEMA } };
+  expect(await message('deepseek-flash', { output_config })).toBe('output_config.format');
+  expect(sent().messages[0]).toEqual({ role: 'system', content: SAID });
+  const byObject = { messages: [IN_JSON], response_format: { type: 'json_object' } };
+  expect(await chat('deepseek-flash', byObject)).toBeNull();
+  expect(sent()).toMatchObject(byObject);
+  expect(await chat('kimi-k2.6', { response_format: BY_SCHEMA })).toBeNull();
+  expect(sent()).toMatchObject({ response_format: BY_SCHEMA, messages: [HI] });
+});
+
 test('turns thinking off where it keeps a tool from being forced, and says what the caller loses', async () => {
   const forced = { tools: [TOOL], tool_choice: NAMED };
   expect(await chat('deepseek-v4-pro', forced)).toBeNull();
@@ -221,8 +267,12 @@ test.each(['qwen3.6-plus', 'qwen3-235b-a22b-thinking-2507', 'deepseek-v4-pro'])(
     } as const;
     const rules = modelRules({ provider: 'dashscope', model: name }, provider);
     for (const settings of SETTINGS) {
-      for (const tool_choice of ['auto', 'required', NAMED]) {
-        const body = { messages: [HI], tools: [TOOL], tool_choice, ...settings };
+      const wishes = [
+        ...['auto', 'required', NAMED].map((tool_choice) => ({ tools: [TOOL], tool_choice })),
+        ...FORMATS.map((response_format) => ({ response_format })),
+      ];
+      for (const wish of wishes) {
+        const body = { messages: [IN_JSON], ...wish, ...settings };
         const common = {
           from: 'chat',
           to: 'chat',

@@ -2,7 +2,7 @@ import type { ThinkingCap } from '../../providers/provider.types.ts';
 import { MAY_THINK } from '../../providers/thinking-cap.ts';
 import type { Effort } from './efforts.ts';
 
-/** What a model behind OpenAI's protocol rejects or requires of thinking, efforts and tools. */
+/** What a model behind OpenAI's protocol rejects or requires of thinking, efforts, tools and formats. */
 export interface ChatModelRules {
   /** Efforts that it accepts besides `none`. Undefined when any may be passed on. */
   readonly efforts: readonly Effort[] | undefined;
@@ -15,6 +15,8 @@ export interface ChatModelRules {
   readonly thinkingOff: 'disabled' | 'enable_thinking' | 'none' | 'never' | undefined;
   /** When a request may force the use of tools. `any`: only without naming the tool. */
   readonly forcedTools: 'always' | 'without_thinking' | 'any' | 'never';
+  /** What its server holds an answer to: a JSON Schema, also while it thinks or not; any JSON object; neither. It rejects other formats. */
+  readonly answers: 'schema' | 'schema_without_thinking' | 'object' | 'text';
   /** Whether it rejects earlier tool calls without the reasoning that led to them while it thinks. */
   readonly rejectsLostReasoning: boolean;
 }
@@ -25,6 +27,7 @@ export const PLAIN_CHAT_RULES: ChatModelRules = {
   thinks: false,
   thinkingOff: undefined,
   forcedTools: 'always',
+  answers: 'schema',
   rejectsLostReasoning: false,
 };
 
@@ -42,6 +45,9 @@ const KIMI_SETS: readonly string[] = ['temperature', 'top_p', ...PENALTIES];
 const KIMI = { drop: KIMI_SETS, efforts: [], thinks: true, rejectsLostReasoning: true };
 const ALWAYS_THINKING_KIMI = { ...KIMI, drop: [...KIMI_SETS, 'thinking'], thinkingOff: 'never' } as const;
 
+/** Sources: api-docs.deepseek.com/api/create-chat-completion; docs.z.ai/guides/capabilities/struct-output. */
+const NO_SCHEMAS = { answers: 'object' } as const;
+
 /** The efforts of the current Kimi and GLM models. */
 const LOW_HIGH_MAX: readonly Effort[] = ['low', 'high', 'max'];
 
@@ -53,23 +59,26 @@ const LOW_HIGH_MAX: readonly Effort[] = ['low', 'high', 'max'];
  */
 const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
   [
-    /^deepseek-v[4-9]/,
+    // without their version since V4.1
+    /^deepseek-(?:v[4-9]|flash|pro)/,
     {
+      ...NO_SCHEMAS,
       thinks: true,
       thinkingOff: 'disabled',
       forcedTools: 'without_thinking',
       rejectsLostReasoning: true,
     },
   ],
+  [/^deepseek-/, NO_SCHEMAS],
   [/^kimi-k2\.[56]/, { ...KIMI, thinkingOff: 'disabled', forcedTools: 'without_thinking' }],
   [/^kimi-k2\.[7-9]/, { ...ALWAYS_THINKING_KIMI, forcedTools: 'never' }],
   [/^(?:kimi-)?k[3-9]/, { ...ALWAYS_THINKING_KIMI, efforts: LOW_HIGH_MAX, forcedTools: 'any' }],
   [
     /^glm-(?:5\.[3-9]|[6-9])/,
-    { efforts: LOW_HIGH_MAX, thinks: true, thinkingOff: 'never', forcedTools: 'never' },
+    { ...NO_SCHEMAS, efforts: LOW_HIGH_MAX, thinks: true, thinkingOff: 'never', forcedTools: 'never' },
   ],
-  [/^glm-(?:4\.[5-9]|5)/, { thinks: true, thinkingOff: 'disabled', forcedTools: 'never' }],
-  [/^glm-/, { forcedTools: 'never' }],
+  [/^glm-(?:4\.[5-9]|5)/, { ...NO_SCHEMAS, thinks: true, thinkingOff: 'disabled', forcedTools: 'never' }],
+  [/^glm-/, { ...NO_SCHEMAS, forcedTools: 'never' }],
   [
     /^(?:models\/)?gemini-2\.5-flash/,
     { efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'none' },
@@ -103,11 +112,13 @@ export function chatModel(
 /** Servers that cap thinking by itself turn it off with a member of their own, for the models of all makers. */
 function rulesWithCap(model: string, cap: ThinkingCap): ChatModelRules {
   const always = ALWAYS_THINKS.test(model);
-  const unforced = always ? 'never' : 'without_thinking';
+  const unforced = always
+    ? ({ forcedTools: 'never', answers: 'text' } as const)
+    : ({ forcedTools: 'without_thinking', answers: 'schema_without_thinking' } as const);
   return {
     ...PLAIN_CHAT_RULES,
     thinks: always || MAY_THINK.test(model),
     thinkingOff: always ? 'never' : 'enable_thinking',
-    forcedTools: cap.forcesTools ? 'always' : unforced,
+    ...(!cap.forcesThinkers && unforced),
   };
 }

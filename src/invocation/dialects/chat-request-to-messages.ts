@@ -10,6 +10,7 @@ import {
 } from '../../providers/json.ts';
 import { SAMPLING } from './claude-models.ts';
 import { lacksThinking } from './claude-thinking.ts';
+import { JSON_ONLY } from './json-answers.ts';
 import { documentSourceOf, imageSourceOf, sourceOfUrl } from './media-parts.ts';
 import type { ModelRules } from './model-rules.ts';
 import { adaptiveEffort, asksForNoReasoning, asksForReasoning, thinkingAsked } from './reasoning-settings.ts';
@@ -27,8 +28,6 @@ import { untranslatable } from './untranslatable.ts';
 const MEANT = ['logprobs'] as const;
 
 const FORMATS: ReadonlySet<unknown> = new Set(['text', 'json_object', 'json_schema']);
-
-const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
 
 /**
  * Translates a chat request into a messages request. `maxOutputTokens` limits thinking. Members that messages cannot express are left out

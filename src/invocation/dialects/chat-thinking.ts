@@ -5,6 +5,7 @@ import { type JsonObject, objectOf, objectsOf, textOf, without } from '../../pro
 import type { RequestDialect } from '../../providers/provider.types.ts';
 import type { ChatModelRules } from './chat-models.ts';
 import { type Effort, fittingEffort } from './efforts.ts';
+import { asksForJson, withFormatSaid } from './json-answers.ts';
 import { thoughtsOf } from './messages-request-to-chat.ts';
 import { asksForNoReasoning, asksForReasoning } from './reasoning-settings.ts';
 import {
@@ -40,7 +41,8 @@ export function* chatPlan(body: JsonObject, from: RequestDialect, rules: ChatMod
   const hasLostReasoning = rules.rejectsLostReasoning && (yield* lostReasoning(body, from));
   const isForcedWithout =
     isForced(policy) && objectsOf(body.tools).length > 0 && rules.forcedTools === 'without_thinking';
-  const clashes = (hasLostReasoning || isForcedWithout) && rules.thinkingOff !== 'never';
+  const isJsonWithout = rules.answers === 'schema_without_thinking' && asksForJson(body, from);
+  const clashes = (hasLostReasoning || isForcedWithout || isJsonWithout) && rules.thinkingOff !== 'never';
   const wouldThink = asks ?? rules.thinks;
   const isOff = asks === false || (wouldThink && clashes);
   return { policy, hasLostReasoning, isOff, isOverruled: isOff && asks === true };
@@ -94,7 +96,7 @@ export function inChatPlan(body: JsonObject, plan: ChatPlan, rules: ChatModelRul
   const thinking = plan.isOff ? withoutThinking(body, rules) : withKnownEffort(body, rules);
   const thinks = !plan.isOff || rules.thinkingOff === 'never';
   const settled = plan.hasLostReasoning && thinks ? withStandIns(thinking) : thinking;
-  return withToolsForced(settled, rules);
+  return withFormatSaid(withToolsForced(settled, rules), rules);
 }
 
 function withoutThinking(body: JsonObject, rules: ChatModelRules): JsonObject {

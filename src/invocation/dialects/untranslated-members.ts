@@ -5,6 +5,7 @@ import { lockedToolMembers, withoutLockedEdits } from './anthropic-betas.ts';
 import { leftOutOfChat } from './chat-request-to-messages.ts';
 import { chatPlan, leftOutForChatModel } from './chat-thinking.ts';
 import { leftOutForClaude } from './claude-thinking.ts';
+import { formatOnlySaid } from './json-answers.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import {
@@ -231,6 +232,7 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
   }
   if (to === 'chat') {
     unsaid.push(...leftOutForChatModel(body, yield* chatPlan(body, from, rules.chat), rules.chat));
+    unsaid.push(...formatOnlySaid(body, from, rules.chat));
   }
   if (from === 'chat' && to === 'chat' && rules.isStrict) {
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_STRICT_CHAT)));
