@@ -107,35 +107,43 @@ function encode(canvas: Canvas, bloom: Bloom, glow: number): Uint8Array<ArrayBuf
   const { width, height, light } = canvas;
   const table = srgbTable();
   const bytes = new Uint8Array(width * height * 3);
+  const halo = new Float32Array(bloom.width * 3);
   const unitX = 1 / width;
   const unitY = 1 / height;
   for (let y = 0; y < height; y += 1) {
+    haloOf(bloom, y, glow, halo);
     const vy = (y * unitY - 0.5) ** 2;
-    const by = Math.max(0, Math.min(bloom.height - 1.001, (y - 2) / BLOOM_SCALE));
-    const rowTop = Math.floor(by);
-    const fy = by - rowTop;
     for (let x = 0; x < width; x += 1) {
       const vignette = 1 - 0.55 * (vy + (x * unitX - 0.5) ** 2);
       const bx = Math.max(0, Math.min(bloom.width - 1.001, (x - 2) / BLOOM_SCALE));
       const left = Math.floor(bx);
       const fx = bx - left;
-      const near = (rowTop * bloom.width + left) * 3;
-      const below = near + bloom.width * 3;
+      const near = left * 3;
       const target = (y * width + x) * 3;
       const dither = latticeHash(x, y, 7) * 255;
       for (let channel = 0; channel < 3; channel += 1) {
-        const a = bloom.light[near + channel] as number;
-        const b = bloom.light[near + 3 + channel] as number;
-        const c = bloom.light[below + channel] as number;
-        const d = bloom.light[below + 3 + channel] as number;
-        const halo = (a + (b - a) * fx) * (1 - fy) + (c + (d - c) * fx) * fy;
-        const value = ((light[target + channel] as number) + glow * halo) * vignette;
+        const a = halo[near + channel] as number;
+        const b = halo[near + 3 + channel] as number;
+        const value = ((light[target + channel] as number) + a + (b - a) * fx) * vignette;
         const rolled = value <= SHOULDER ? Math.max(0, value) : shoulder(value);
         bytes[target + channel] = ((table[(rolled * ENCODE_STEPS) | 0] as number) + dither) >> 8;
       }
     }
   }
   return bytes;
+}
+
+/** Writes into `halo` the glow of one row of the image, at the width of the bloom. */
+function haloOf(bloom: Bloom, y: number, glow: number, halo: Float32Array): void {
+  const position = Math.max(0, Math.min(bloom.height - 1.001, (y - 2) / BLOOM_SCALE));
+  const top = Math.floor(position);
+  const share = position - top;
+  const start = top * halo.length;
+  for (let index = 0; index < halo.length; index += 1) {
+    const upper = bloom.light[start + index] as number;
+    const lower = bloom.light[start + halo.length + index] as number;
+    halo[index] = glow * (upper + (lower - upper) * share);
+  }
 }
 
 function shoulder(value: number): number {

@@ -75,18 +75,35 @@ function paint(layout: Layout, canvas: Canvas, phase: number, report: Report): v
   report(1);
 }
 
-function paintGas(layout: Layout, canvas: Canvas, phase: number, report: Report): void {
-  const { palette, scale, squash, bend, arm, band, originX, originY, bends, gas, dust, cosine, sine } =
-    layout;
-  const { width, height, light } = canvas;
-  const unit = 1 / Math.min(width, height);
+/** Side of a cell of gas in pixels. Gas is so soft that a large image shows no difference, and most of its time is spent on it. */
+const CELL = 2;
+const CELL_FROM_SIDE = 640;
+
+/** The gas at the corners of the cells: light through dust, light of the core, mixture of the hues. */
+interface Gas {
+  readonly cell: number;
+  readonly columns: number;
+  readonly values: Float32Array;
+}
+
+const VALUES = 3;
+
+function gasAt(layout: Layout, canvas: Canvas, phase: number, report: Report): Gas {
+  const { scale, squash, bend, arm, band, originX, originY, bends, gas, dust, cosine, sine } = layout;
+  const { width, height } = canvas;
+  const shortSide = Math.min(width, height);
+  const cell = shortSide < CELL_FROM_SIDE ? 1 : CELL;
+  const unit = 1 / shortSide;
   const turn = phase * 2 * Math.PI;
   const circleX = 0.018 * Math.cos(turn);
   const circleY = 0.018 * Math.sin(turn);
-  for (let y = 0; y < height; y += 1) {
-    const py = (y - height / 2) * unit;
-    for (let x = 0; x < width; x += 1) {
-      const px = (x - width / 2) * unit;
+  const columns = Math.ceil(width / cell) + 1;
+  const rows = Math.ceil(height / cell) + 1;
+  const values = new Float32Array(columns * rows * VALUES);
+  for (let row = 0; row < rows; row += 1) {
+    const py = (row * cell - height / 2) * unit;
+    for (let column = 0; column < columns; column += 1) {
+      const px = (column * cell - width / 2) * unit;
       const along = cosine * px + sine * py;
       const across = cosine * py - sine * px;
       const u = along * scale + originX;
@@ -99,22 +116,65 @@ function paintGas(layout: Layout, canvas: Canvas, phase: number, report: Report)
       const belt = Math.exp(-distance * distance * band);
       const density = Math.max(0, 0.36 + 0.55 * cloud + 0.12 * lane) * belt;
       const shadow = 1 / (1 + Math.exp((lane * 0.55 - cloud * 0.8 - 0.12) * 7));
-      const core = density * density * shadow;
-      const wisp = density * (0.3 + 0.7 * shadow);
-      const mix = Math.min(1, Math.max(0, 0.5 + 0.75 * b + 0.4 * a));
+      const index = (row * columns + column) * VALUES;
+      values[index] = density * (0.3 + 0.7 * shadow);
+      values[index + 1] = density * density * shadow;
+      values[index + 2] = Math.min(1, Math.max(0, 0.5 + 0.75 * b + 0.4 * a));
+    }
+    report((0.6 * row) / rows);
+  }
+  return { cell, columns, values };
+}
+
+function paintGas(layout: Layout, canvas: Canvas, phase: number, report: Report): void {
+  const { palette } = layout;
+  const { width, height, light } = canvas;
+  const { cell, columns, values } = gasAt(layout, canvas, phase, report);
+  const stride = columns * VALUES;
+  const line = new Float32Array(stride);
+  const ground = palette.dark ? 0.4 : 0.14;
+  for (let y = 0; y < height; y += 1) {
+    const row = Math.floor(y / cell);
+    mixLines(line, values, row * stride, stride, y / cell - row);
+    for (let x = 0; x < width; x += 1) {
+      const column = Math.floor(x / cell);
+      const fx = x / cell - column;
+      const at = column * VALUES;
+      const wisp = between(line, at, fx);
+      const core = between(line, at + 1, fx);
+      const mix = between(line, at + 2, fx);
       const index = (y * width + x) * 3;
       for (let channel = 0; channel < 3; channel += 1) {
         const first = palette.secondAccent[channel] as number;
         const second = palette.main[channel] as number;
         const hue = first + (second - first) * mix;
         light[index + channel] =
-          (palette.deep[channel] as number) * (palette.dark ? 0.4 : 0.14) +
+          (palette.deep[channel] as number) * ground +
           hue * wisp * 0.42 +
           (hue * 0.8 + (palette.light[channel] as number) * 0.5) * core * 1.15;
       }
     }
-    report((0.85 * y) / height);
+    report(0.6 + (0.25 * y) / height);
   }
+}
+
+/** Writes into `line` what lies between two rows of values, `share` of the way from the one that starts at `start`. */
+function mixLines(
+  line: Float32Array,
+  values: Float32Array,
+  start: number,
+  stride: number,
+  share: number,
+): void {
+  for (let index = 0; index < stride; index += 1) {
+    const upper = values[start + index] as number;
+    line[index] = share === 0 ? upper : upper + ((values[start + stride + index] as number) - upper) * share;
+  }
+}
+
+function between(line: Float32Array, at: number, share: number): number {
+  const left = line[at] as number;
+  return left + ((line[at + VALUES] as number) - left) * share;
 }
 
 interface StarOptions {
