@@ -4,6 +4,7 @@ import { chatAnswerOfParts } from './answer-of-parts.ts';
 import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
 import { inputsToEmbed, readEmbeddings, readInputUsage } from './embeddings-reader.ts';
 import { isObject, type JsonObject, objectsOf } from './json.ts';
+import { asksForUsage, knownMembersOf } from './known-members.ts';
 import type {
   Provider,
   ProviderAnswer,
@@ -34,9 +35,11 @@ export class OpenAiProvider implements Provider {
   readonly outputCapMin = 1;
   readonly passThrough: readonly string[];
   readonly thinkingCap: ThinkingCap | undefined;
+  readonly knownMembers: readonly string[] | undefined;
   readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
   readonly #capFieldOf: (model: string) => CapField;
+  readonly #asksForUsage: boolean;
 
   constructor(settings: OpenAiProviderSettings) {
     this.id = settings.id;
@@ -45,6 +48,8 @@ export class OpenAiProvider implements Provider {
     this.#settings = settings;
     this.#capFieldOf = capFieldOf(settings);
     this.thinkingCap = thinkingCapOf(settings);
+    this.knownMembers = knownMembersOf(settings);
+    this.#asksForUsage = asksForUsage(settings);
     this.#client = new UpstreamClient(settings, authorization(settings));
   }
 
@@ -60,7 +65,7 @@ export class OpenAiProvider implements Provider {
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
     const { maxOutputTokens, reasons, inTurn } = request;
-    const options = this.#settings.stream_usage ? { stream_options: { include_usage: true } } : {};
+    const options = this.#asksForUsage ? { stream_options: { include_usage: true } } : {};
     const body = this.#body(request, { stream: true, ...options });
     const reader = createChatReader();
     const { isEnded } = reader;

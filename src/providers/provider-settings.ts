@@ -163,7 +163,12 @@ const openai = z.strictObject({
     .describe(
       "what that member caps. `answer`: thinking has a cap of its own, `thinking_budget`, as at Alibaba's DashScope and SiliconFlow; Tollgate sets both, and together they are the cap of the call. If omitted, `answer` for hosts of aliyuncs.com, siliconflow.cn and siliconflow.com, otherwise `everything`",
     ),
-  stream_usage: z.boolean().default(true).describe('whether it supports `stream_options.include_usage`'),
+  stream_usage: z
+    .boolean()
+    .optional()
+    .describe(
+      'whether it supports `stream_options.include_usage`. If omitted, `false` for hosts of mistral.ai, whose streams end with their usage unasked, otherwise `true`',
+    ),
   developer_role: z
     .enum(['developer', 'system'])
     .default('system')

@@ -85,6 +85,8 @@ export interface Provider {
   readonly passThrough: readonly string[];
   /** How it caps thinking apart from the answer. Absent if one cap covers both. */
   readonly thinkingCap?: ThinkingCap | undefined;
+  /** The only members that its server accepts in a chat request. Absent if it ignores the others. */
+  readonly knownMembers?: readonly string[] | undefined;
   /** Returns one whole answer. Throws {@link ProviderFailure}; rejects promptly when the signal aborts. */
   complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
   /**

@@ -14,6 +14,8 @@ export interface ModelRules extends ClaudeRules {
   readonly toolIds: ToolIdForm;
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
   readonly needsReasoningBack: boolean;
+  /** The only members of a chat request that its server accepts. Undefined if it ignores the others. */
+  readonly known: readonly string[] | undefined;
   /** Whether its server rejects members of messages and tools that it does not know. */
   readonly isStrict: boolean;
   /** Formats of `reasoning_details` that it wants back, by how their names begin. */
@@ -28,6 +30,9 @@ const REASONING = new RegExp(`(?:^|/)${OPENAI_REASONING}`);
 
 /** Settings that OpenAI's reasoning models reject. Source: platform.openai.com/docs, "Reasoning models". */
 const REFUSED_BY_REASONING: readonly string[] = [...SAMPLING, 'presence_penalty', 'frequency_penalty'];
+
+/** They call one tool at a time, and reject the member that says so. */
+const ONE_CALL_AT_A_TIME = /(?:^|\/)o[1-9](?:-|$)/;
 
 /** Those that do not reason, although they are named like the others. */
 const ONLY_CHATS = /gpt-[\d.]+-chat/;
@@ -50,7 +55,7 @@ const DETAILS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What the rules depend on besides the model. */
-type Served = Pick<Provider, 'dialect' | 'requestDialect' | 'thinkingCap'>;
+type Served = Pick<Provider, 'dialect' | 'requestDialect' | 'thinkingCap' | 'knownMembers'>;
 
 const byRoute = new WeakMap<ModelRoute, ModelRules>();
 
@@ -82,6 +87,7 @@ export const PLAIN_RULES: ModelRules = {
   chat: PLAIN_CHAT_RULES,
   toolIds: 'any',
   needsReasoningBack: false,
+  known: undefined,
   isStrict: false,
   details: [],
   reasons: false,
@@ -91,20 +97,33 @@ export const PLAIN_RULES: ModelRules = {
 /** OpenAI's limit (API reference, `stop`: up to 4). */
 const OPENAI_STOPS_MAX = 4;
 
-function knownRules(model: string, { dialect, requestDialect, thinkingCap }: Served): ModelRules {
+function knownRules(model: string, served: Served): ModelRules {
+  const { dialect, requestDialect, thinkingCap, knownMembers: known } = served;
   if (dialect === 'chat') {
     const isOpenAi = OPENAI.test(model);
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
     const made = chatModel(model, thinkingCap);
     const chat = requestDialect === 'chat' ? made.rules : PLAIN_CHAT_RULES;
-    const drop = REASONING.test(model) ? REFUSED_BY_REASONING : made.drop;
+    const refused = REASONING.test(model) ? REFUSED_BY_REASONING : made.drop;
+    const drop = ONE_CALL_AT_A_TIME.test(model) ? [...refused, 'parallel_tool_calls'] : refused;
     const needsReasoningBack = RETURNS_REASONING.test(model);
     // a name without a vendor is the maker's own server
     const isStrict = toolIds !== 'any' && !model.includes('/');
     const details = DETAILS.filter(([models]) => models.test(model)).map(([, format]) => format);
     const reasons = REASONING.test(model) && !ONLY_CHATS.test(model);
-    return { ...PLAIN_RULES, chat, drop, toolIds, stopsMax, needsReasoningBack, isStrict, details, reasons };
+    return {
+      ...PLAIN_RULES,
+      chat,
+      known,
+      drop,
+      toolIds,
+      stopsMax,
+      needsReasoningBack,
+      isStrict,
+      details,
+      reasons,
+    };
   }
   return { ...PLAIN_RULES, ...claudeRules(model) };
 }

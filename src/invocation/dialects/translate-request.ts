@@ -9,6 +9,7 @@ import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { chatPlan, inChatPlan, reasoningIn, topEffort } from './chat-thinking.ts';
 import { claudeRequest } from './claude-request.ts';
+import { withKnownMembers } from './only-known-members.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
 import { hasClearing, withoutClearedTurns } from './system-turns.ts';
@@ -75,7 +76,7 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
   if (to === 'chat') {
     const plan = yield* chatPlan(body, from, rules.chat);
     const planned = inChatPlan(yield* forChatServer(translated, rules), plan, rules.chat);
-    return yield* fitting(planned, rules);
+    return yield* fitting(withKnownMembers(planned, rules.known), rules);
   }
   const chat = yield* fitting(translated, rules);
   return withReasoning(yield* chatRequestToResponses(chat), translation);
@@ -113,8 +114,14 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
 /** Gives a chat request to a chat provider the members that its server knows, and the earlier reasoning the form that its model wants. */
 function* forChatServer(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   if (rules.isStrict) {
-    const messages = yield* mapInSteps(objectsOf(body.messages), withoutOthersMembers);
-    return merged(body, { messages, ...(Array.isArray(body.tools) && { tools: plainTools(body.tools) }) });
+    const isMistral = rules.toolIds === 'mistral';
+    const messages = yield* mapInSteps(objectsOf(body.messages), (message) =>
+      withoutOthersMembers(isMistral ? withoutName(message) : message),
+    );
+    const tools = Array.isArray(body.tools) && {
+      tools: plainTools(body.tools, isMistral ? NO_PARAMETERS : {}),
+    };
+    return merged(body, { messages, ...tools });
   }
   return rules.needsReasoningBack
     ? merged(body, { messages: yield* mapInSteps(objectsOf(body.messages), withEarlierReasoning) })
@@ -134,6 +141,11 @@ function withoutOthersMembers(message: JsonObject): JsonObject {
   };
 }
 
+/** Mistral names only the tools whose results it gets. */
+function withoutName(message: JsonObject): JsonObject {
+  return message.role === 'tool' ? message : without(message, 'name', 'refusal');
+}
+
 function uncached(part: unknown): unknown {
   return isObject(part) ? without(part, 'cache_control') : part;
 }
@@ -145,11 +157,14 @@ function unsigned(call: JsonObject): JsonObject {
     : plain;
 }
 
-function plainTools(tools: readonly unknown[]): JsonObject[] {
+/** What Mistral requires of a function without parameters. */
+const NO_PARAMETERS: JsonObject = { parameters: { type: 'object', properties: {} } };
+
+function plainTools(tools: readonly unknown[], defaults: JsonObject): JsonObject[] {
   return objectsOf(tools).map((tool) => {
     const plain = without(tool, 'cache_control');
     return isObject(plain.function)
-      ? { ...plain, function: without(plain.function, 'cache_control') }
+      ? { ...plain, function: { ...defaults, ...without(plain.function, 'cache_control') } }
       : plain;
   });
 }

@@ -6,6 +6,7 @@ import { leftOutOfChat } from './chat-request-to-messages.ts';
 import { chatPlan, leftOutForChatModel } from './chat-thinking.ts';
 import { leftOutForClaude } from './claude-thinking.ts';
 import { formatOnlySaid } from './json-answers.ts';
+import { unknownMembers } from './only-known-members.ts';
 import { refusedMembers } from './model-rules.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import {
@@ -117,6 +118,10 @@ const TURN_SETTINGS = 'messages[].output_config';
 
 /** Earlier reasoning of a chat. Messages can express only signed reasoning. */
 const DETAILS = 'messages[].reasoning_details';
+
+function notOfTools({ messages }: JsonObject): JsonObject {
+  return { messages: objectsOf(messages).filter(({ role }) => role !== 'tool') };
+}
 
 /** Returns the paths of earlier thinking that is left out: few models want it back. */
 function* unsaidThoughts({ messages }: JsonObject, translation: RequestTranslation): Steps<string[]> {
@@ -232,10 +237,14 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
   }
   if (to === 'chat') {
     unsaid.push(...leftOutForChatModel(body, yield* chatPlan(body, from, rules.chat), rules.chat));
+    unsaid.push(...unknownMembers(body, from, rules.known));
     unsaid.push(...formatOnlySaid(body, from, rules.chat));
   }
   if (from === 'chat' && to === 'chat' && rules.isStrict) {
     unsaid.push(...(yield* heldPaths(body, UNSAID_IN_STRICT_CHAT)));
+    unsaid.push(
+      ...(rules.toolIds === 'mistral' ? yield* heldPaths(notOfTools(body), ['messages[].name']) : []),
+    );
   }
   if (from === 'messages' && hasStraySettings(body)) {
     unsaid.push(TURN_SETTINGS);
