@@ -5,6 +5,8 @@ test.each([
   ['https://api.openai.com/v1', 'logit_bias'],
   ['https://eu.api.openai.com/v1', 'verbosity'],
   ['https://api.mistral.ai/v1', 'random_seed'],
+  ['https://api.groq.com/openai/v1', 'reasoning_format'],
+  ['https://api.cerebras.ai/v1', 'logit_bias'],
   ['https://example.openai.azure.com/openai/v1', undefined],
   ['https://notmistral.ai/v1', undefined],
   ['https://api.openai.com.example.org/v1', undefined],

@@ -1,6 +1,6 @@
 import type { OpenAiProviderSettings } from './provider-settings.ts';
 
-/** Members of a chat request, besides the cap and the model, that both servers below know. */
+/** Members of a chat request, besides the cap and the model, that all servers below know. */
 const COMMON = [
   'messages',
   'tools',
@@ -12,24 +12,51 @@ const COMMON = [
   'top_p',
   'frequency_penalty',
   'presence_penalty',
-  'logprobs',
-  'top_logprobs',
   'reasoning_effort',
-  'prompt_cache_key',
 ];
+
+const PROBABILITIES = ['logprobs', 'top_logprobs'];
 
 const MISTRAL = /(?:^|\.)mistral\.ai$/;
 
 /**
  * Servers that reject every member that they do not know: OpenAI ("Unrecognized request argument supplied"), Mistral ("Extra inputs are not
- * permitted"). Sources: platform.openai.com/docs/api-reference/chat/create; `ChatCompletionRequest` of Mistral's Python SDK 3.7.
+ * permitted"), Groq and Cerebras ("property … is unsupported"). Sources: platform.openai.com/docs/api-reference/chat/create;
+ * console.groq.com/docs/openai; the chat requests in the Python SDKs of Mistral (3.7), Groq (1.7) and Cerebras (1.91).
  */
 const BY_HOST: readonly (readonly [RegExp, readonly string[]])[] = [
   [
     /(?:^|\.)api\.openai\.com$/,
-    [...COMMON, 'logit_bias', 'modalities', 'safety_identifier', 'seed', 'user', 'verbosity'],
+    [
+      ...COMMON,
+      ...PROBABILITIES,
+      'logit_bias',
+      'modalities',
+      'prompt_cache_key',
+      'safety_identifier',
+      'seed',
+      'user',
+      'verbosity',
+    ],
   ],
-  [MISTRAL, [...COMMON, 'prompt_mode', 'random_seed', 'repetition_penalty', 'safe_prompt', 'top_k']],
+  [
+    MISTRAL,
+    [
+      ...COMMON,
+      ...PROBABILITIES,
+      'prompt_cache_key',
+      'prompt_mode',
+      'random_seed',
+      'repetition_penalty',
+      'safe_prompt',
+      'top_k',
+    ],
+  ],
+  [/(?:^|\.)groq\.com$/, [...COMMON, 'reasoning_format', 'seed', 'user']],
+  [
+    /(?:^|\.)cerebras\.ai$/,
+    [...COMMON, ...PROBABILITIES, 'logit_bias', 'prompt_cache_key', 'reasoning_format', 'seed', 'user'],
+  ],
 ];
 
 /**

@@ -100,7 +100,13 @@ function refusedByZai(body: Json): string | undefined {
     : undefined;
 }
 
-function refusedByGoogle({ model, reasoning_effort: effort }: Json): string | undefined {
+function refusedByGoogle({ model, reasoning_effort: effort, ...others }: Json): string | undefined {
+  if (others.presence_penalty || others.frequency_penalty) {
+    return 'Penalty is not enabled for this model';
+  }
+  if (others.top_k !== undefined) {
+    return 'Invalid JSON payload received. Unknown name "top_k": Cannot find field.';
+  }
   const known = ['low', 'medium', 'high', ...(model.startsWith('gemini-2.5-flash') ? ['none'] : [])];
   return effort === undefined || known.includes(effort)
     ? undefined

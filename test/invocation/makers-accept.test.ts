@@ -114,7 +114,7 @@ test.each(NAMES)('every setting of thinking, tools and history of a chat reaches
   for (const settings of SETTINGS) {
     await Promise.all(bodies.map((body) => chat(name, { tools: [TOOL, OTHER], ...body, ...settings })));
   }
-  await chat(name, { temperature: 0, top_p: 0.5, presence_penalty: 0.5, frequency_penalty: 0.5 });
+  await chat(name, { temperature: 0, top_p: 0.5, top_k: 5, presence_penalty: 0.5, frequency_penalty: 0.5 });
 });
 
 test.each(NAMES)('every setting of thinking, tools and history of a message reaches %s', async (name) => {

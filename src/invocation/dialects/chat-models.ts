@@ -38,6 +38,9 @@ interface KnownModel extends Partial<ChatModelRules> {
 
 const PENALTIES: readonly string[] = ['presence_penalty', 'frequency_penalty'];
 
+/** "Penalty is not enabled for this model", "Unknown name \"top_k\"". */
+const UNKNOWN_TO_GEMINI: readonly string[] = [...PENALTIES, 'top_k'];
+
 /** Source: platform.kimi.ai/docs/api/models-overview: "cannot be modified". */
 const KIMI_SETS: readonly string[] = ['temperature', 'top_p', ...PENALTIES];
 
@@ -81,11 +84,11 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
   [/^glm-/, { ...NO_SCHEMAS, forcedTools: 'never' }],
   [
     /^(?:models\/)?gemini-2\.5-flash/,
-    { efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'none' },
+    { drop: UNKNOWN_TO_GEMINI, efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'none' },
   ],
   [
     /^(?:models\/)?gemini-(?:2\.5|[3-9])/,
-    { efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'never' },
+    { drop: UNKNOWN_TO_GEMINI, efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'never' },
   ],
   // 4.20 came before 4.3
   [/^grok-(?:4(?:-|$|\.1|\.20)|code)/, { drop: PENALTIES, efforts: [] }],

@@ -107,9 +107,9 @@ function knownRules(model: string, served: Served): ModelRules {
     const chat = requestDialect === 'chat' ? made.rules : PLAIN_CHAT_RULES;
     const refused = REASONING.test(model) ? REFUSED_BY_REASONING : made.drop;
     const drop = ONE_CALL_AT_A_TIME.test(model) ? [...refused, 'parallel_tool_calls'] : refused;
-    const needsReasoningBack = RETURNS_REASONING.test(model);
     // a name without a vendor is the maker's own server
-    const isStrict = toolIds !== 'any' && !model.includes('/');
+    const isStrict = known !== undefined || (toolIds !== 'any' && !model.includes('/'));
+    const needsReasoningBack = !isStrict && RETURNS_REASONING.test(model);
     const details = DETAILS.filter(([models]) => models.test(model)).map(([, format]) => format);
     const reasons = REASONING.test(model) && !ONLY_CHATS.test(model);
     return {

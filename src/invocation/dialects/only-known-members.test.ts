@@ -9,6 +9,8 @@ import { untranslatedMembers } from './untranslated-members.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
 const MISTRAL = 'https://api.mistral.ai/v1';
+const GROQ = 'https://api.groq.com/openai/v1';
+const CEREBRAS = 'https://api.cerebras.ai/v1';
 const MESSAGES = [{ role: 'user', content: 'hi' }];
 
 function translation(from: Dialect, base_url: string, model: string): RequestTranslation {
@@ -39,6 +41,8 @@ test.each([
   [OPENAI, 'gpt-5.2'],
   [MISTRAL, 'mistral-medium-latest'],
   [MISTRAL, 'a-fine-tuned-model'],
+  [GROQ, 'openai/gpt-oss-120b'],
+  [CEREBRAS, 'zai-glm-4.7'],
 ])('%s gets for %s only members that it knows, and every other is reported', (base_url, model) => {
   const to = translation('chat', base_url, model);
   const known = knownMembersOf({ base_url, pass_through: [] }) ?? [];
@@ -87,6 +91,24 @@ test('Mistral gets no id of the end user, as agents send it, and no names of peo
   };
   expect(sent(called, chat)).toEqual(called);
   expect(ignored(called, chat)).toEqual([]);
+});
+
+test.each([
+  [GROQ, 'moonshotai/kimi-k2-instruct'],
+  [CEREBRAS, 'zai-glm-4.7'],
+])('%s gets no earlier reasoning for %s, as it rejects that', (base_url, model) => {
+  const answer = { role: 'assistant', content: 'a', refusal: '', reasoning_content: 'hm' };
+  const body = { messages: [...MESSAGES, answer, ...MESSAGES] };
+  const to = translation('chat', base_url, model);
+  const plain = [...MESSAGES, { role: 'assistant', content: 'a' }, ...MESSAGES];
+  expect(sent(body, to)).toEqual({ messages: plain });
+  expect(ignored(body, to)).toEqual(['messages[].reasoning_content']);
+  const thought = { type: 'thinking', thinking: 'hm', signature: 's' };
+  const turn = { role: 'assistant', content: [thought, { type: 'text', text: 'a' }] };
+  const message = { messages: [...MESSAGES, turn, ...MESSAGES] };
+  const from = translation('messages', base_url, model);
+  expect(sent(message, from)).toEqual({ messages: plain });
+  expect(ignored(message, from)).toEqual(['messages[].content[].thinking']);
 });
 
 test('Mistral gets parameters with every function', () => {

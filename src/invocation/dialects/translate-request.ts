@@ -9,9 +9,9 @@ import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { chatPlan, inChatPlan, reasoningIn, topEffort } from './chat-thinking.ts';
 import { claudeRequest } from './claude-request.ts';
-import { withKnownMembers } from './only-known-members.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
+import { withKnownMembers } from './only-known-members.ts';
 import { hasClearing, withoutClearedTurns } from './system-turns.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import {
@@ -115,8 +115,9 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
 function* forChatServer(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   if (rules.isStrict) {
     const isMistral = rules.toolIds === 'mistral';
+    const unknown = rules.toolIds === 'openai' ? REASONING_MEMBERS : [...REASONING_MEMBERS, 'refusal'];
     const messages = yield* mapInSteps(objectsOf(body.messages), (message) =>
-      withoutOthersMembers(isMistral ? withoutName(message) : message),
+      withoutOthersMembers(isMistral ? withoutName(message) : message, unknown),
     );
     const tools = Array.isArray(body.tools) && {
       tools: plainTools(body.tools, isMistral ? NO_PARAMETERS : {}),
@@ -132,10 +133,10 @@ function* forChatServer(body: JsonObject, rules: ModelRules): Steps<JsonObject> 
  * Removes what other models gave the earlier turns or want with them, and clients send to all: reasoning, signatures, marks of what to
  * cache. Strict servers answer 400 to any of it.
  */
-function withoutOthersMembers(message: JsonObject): JsonObject {
+function withoutOthersMembers(message: JsonObject, unknown: readonly string[]): JsonObject {
   const { content, tool_calls: calls } = message;
   return {
-    ...without(message, ...REASONING_MEMBERS, 'cache_control'),
+    ...without(message, ...unknown, 'cache_control'),
     ...(Array.isArray(content) && { content: content.map(uncached) }),
     ...(Array.isArray(calls) && { tool_calls: objectsOf(calls).map(unsigned) }),
   };
@@ -143,7 +144,7 @@ function withoutOthersMembers(message: JsonObject): JsonObject {
 
 /** Mistral names only the tools whose results it gets. */
 function withoutName(message: JsonObject): JsonObject {
-  return message.role === 'tool' ? message : without(message, 'name', 'refusal');
+  return message.role === 'tool' ? message : without(message, 'name');
 }
 
 function uncached(part: unknown): unknown {

@@ -6,8 +6,8 @@ import { leftOutOfChat } from './chat-request-to-messages.ts';
 import { chatPlan, leftOutForChatModel } from './chat-thinking.ts';
 import { leftOutForClaude } from './claude-thinking.ts';
 import { formatOnlySaid } from './json-answers.ts';
-import { unknownMembers } from './only-known-members.ts';
 import { refusedMembers } from './model-rules.ts';
+import { unknownMembers } from './only-known-members.ts';
 import { isStrictSchema } from './strict-schema.ts';
 import {
   detailsOfBlocks,
