@@ -15,7 +15,7 @@ export interface ModelRules extends ClaudeRules {
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
   readonly needsReasoningBack: boolean;
   /** The only members of a chat request that its server accepts. Undefined if it ignores the others. */
-  readonly known: readonly string[] | undefined;
+  readonly knownMembers: readonly string[] | undefined;
   /** Whether its server rejects members of messages and tools that it does not know. */
   readonly isStrict: boolean;
   /** Formats of `reasoning_details` that it wants back, by how their names begin. */
@@ -87,7 +87,7 @@ export const PLAIN_RULES: ModelRules = {
   chat: PLAIN_CHAT_RULES,
   toolIds: 'any',
   needsReasoningBack: false,
-  known: undefined,
+  knownMembers: undefined,
   isStrict: false,
   details: [],
   reasons: false,
@@ -98,7 +98,7 @@ export const PLAIN_RULES: ModelRules = {
 const OPENAI_STOPS_MAX = 4;
 
 function knownRules(model: string, served: Served): ModelRules {
-  const { dialect, requestDialect, thinkingCap, knownMembers: known } = served;
+  const { dialect, requestDialect, thinkingCap, knownMembers } = served;
   if (dialect === 'chat') {
     const isOpenAi = OPENAI.test(model);
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
@@ -108,14 +108,14 @@ function knownRules(model: string, served: Served): ModelRules {
     const refused = REASONING.test(model) ? REFUSED_BY_REASONING : made.drop;
     const drop = ONE_CALL_AT_A_TIME.test(model) ? [...refused, 'parallel_tool_calls'] : refused;
     // a name without a vendor is the maker's own server
-    const isStrict = known !== undefined || (toolIds !== 'any' && !model.includes('/'));
+    const isStrict = knownMembers !== undefined || (toolIds !== 'any' && !model.includes('/'));
     const needsReasoningBack = !isStrict && RETURNS_REASONING.test(model);
     const details = DETAILS.filter(([models]) => models.test(model)).map(([, format]) => format);
     const reasons = REASONING.test(model) && !ONLY_CHATS.test(model);
     return {
       ...PLAIN_RULES,
       chat,
-      known,
+      knownMembers,
       drop,
       toolIds,
       stopsMax,

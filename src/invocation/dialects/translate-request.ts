@@ -76,7 +76,7 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
   if (to === 'chat') {
     const plan = yield* chatPlan(body, from, rules.chat);
     const planned = inChatPlan(yield* forChatServer(translated, rules), plan, rules.chat);
-    return yield* fitting(withKnownMembers(planned, rules.known), rules);
+    return yield* fitting(withKnownMembers(planned, rules.knownMembers), rules);
   }
   const chat = yield* fitting(translated, rules);
   return withReasoning(yield* chatRequestToResponses(chat), translation);

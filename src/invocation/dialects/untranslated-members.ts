@@ -237,7 +237,7 @@ export function* untranslatedMembers(body: JsonObject, translation: RequestTrans
   }
   if (to === 'chat') {
     unsaid.push(...leftOutForChatModel(body, yield* chatPlan(body, from, rules.chat), rules.chat));
-    unsaid.push(...unknownMembers(body, from, rules.known));
+    unsaid.push(...unknownMembers(body, from, rules.knownMembers));
     unsaid.push(...formatOnlySaid(body, from, rules.chat));
   }
   if (from === 'chat' && to === 'chat' && rules.isStrict) {
