@@ -10,6 +10,11 @@ export function makersRefusal(body: Json): string | undefined {
   if (/^kimi-k(?:2\.|[3-9])/.test(model)) {
     return refusedByMoonshot(body);
   }
+  if (/^zai-glm|gpt-oss/.test(model)) {
+    const known = ['low', 'medium', 'high', ...(model.startsWith('zai') ? ['none'] : [])];
+    const effort = body.reasoning_effort ?? 'low';
+    return known.includes(effort) ? undefined : "Input should be 'low', 'medium' or 'high'";
+  }
   if (model.startsWith('glm-')) {
     return refusedByZai(body);
   }

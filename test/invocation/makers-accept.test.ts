@@ -23,6 +23,8 @@ const NAMES = [
   'glm-4.6',
   'glm-5.2',
   'glm-5.3-flash',
+  'zai-glm-4.7',
+  'openai/gpt-oss-120b',
   'gemini-2.5-flash',
   'gemini-3.1-pro-preview',
   'grok-4-fast-reasoning',
@@ -232,6 +234,10 @@ test.each([
   ['gemini-3.1-pro-preview', 'max', 'high'],
   ['mistral-small-2603', 'low', 'high'],
   ['deepseek-v4-pro', 'max', 'max'],
+  ['openai/gpt-oss-120b', 'xhigh', 'high'],
+  ['openai/gpt-oss-120b', 'minimal', 'low'],
+  ['zai-glm-4.7', 'max', 'high'],
+  ['zai-glm-4.7', 'none', 'none'],
 ])('%s gets for the effort %s the effort %s', async (name, asked, given) => {
   expect(await chat(name, { reasoning_effort: asked })).toBeNull();
   expect(sent()).toMatchObject({ reasoning_effort: given });

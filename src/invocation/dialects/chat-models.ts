@@ -51,6 +51,9 @@ const ALWAYS_THINKING_KIMI = { ...KIMI, drop: [...KIMI_SETS, 'thinking'], thinki
 /** Sources: api-docs.deepseek.com/api/create-chat-completion; docs.z.ai/guides/capabilities/struct-output. */
 const NO_SCHEMAS = { answers: 'object' } as const;
 
+/** The efforts of most models. */
+const LOW_TO_HIGH: readonly Effort[] = ['low', 'medium', 'high'];
+
 /** The efforts of the current Kimi and GLM models. */
 const LOW_HIGH_MAX: readonly Effort[] = ['low', 'high', 'max'];
 
@@ -82,13 +85,17 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
   ],
   [/^glm-(?:4\.[5-9]|5)/, { ...NO_SCHEMAS, thinks: true, thinkingOff: 'disabled', forcedTools: 'never' }],
   [/^glm-/, { ...NO_SCHEMAS, forcedTools: 'never' }],
+  // Cerebras's name
+  [/^zai-glm-/, { efforts: LOW_TO_HIGH, thinkingOff: 'none' }],
+  // OpenAI's open models, which all servers call alike
+  [/(?:^|\/)gpt-oss/, { efforts: LOW_TO_HIGH, thinks: true, thinkingOff: 'never' }],
   [
     /^(?:models\/)?gemini-2\.5-flash/,
-    { drop: UNKNOWN_TO_GEMINI, efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'none' },
+    { drop: UNKNOWN_TO_GEMINI, efforts: LOW_TO_HIGH, thinks: true, thinkingOff: 'none' },
   ],
   [
     /^(?:models\/)?gemini-(?:2\.5|[3-9])/,
-    { drop: UNKNOWN_TO_GEMINI, efforts: ['low', 'medium', 'high'], thinks: true, thinkingOff: 'never' },
+    { drop: UNKNOWN_TO_GEMINI, efforts: LOW_TO_HIGH, thinks: true, thinkingOff: 'never' },
   ],
   // 4.20 came before 4.3
   [/^grok-(?:4(?:-|$|\.1|\.20)|code)/, { drop: PENALTIES, efforts: [] }],
