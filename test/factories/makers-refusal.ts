@@ -136,10 +136,14 @@ function refusedByDashScope(body: Json): string | undefined {
 
 function refusedByXai(body: Json): string | undefined {
   const refused = ['presence_penalty', 'frequency_penalty'];
-  if (/^grok-(?:4-|4$|4\.20|code)/.test(body.model)) {
+  if (/^grok-(?:4-|4$|4\.20|build|code)/.test(body.model)) {
     refused.push('reasoning_effort');
   }
   const name = refused.find((one) => body[one] !== undefined);
+  const efforts = ['low', 'medium', 'high', ...(body.model.startsWith('grok-4.6') ? ['xhigh'] : [])];
+  if (/^grok-4\.[56]/.test(body.model) && !efforts.includes(body.reasoning_effort ?? 'high')) {
+    return `Invalid reasoning_effort: ${body.reasoning_effort}`;
+  }
   return name && `Model ${body.model} does not support parameter ${name}.`;
 }
 

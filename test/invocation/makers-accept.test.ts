@@ -29,6 +29,9 @@ const NAMES = [
   'gemini-3.1-pro-preview',
   'grok-4-fast-reasoning',
   'grok-4.3',
+  'grok-4.5',
+  'grok-4.6',
+  'grok-build',
   'mistral-small-2603',
   'mistral-large-latest',
 ] as const;
@@ -237,6 +240,8 @@ test.each([
   ['openai/gpt-oss-120b', 'xhigh', 'high'],
   ['openai/gpt-oss-120b', 'minimal', 'low'],
   ['zai-glm-4.7', 'max', 'high'],
+  ['grok-4.5', 'max', 'high'],
+  ['grok-4.6', 'max', 'xhigh'],
   ['zai-glm-4.7', 'none', 'none'],
 ])('%s gets for the effort %s the effort %s', async (name, asked, given) => {
   expect(await chat(name, { reasoning_effort: asked })).toBeNull();

@@ -48,6 +48,9 @@ const KIMI_SETS: readonly string[] = ['temperature', 'top_p', ...PENALTIES];
 const KIMI = { drop: KIMI_SETS, efforts: [], thinks: true, rejectsLostReasoning: true };
 const ALWAYS_THINKING_KIMI = { ...KIMI, drop: [...KIMI_SETS, 'thinking'], thinkingOff: 'never' } as const;
 
+/** It always thinks, and rejects the effort `none`. */
+const THINKING_GROK = { drop: PENALTIES, thinks: true, thinkingOff: 'never' } as const;
+
 /** Sources: api-docs.deepseek.com/api/create-chat-completion; docs.z.ai/guides/capabilities/struct-output. */
 const NO_SCHEMAS = { answers: 'object' } as const;
 
@@ -98,7 +101,9 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
     { drop: UNKNOWN_TO_GEMINI, efforts: LOW_TO_HIGH, thinks: true, thinkingOff: 'never' },
   ],
   // 4.20 came before 4.3
-  [/^grok-(?:4(?:-|$|\.1|\.20)|code)/, { drop: PENALTIES, efforts: [] }],
+  [/^grok-(?:4(?:-|$|\.1|\.20)|build|code|composer)/, { drop: PENALTIES, efforts: [] }],
+  [/^grok-4\.5/, { ...THINKING_GROK, efforts: LOW_TO_HIGH }],
+  [/^grok-(?:4\.[6-9]|[5-9])/, { ...THINKING_GROK, efforts: [...LOW_TO_HIGH, 'xhigh'] }],
   [/^grok-/, { drop: PENALTIES }],
   [/^mistral-(?:small|medium)/, { efforts: ['high'], thinkingOff: 'none' }],
   [/^(?:mistral-large|ministral|codestral|devstral|pixtral)/, { efforts: [] }],
