@@ -15,7 +15,7 @@ export interface ChatModelRules {
   readonly thinkingOff: 'disabled' | 'enable_thinking' | 'none' | 'never' | undefined;
   /** When a request may force the use of tools. `any`: only without naming the tool. */
   readonly forcedTools: 'always' | 'without_thinking' | 'any' | 'never';
-  /** What its server holds an answer to: a JSON Schema, also while it thinks or not; any JSON object; neither. It rejects other formats. */
+  /** The strictest format that its server holds an answer to: a JSON Schema (at any time, or only without thinking), any JSON object, text. */
   readonly answers: 'schema' | 'schema_without_thinking' | 'object' | 'text';
   /** Whether it rejects earlier tool calls without the reasoning that led to them while it thinks. */
   readonly rejectsLostReasoning: boolean;

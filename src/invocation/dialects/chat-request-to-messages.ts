@@ -14,6 +14,7 @@ import { JSON_ONLY } from './json-answers.ts';
 import { documentSourceOf, imageSourceOf, sourceOfUrl } from './media-parts.ts';
 import type { ModelRules } from './model-rules.ts';
 import { adaptiveEffort, asksForNoReasoning, asksForReasoning, thinkingAsked } from './reasoning-settings.ts';
+import { isSystemTurn } from './system-turns.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import {
   chatToolName,
@@ -45,7 +46,7 @@ export function* chatRequestToMessages(
   }
   const messages = objectsOf(body.messages);
   const policy = readChatToolPolicy(body);
-  const turns = yield* mergedTurns(messages.filter((message) => !isSystem(message)));
+  const turns = yield* mergedTurns(messages.filter((message) => !isSystemTurn(message)));
   const thinking = thinkingAsked(body, policy, maxOutputTokens, rules);
   const thinks = thinking !== undefined && thinking.type !== 'disabled';
   const instructions = yield* systemBlocks(messages, body.response_format);
@@ -100,7 +101,7 @@ function untranslatedThinking(
   if (!asksForReasoning(body)) {
     return [];
   }
-  const turns = objectsOf(body.messages).filter((message) => !isSystem(message));
+  const turns = objectsOf(body.messages).filter((message) => !isSystemTurn(message));
   const last = turns.findLast((message) => message.role === 'assistant');
   const history = last ? [atOnce(turnOf(last))] : [];
   const thinks =
@@ -116,12 +117,8 @@ type Turn = JsonObject & {
   readonly content: readonly JsonObject[];
 };
 
-function isSystem(message: JsonObject): boolean {
-  return message.role === 'system' || message.role === 'developer';
-}
-
 function* systemBlocks(messages: readonly JsonObject[], responseFormat: unknown): Steps<JsonObject[]> {
-  const blocks = yield* flatMapInSteps(messages.filter(isSystem), (message) =>
+  const blocks = yield* flatMapInSteps(messages.filter(isSystemTurn), (message) =>
     contentBlocks(message.content),
   );
   const jsonOnly = objectOf(responseFormat).type === 'json_object';

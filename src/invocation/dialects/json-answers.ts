@@ -1,7 +1,9 @@
 import { merged } from '../../lib/merged.ts';
 import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
 import type { RequestDialect } from '../../providers/provider.types.ts';
+import { withWords } from './asked-in-words.ts';
 import type { ChatModelRules } from './chat-models.ts';
+import { isSystemTurn } from './system-turns.ts';
 
 /** Says in words what `json_object` asks for. Servers also want to read the word JSON before they take that format. */
 export const JSON_ONLY = 'Answer with one valid JSON object and nothing else.';
@@ -17,12 +19,15 @@ const REJECTED: Readonly<Record<ChatModelRules['answers'], readonly unknown[]>> 
 };
 
 /** Returns the format of the answer that a request in the caller's dialect asks for, and the name of the member that says so. */
-function askedFormat(body: JsonObject, from: RequestDialect): readonly [format: JsonObject, member: string] {
+export function askedFormat(
+  body: JsonObject,
+  from: RequestDialect,
+): readonly [format: JsonObject, member: string] {
   if (from !== 'messages') {
     return [objectOf(body.response_format), 'response_format'];
   }
   const { format } = objectOf(body.output_config);
-  return format === undefined
+  return format === undefined || format === null
     ? [objectOf(body.output_format), 'output_format']
     : [objectOf(format), 'output_config.format'];
 }
@@ -61,12 +66,7 @@ export function withFormatSaid(body: JsonObject, rules: ChatModelRules): JsonObj
 
 function instructed(messages: readonly JsonObject[], text: string): JsonObject[] {
   const [first] = messages;
-  if (first === undefined || (first.role !== 'system' && first.role !== 'developer')) {
-    return [{ role: 'system', content: text }, ...messages];
-  }
-  const content =
-    typeof first.content === 'string'
-      ? `${first.content}\n\n${text}`
-      : [...objectsOf(first.content), { type: 'text', text }];
-  return [{ ...first, content }, ...messages.slice(1)];
+  return first && isSystemTurn(first)
+    ? [withWords(first, text), ...messages.slice(1)]
+    : [{ role: 'system', content: text }, ...messages];
 }

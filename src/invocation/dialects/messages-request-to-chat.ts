@@ -3,10 +3,11 @@ import { AppError } from '../../lib/errors.ts';
 import { flatMapInSteps, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import type { Effort } from './efforts.ts';
+import { askedFormat } from './json-answers.ts';
 import { sourceOfBlock, urlOfSource } from './media-parts.ts';
 import { effortOf } from './reasoning-settings.ts';
 import { isStrictSchema } from './strict-schema.ts';
-import { addedTools, systemTurnsInPlace } from './system-turns.ts';
+import { addedTools, isSystemTurn, systemTurnsInPlace } from './system-turns.ts';
 import { detailsOfBlocks } from './thinking-details.ts';
 import { chatToolChoice, readMessagesToolPolicy } from './tool-choices.ts';
 import { providerToolId } from './tool-ids.ts';
@@ -82,7 +83,7 @@ function* messagesOfTurn(turn: JsonObject, target: ChatTarget): Steps<JsonObject
     return [{ role: turn.role, content: turn.content }];
   }
   const blocks = objectsOf(turn.content);
-  if (turn.role === 'system' || turn.role === 'developer') {
+  if (isSystemTurn(turn)) {
     const text = textBlocks(blocks);
     return text === '' ? [] : [{ role: turn.role, content: text }];
   }
@@ -221,7 +222,7 @@ function toolOf(tool: JsonObject): JsonObject {
 }
 
 function responseFormat(body: JsonObject): JsonObject | undefined {
-  const format = objectOf(objectOf(body.output_config).format ?? body.output_format);
+  const [format] = askedFormat(body, 'messages');
   if (format.type !== 'json_schema') {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { compact, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { withWords } from './asked-in-words.ts';
 
 /** How a request wants its tools to be used, in either dialect. */
 export interface ToolPolicy {
@@ -94,11 +95,7 @@ export function withToolsAskedFor(turns: readonly JsonObject[], { name }: ToolPo
   if (last?.role !== 'user') {
     return turns;
   }
-  const content =
-    typeof last.content === 'string'
-      ? `${last.content}\n\n${text}`
-      : [...objectsOf(last.content), { type: 'text', text }];
-  return [...turns.slice(0, -1), { ...last, content }];
+  return [...turns.slice(0, -1), withWords(last, text)];
 }
 
 /** Returns the name of a chat tool, or of a reference to one, function or custom. */

@@ -115,7 +115,7 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
 function* forChatServer(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   if (rules.isStrict) {
     const isMistral = rules.toolIds === 'mistral';
-    const unknown = rules.toolIds === 'openai' ? REASONING_MEMBERS : [...REASONING_MEMBERS, 'refusal'];
+    const unknown = rules.toolIds === 'openai' ? REASONING_MEMBERS : UNKNOWN_TO_MOST;
     const messages = yield* mapInSteps(objectsOf(body.messages), (message) =>
       withoutOthersMembers(isMistral ? withoutName(message) : message, unknown),
     );
@@ -128,6 +128,9 @@ function* forChatServer(body: JsonObject, rules: ModelRules): Steps<JsonObject> 
     ? merged(body, { messages: yield* mapInSteps(objectsOf(body.messages), withEarlierReasoning) })
     : body;
 }
+
+/** `refusal` is a member of OpenAI's answers only. */
+const UNKNOWN_TO_MOST = [...REASONING_MEMBERS, 'refusal'];
 
 /**
  * Removes what other models gave the earlier turns or want with them, and clients send to all: reasoning, signatures, marks of what to

@@ -2,6 +2,7 @@ import type { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
 import { compact, isObject, type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
+import { isSystemTurn } from '../dialects/system-turns.ts';
 import { providerToolId } from '../dialects/tool-ids.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import { openReasoning } from './sealed-reasoning.ts';
@@ -86,9 +87,9 @@ class ChatHistory {
     this.#closeTurn();
     this.#showImages();
     const last = this.#messages.at(-1);
-    const instructs = item.role === 'system' || item.role === 'developer';
+    const instructs = isSystemTurn(item);
     // the templates of some models support only one system message
-    if (instructs && last && (last.role === 'system' || last.role === 'developer')) {
+    if (instructs && last && isSystemTurn(last)) {
       this.#instructions ??= addTo([], partsOf(last.content));
       last.content = addTo(this.#instructions, partsOf(content));
       return;

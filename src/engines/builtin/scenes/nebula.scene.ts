@@ -77,6 +77,7 @@ function paint(layout: Layout, canvas: Canvas, phase: number, report: Report): v
 
 /** Side of a cell of gas in pixels. Gas is so soft that a large image shows no difference, and most of its time is spent on it. */
 const CELL = 2;
+/** The shorter side in pixels from which an image is large. */
 const CELL_FROM_SIDE = 640;
 
 /** The gas at the corners of the cells: light through dust, light of the core, mixture of the hues. */
@@ -168,7 +169,7 @@ function mixLines(
 ): void {
   for (let index = 0; index < stride; index += 1) {
     const upper = values[start + index] as number;
-    line[index] = share === 0 ? upper : upper + ((values[start + stride + index] as number) - upper) * share;
+    line[index] = upper + ((values[start + stride + index] as number) - upper) * share;
   }
 }
 
