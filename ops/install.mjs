@@ -100,7 +100,8 @@ export async function ensureBuild(root, update) {
   const fresh = join(root, `dist.${process.pid}`);
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   try {
-    const parameters = ['-p', 'tsconfig.build.json', '--outDir', fresh];
+    // checking the types, which CI has done, takes three quarters of the time
+    const parameters = ['-p', 'tsconfig.build.json', '--noCheck', '--outDir', fresh];
     const result = await run([process.execPath, compiler, ...parameters], root);
     if (result.code !== 0) {
       const first = result.output.split('\n').find((line) => line.includes('error')) ?? result.output;

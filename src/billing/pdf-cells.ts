@@ -1,5 +1,3 @@
-import PDFDocument from 'pdfkit';
-
 type Pdf = PDFKit.PDFDocument;
 
 /** PDF's own fonts: every reader has them, and each has every character of Latin-1. */
@@ -32,7 +30,8 @@ const NAMES: Readonly<Record<BuiltInFont, string>> = { Helvetica: 'F1000', 'Helv
 const written = new WeakMap<Pdf, Map<BuiltInFont, PDFKit.PDFKitReference>>();
 
 /** Character widths by code, in thousandths of the font size. */
-const widths = new Map<BuiltInFont, readonly number[]>();
+type Widths = readonly number[];
+const widths = new Map<BuiltInFont, Widths>();
 const inks = new Map<string, string>();
 
 /** Returns whether {@link drawCells} can draw the text. */
@@ -49,8 +48,9 @@ export function drawCells(pdf: Pdf, y: number, size: number, cells: readonly Cel
   let line = 'q\nBT\n';
   for (const cell of cells) {
     const { color, align, font = 'Helvetica', link } = cell;
-    const text = cutText(cell, font, size);
-    const width = widthOf(text, font, size);
+    const table = widths.get(font) ?? measure(pdf, font);
+    const text = cutText(cell, table, size);
+    const width = widthOf(text, table, size);
     const x = cell.x + (align === undefined ? 0 : (cell.width - width) / (align === 'right' ? 1 : 2));
     const hex = [...text].map((character) => codeOf(character).toString(16).padStart(2, '0')).join('');
     // the vertical axis of a page points down
@@ -63,8 +63,7 @@ export function drawCells(pdf: Pdf, y: number, size: number, cells: readonly Cel
 }
 
 /** Returns the width of a text, in points. */
-function widthOf(text: string, font: BuiltInFont, size: number): number {
-  const table = widths.get(font) ?? measure(font);
+function widthOf(text: string, table: Widths, size: number): number {
   let sum = 0;
   for (const character of text) {
     sum += table[codeOf(character)] ?? 0;
@@ -72,8 +71,10 @@ function widthOf(text: string, font: BuiltInFont, size: number): number {
   return (sum * size) / 1_000;
 }
 
-function measure(font: BuiltInFont): readonly number[] {
-  const ruler = new PDFDocument({ autoFirstPage: false }).font(font).fontSize(1_000);
+function measure(pdf: Pdf, font: BuiltInFont): Widths {
+  // another document, because this one's own font must stay unchanged
+  const Document = pdf.constructor as new (options: PDFKit.PDFDocumentOptions) => Pdf;
+  const ruler = new Document({ autoFirstPage: false }).font(font).fontSize(1_000);
   const table = Array.from({ length: 256 }, (_, code) =>
     ruler.widthOfString(code === CUT_CODE ? CUT : String.fromCharCode(code)),
   );
@@ -82,12 +83,12 @@ function measure(font: BuiltInFont): readonly number[] {
 }
 
 /** Returns as much of the cell's text as fits into its width. */
-function cutText({ text, width }: Cell, font: BuiltInFont, size: number): string {
-  if (widthOf(text, font, size) <= width) {
+function cutText({ text, width }: Cell, table: Widths, size: number): string {
+  if (widthOf(text, table, size) <= width) {
     return text;
   }
   let end = text.length;
-  while (end > 0 && widthOf(text.slice(0, end) + CUT, font, size) > width) {
+  while (end > 0 && widthOf(text.slice(0, end) + CUT, table, size) > width) {
     end -= 1;
   }
   return text.slice(0, end) + CUT;

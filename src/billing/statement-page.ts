@@ -1,4 +1,3 @@
-import PDFDocument from 'pdfkit';
 import type { Party } from './documents.types.ts';
 import { drawCells } from './pdf-cells.ts';
 import { addFonts, drawFreeText } from './statement-font.ts';
@@ -32,6 +31,8 @@ export interface Paper {
  * will be drawn. Rejects when a font's file cannot be read.
  */
 export async function openPdf(title: string, madeAt: Date, texts: Iterable<string>): Promise<Paper> {
+  // loaded with the first document: it is a tenth of what a process loads, and few processes draw one
+  const { default: PDFDocument } = await import('pdfkit');
   const pdf = new PDFDocument({
     size: 'A4',
     margin: MARGIN,

@@ -101,7 +101,7 @@ export async function composeApi(
     ledger: foundation.ledger,
     circuits: invocation.circuits,
   });
-  const people = composeMembers(foundation, sessions, identity, operators.admitClaimed);
+  const people = await composeMembers(foundation, sessions, identity, operators.admitClaimed);
   const console = composeConsole(foundation, sessions, identity.keys, people);
   registerStorageUsable(foundation.registry, readiness.isStorageUsable);
   registerStateGauges(foundation.registry, new StateReadModel(foundation.cells));

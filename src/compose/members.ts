@@ -1,7 +1,6 @@
 import { memberRoutes } from '../console/members.routes.ts';
 import { MembersService } from '../console/members.service.ts';
 import { MembersStore } from '../console/members.store.ts';
-import { OpenIdProvider } from '../console/openid-provider.ts';
 import { moveSessionRoute } from '../console/session-account.routes.ts';
 import type { SessionsService } from '../console/sessions.service.ts';
 import { type SignInParts, signInPages } from '../console/sign-in.pages.ts';
@@ -23,18 +22,20 @@ export interface MemberParts {
 }
 
 /** Assembles the parts for members. Returns undefined if no OpenID provider is configured. */
-export function composeMembers(
+export async function composeMembers(
   { config, clock, cells, log }: Pick<Foundation, 'config' | 'clock' | 'cells' | 'log'>,
   sessions: SessionsService,
   { keys, keyCache }: { readonly keys: KeysService; readonly keyCache: KeyCache },
   admitOperator: SignInParts['admitOperator'],
-): MemberParts | undefined {
+): Promise<MemberParts | undefined> {
   const { oidc, publicUrl } = config;
   if (!oidc) {
     return undefined;
   }
   const base = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/console`;
   const members = new MembersService({ store: new MembersStore(cells), keys: keyCache, publicUrl });
+  // loaded only where it is configured
+  const { OpenIdProvider } = await import('../console/openid-provider.ts');
   const provider = new OpenIdProvider(oidc, `${publicUrl}/console/oidc/callback`, clock);
   const audit = new AuditStore(cells.home.sequelize);
   const handler = signInPages({

@@ -5,8 +5,6 @@ import { ConfigError } from '../config/config-error.ts';
 import type { S3Settings } from '../config/storage-settings.ts';
 import type { RootCopy } from '../ledger/book-roots.ts';
 import { AppError } from '../lib/errors.ts';
-import { createS3Client, S3_CLOCKS, toStorageError } from '../media/s3-client.ts';
-import { putS3File } from '../media/s3-put.ts';
 
 const TIMEOUT_MS = 30_000;
 /** Size of a multipart upload's parts, in bytes. The file for a hundred thousand accounts has ten million bytes. */
@@ -39,6 +37,11 @@ export function rootCopies({
 /** Puts each file into the bucket as `YYYY-MM-DD.txt`, under the configured prefix. */
 function bucketCopy(location: S3Settings): RootCopy {
   return async (name, path) => {
+    // loaded only where it is configured: the client takes long to load
+    const [{ createS3Client, S3_CLOCKS, toStorageError }, { putS3File }] = await Promise.all([
+      import('../media/s3-client.ts'),
+      import('../media/s3-put.ts'),
+    ]);
     const client = createS3Client(location, S3_CLOCKS);
     const target = { Bucket: location.bucket, Key: `${location.prefix}${name}` };
     try {

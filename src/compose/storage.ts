@@ -8,7 +8,7 @@ import type { GrantUpload, Storage } from '../media/storage.types.ts';
 import { StorageError } from '../media/storage-error.ts';
 import { createFileStorage } from '../media/storage-fs.ts';
 import { RemoteStorage } from '../media/storage-remote.ts';
-import { S3Storage } from '../media/storage-s3.ts';
+import type { S3Storage } from '../media/storage-s3.ts';
 import { deriveStorageToken } from '../media/storage-token.ts';
 import { mediaFolderOf, prepareFolder } from './data-folder.ts';
 
@@ -51,6 +51,8 @@ export async function composeStorage(
       };
     }
     case 's3': {
+      // loaded only where it is configured: the client takes long to load
+      const { S3Storage } = await import('../media/storage-s3.ts');
       const storage = new S3Storage({ location: choice.s3, clock });
       await storage.checkBucket().catch((error: unknown) => judgeBucket(error, choice.s3, log));
       await warnOfVersions(storage, choice.s3.bucket, log);
