@@ -41,8 +41,21 @@ function filesByProject() {
 }
 
 /** Entry files of packages that are slow to load and behave the same for every test file. */
-const SHARED_PACKAGES =
-  'sequelize/lib/index|pg/lib/index|umzug/lib/index|ioredis/built/index|bullmq/dist/cjs/index|playwright-core/index';
+const SHARED_PACKAGES = [
+  'sequelize/lib/index',
+  'pg/lib/index',
+  'umzug/lib/index',
+  'ioredis/built/index',
+  'bullmq/dist/cjs/index',
+  'undici/index',
+  'yaml/dist/index',
+  'fluent-ffmpeg/index',
+  'playwright-core/index',
+  '@bull-board/api/dist/index',
+  '@bull-board/api/bullMQAdapter',
+  '@bull-board/express/dist/index',
+  'gpt-tokenizer/esm/encoding/o200k_base',
+].join('|');
 
 const shared = {
   testEnvironment: '<rootDir>/test/setup/environment.js',

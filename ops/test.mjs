@@ -12,8 +12,8 @@ const given = process.argv.slice(2);
 async function test() {
   checkNode();
   await showStep('Packages', true, (update) => ensurePackages(root, update));
-  // Jest's default leaves one core free, which on two cores means one worker; many cores would mean many databases.
-  const workers = Math.max(2, Math.min(availableParallelism(), 4));
+  // One more than there are cores, because tests also wait: for a lease, a browser, a commit. Many workers would mean many databases.
+  const workers = Math.max(2, Math.min(availableParallelism() + 1, 4));
   const chosen = given.some((parameter) => /^(--maxWorkers|-w|--runInBand|-i\b)/.test(parameter));
   const jest = join(root, 'node_modules', 'jest', 'bin', 'jest.js');
   const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
