@@ -33,7 +33,7 @@ export function outgoingForm(provider: Provider, route: ModelRoute): string {
   return JSON.stringify([provider.requestDialect, provider.passThrough, modelRules(route, provider)]);
 }
 
-/** Returns the known members that no route of the model passes to its provider. */
+/** Returns the known members that no route of the model passes to its provider, as the caller names them. */
 export function* untranslatedByAll(
   invocation: Invocation,
   model: InvocableModel,
@@ -49,7 +49,21 @@ export function* untranslatedByAll(
       unsaid = unsaid ? unsaid.filter((name) => names.includes(name)) : names;
     }
   }
-  return unsaid ?? [];
+  return invocation.native ? (unsaid ?? []).map(pathInResponses) : (unsaid ?? []);
+}
+
+/** Members of a chat request, by their paths in the Responses request that it was made from. */
+const IN_RESPONSES: Readonly<Record<string, string>> = {
+  response_format: 'text.format',
+  verbosity: 'text.verbosity',
+  reasoning_effort: 'reasoning.effort',
+  'messages[].reasoning': 'input[].summary',
+  'messages[].reasoning_content': 'input[].summary',
+  'messages[].reasoning_details': 'input[].encrypted_content',
+};
+
+function pathInResponses(path: string): string {
+  return IN_RESPONSES[path] ?? path.replace('messages[]', 'input[]').replace('tools[].function', 'tools[]');
 }
 
 /** Returns whether the model of a route may reason before it answers: as the catalog says, or its name. */

@@ -11,14 +11,15 @@ test.each([
   ['https://notmistral.ai/v1', undefined],
   ['https://api.openai.com.example.org/v1', undefined],
 ])('%s accepts nothing that is not on its list, which holds %s', (base_url, name) => {
-  const known = knownMembersOf({ base_url, pass_through: [] });
+  const known = knownMembersOf({ base_url, pass_through: [] })?.chat;
   expect(known === undefined).toBe(name === undefined);
   expect(known?.includes(name ?? '')).toBe(name && true);
 });
 
 test('the operator knows more members', () => {
   const known = knownMembersOf({ base_url: 'https://api.mistral.ai/v1', pass_through: ['user'] });
-  expect(known).toEqual(expect.arrayContaining(['user', 'random_seed']));
+  expect(known?.chat).toEqual(expect.arrayContaining(['user', 'random_seed']));
+  expect(known?.embeddings).toEqual(expect.arrayContaining(['user', 'output_dimension']));
 });
 
 test('Mistral is not asked for the usage of a stream, unless the operator says so', () => {

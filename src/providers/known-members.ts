@@ -19,15 +19,24 @@ const PROBABILITIES = ['logprobs', 'top_logprobs'];
 
 const MISTRAL = /(?:^|\.)mistral\.ai$/;
 
+/** Members of an embeddings request, besides the model. */
+const EMBEDDINGS = ['input', 'dimensions', 'encoding_format', 'user'];
+
+/** The only members of requests that a server accepts. */
+export interface KnownMembers {
+  readonly chat: readonly string[];
+  readonly embeddings: readonly string[];
+}
+
 /**
  * Servers that reject every member that they do not know: OpenAI ("Unrecognized request argument supplied"), Mistral ("Extra inputs are not
  * permitted"), Groq and Cerebras ("property … is unsupported"). Sources: platform.openai.com/docs/api-reference/chat/create;
- * console.groq.com/docs/openai; the chat requests in the Python SDKs of Mistral (3.7), Groq (1.7) and Cerebras (1.91).
+ * console.groq.com/docs/openai; the requests in the Python SDKs of Mistral (3.7), Groq (1.7) and Cerebras (1.91).
  */
-const BY_HOST: readonly (readonly [RegExp, readonly string[]])[] = [
-  [
-    /(?:^|\.)api\.openai\.com$/,
-    [
+const BY_HOST: readonly (KnownMembers & { readonly host: RegExp })[] = [
+  {
+    host: /(?:^|\.)api\.openai\.com$/,
+    chat: [
       ...COMMON,
       ...PROBABILITIES,
       'logit_bias',
@@ -38,10 +47,11 @@ const BY_HOST: readonly (readonly [RegExp, readonly string[]])[] = [
       'user',
       'verbosity',
     ],
-  ],
-  [
-    MISTRAL,
-    [
+    embeddings: EMBEDDINGS,
+  },
+  {
+    host: MISTRAL,
+    chat: [
       ...COMMON,
       ...PROBABILITIES,
       'prompt_cache_key',
@@ -51,25 +61,31 @@ const BY_HOST: readonly (readonly [RegExp, readonly string[]])[] = [
       'safe_prompt',
       'top_k',
     ],
-  ],
-  [/(?:^|\.)groq\.com$/, [...COMMON, 'reasoning_format', 'seed', 'user']],
-  [
-    /(?:^|\.)cerebras\.ai$/,
-    [...COMMON, ...PROBABILITIES, 'logit_bias', 'prompt_cache_key', 'reasoning_format', 'seed', 'user'],
-  ],
+    embeddings: ['input', 'output_dimension', 'output_dtype'],
+  },
+  {
+    host: /(?:^|\.)groq\.com$/,
+    chat: [...COMMON, 'reasoning_format', 'seed', 'user'],
+    embeddings: EMBEDDINGS,
+  },
+  {
+    host: /(?:^|\.)cerebras\.ai$/,
+    chat: [...COMMON, ...PROBABILITIES, 'logit_bias', 'prompt_cache_key', 'reasoning_format', 'seed', 'user'],
+    embeddings: EMBEDDINGS,
+  },
 ];
 
 /**
- * Returns the only members that the provider's server accepts in a chat request, and those that the operator says it does. Undefined if it
+ * Returns the only members that the provider's server accepts in a request, and those that the operator says it does. Undefined if it
  * ignores the others.
  */
 export function knownMembersOf({
   base_url,
   pass_through: more,
-}: Pick<OpenAiProviderSettings, 'base_url' | 'pass_through'>): readonly string[] | undefined {
+}: Pick<OpenAiProviderSettings, 'base_url' | 'pass_through'>): KnownMembers | undefined {
   const { hostname } = new URL(base_url);
-  const known = BY_HOST.find(([host]) => host.test(hostname))?.[1];
-  return known && [...known, ...more];
+  const known = BY_HOST.find(({ host }) => host.test(hostname));
+  return known && { chat: [...known.chat, ...more], embeddings: [...known.embeddings, ...more] };
 }
 
 /** Returns whether the server is to be asked for the usage of a stream. Mistral's tells it unasked, and has rejected the question. */

@@ -4,7 +4,7 @@ import { chatAnswerOfParts } from './answer-of-parts.ts';
 import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-reader.ts';
 import { inputsToEmbed, readEmbeddings, readInputUsage } from './embeddings-reader.ts';
 import { isObject, type JsonObject, objectsOf } from './json.ts';
-import { asksForUsage, knownMembersOf } from './known-members.ts';
+import { asksForUsage, type KnownMembers, knownMembersOf } from './known-members.ts';
 import type {
   Provider,
   ProviderAnswer,
@@ -35,7 +35,7 @@ export class OpenAiProvider implements Provider {
   readonly outputCapMin = 1;
   readonly passThrough: readonly string[];
   readonly thinkingCap: ThinkingCap | undefined;
-  readonly knownMembers: readonly string[] | undefined;
+  readonly knownMembers: KnownMembers | undefined;
   readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
   readonly #capFieldOf: (model: string) => CapField;

@@ -2,6 +2,7 @@ import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { ReportedUsage } from '../lib/usage.ts';
 import type { JsonObject } from './json.ts';
+import type { KnownMembers } from './known-members.ts';
 
 /** The two formats of requests and answers: OpenAI's chat completions and Anthropic's messages. */
 export type Dialect = 'chat' | 'messages';
@@ -85,8 +86,8 @@ export interface Provider {
   readonly passThrough: readonly string[];
   /** How it caps thinking apart from the answer. Absent if one cap covers both. */
   readonly thinkingCap?: ThinkingCap | undefined;
-  /** The only members that its server accepts in a chat request. Absent if it ignores the others. */
-  readonly knownMembers?: readonly string[] | undefined;
+  /** The only members of requests that its server accepts. Absent if it ignores the others. */
+  readonly knownMembers?: KnownMembers | undefined;
   /** Returns one whole answer. Throws {@link ProviderFailure}; rejects promptly when the signal aborts. */
   complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer>;
   /**

@@ -252,6 +252,14 @@ test.each([
   }
 });
 
+test('a Responses call reads what is left out by its own names', async () => {
+  const format = { type: 'json_schema', name: 'answer', schema: { type: 'object' } } as const;
+  const { response } = await openai.responses
+    .create({ model: 'deepseek-v4-pro', input: 'answer in JSON', text: { format } })
+    .withResponse();
+  expect(response.headers.get('x-ignored-parameters')).toBe('text.format');
+});
+
 test('continues a history without its reasoning without thinking, or with a stand-in', async () => {
   expect(await chat('kimi-k2.6', { messages: calls() })).toBeNull();
   expect(sent()).toMatchObject({ thinking: { type: 'disabled' } });

@@ -320,7 +320,7 @@ test('passes Responses on to the provider unchanged, and its events back', async
     model: 'claude',
     input: [{ role: 'user', content: 'go' }, output[0], { role: 'user', content: 'on' }],
   });
-  expect(moved.headers.get('x-ignored-parameters')).toBe('messages[].reasoning_details');
+  expect(moved.headers.get('x-ignored-parameters')).toBe('input[].encrypted_content');
   expect(JSON.stringify(claude.last.body)).not.toContain(SEALED);
 });
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../providers/json.ts';
+import type { KnownMembers } from '../../providers/known-members.ts';
 import type { Provider } from '../../providers/provider.types.ts';
 import { OPENAI_REASONING } from '../../providers/thinking-cap.ts';
 import type { ModelRoute } from '../invocation.types.ts';
@@ -14,8 +15,8 @@ export interface ModelRules extends ClaudeRules {
   readonly toolIds: ToolIdForm;
   /** Whether it rejects tool results, or gets worse, without the reasoning that led to the calls. */
   readonly needsReasoningBack: boolean;
-  /** The only members of a chat request that its server accepts. Undefined if it ignores the others. */
-  readonly knownMembers: readonly string[] | undefined;
+  /** The only members of requests that its server accepts. Undefined if it ignores the others. */
+  readonly knownMembers: KnownMembers | undefined;
   /** Whether its server rejects members of messages and tools that it does not know. */
   readonly isStrict: boolean;
   /** Formats of `reasoning_details` that it wants back, by how their names begin. */

@@ -1,7 +1,7 @@
 import { atOnce } from '../../lib/steps.ts';
 import type { JsonObject } from '../../providers/json.ts';
 import { knownMembersOf } from '../../providers/known-members.ts';
-import type { Dialect } from '../../providers/provider.types.ts';
+import type { RequestDialect } from '../../providers/provider.types.ts';
 import { CHAT_MEMBERS } from '../members/chat-members.ts';
 import { modelRules } from './model-rules.ts';
 import { type RequestTranslation, translateRequest } from './translate-request.ts';
@@ -13,7 +13,7 @@ const GROQ = 'https://api.groq.com/openai/v1';
 const CEREBRAS = 'https://api.cerebras.ai/v1';
 const MESSAGES = [{ role: 'user', content: 'hi' }];
 
-function translation(from: Dialect, base_url: string, model: string): RequestTranslation {
+function translation(from: RequestDialect, base_url: string, model: string): RequestTranslation {
   const provider = {
     dialect: 'chat',
     requestDialect: 'chat',
@@ -45,7 +45,7 @@ test.each([
   [CEREBRAS, 'zai-glm-4.7'],
 ])('%s gets for %s only members that it knows, and every other is reported', (base_url, model) => {
   const to = translation('chat', base_url, model);
-  const known = knownMembersOf({ base_url, pass_through: [] }) ?? [];
+  const known = knownMembersOf({ base_url, pass_through: [] })?.chat ?? [];
   const names = Object.keys(sent(EVERYTHING, to));
   expect(names.filter((name) => !known.includes(name))).toEqual([]);
   const reported = ignored(EVERYTHING, to);
@@ -62,6 +62,44 @@ test('a seed has the name that the server knows', () => {
   expect(ignored(seeded, mistral)).toEqual([]);
   const openai = translation('chat', OPENAI, 'gpt-4.1');
   expect(sent({ messages: MESSAGES, random_seed: 7 }, openai)).toEqual(seeded);
+});
+
+test('an embeddings request has the members that the server knows, and a client gets the form of vectors that it asked for', () => {
+  const body = { input: 'a', dimensions: 256, encoding_format: 'base64', user: 'ada' };
+  const mistral = translation('embeddings', MISTRAL, 'codestral-embed');
+  expect(sent(body, mistral)).toEqual({ input: 'a', output_dimension: 256 });
+  expect(ignored(body, mistral)).toEqual(['user']);
+  for (const base_url of [OPENAI, 'http://127.0.0.1:8000/v1']) {
+    const to = translation('embeddings', base_url, 'text-embedding-3-small');
+    expect(sent(body, to)).toEqual(body);
+    expect(ignored(body, to)).toEqual([]);
+  }
+});
+
+test('what a model refused earlier is text for servers that know no other place for it', () => {
+  const refused = { role: 'assistant', content: null, refusal: 'No.' };
+  const parts = [
+    { type: 'text', text: 'Well. ' },
+    { type: 'refusal', refusal: 'No' },
+  ];
+  const inParts = { role: 'assistant', content: parts, refusal: '!' };
+  const body = { messages: [...MESSAGES, refused, ...MESSAGES, inParts, ...MESSAGES] };
+  for (const [base_url, model] of [
+    [MISTRAL, 'mistral-medium-latest'],
+    [GROQ, 'openai/gpt-oss-120b'],
+  ] as const) {
+    const to = translation('chat', base_url, model);
+    const texts = ['Well. ', 'No', '!'].map((text) => ({ type: 'text', text }));
+    expect(sent(body, to).messages).toEqual([
+      ...MESSAGES,
+      { role: 'assistant', content: 'No.' },
+      ...MESSAGES,
+      { role: 'assistant', content: texts },
+      ...MESSAGES,
+    ]);
+    expect(ignored(body, to)).toEqual([]);
+  }
+  expect(sent(body, translation('chat', OPENAI, 'gpt-4.1'))).toEqual(body);
 });
 
 test('reasoning that the server has no word for is reported, unless its effort is', () => {

@@ -1,7 +1,6 @@
 import { merged } from '../../lib/merged.ts';
 import { mapInSteps, type Steps } from '../../lib/steps.ts';
-import { REASONING_MEMBERS } from '../../providers/chat-message.ts';
-import { isObject, type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
+import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { CLEARED_TURNS, TURN_EFFORTS, withoutLockedMembers } from './anthropic-betas.ts';
@@ -11,7 +10,7 @@ import { chatPlan, inChatPlan, reasoningIn, topEffort } from './chat-thinking.ts
 import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
-import { withKnownMembers } from './only-known-members.ts';
+import { forStrictServer, withKnownMembers } from './only-known-members.ts';
 import { hasClearing, withoutClearedTurns } from './system-turns.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import {
@@ -46,7 +45,7 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
     if (to !== 'chat') {
       throw untranslatable(from);
     }
-    return body;
+    return from === 'embeddings' ? withKnownMembers(body, rules.knownMembers?.embeddings) : body;
   }
   if (to === 'messages') {
     const translated =
@@ -76,7 +75,7 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
   if (to === 'chat') {
     const plan = yield* chatPlan(body, from, rules.chat);
     const planned = inChatPlan(yield* forChatServer(translated, rules), plan, rules.chat);
-    return yield* fitting(withKnownMembers(planned, rules.knownMembers), rules);
+    return yield* fitting(withKnownMembers(planned, rules.knownMembers?.chat), rules);
   }
   const chat = yield* fitting(translated, rules);
   return withReasoning(yield* chatRequestToResponses(chat), translation);
@@ -114,63 +113,11 @@ function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
 /** Gives a chat request to a chat provider the members that its server knows, and the earlier reasoning the form that its model wants. */
 function* forChatServer(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
   if (rules.isStrict) {
-    const isMistral = rules.toolIds === 'mistral';
-    const unknown = rules.toolIds === 'openai' ? REASONING_MEMBERS : UNKNOWN_TO_MOST;
-    const messages = yield* mapInSteps(objectsOf(body.messages), (message) =>
-      withoutOthersMembers(isMistral ? withoutName(message) : message, unknown),
-    );
-    const tools = Array.isArray(body.tools) && {
-      tools: plainTools(body.tools, isMistral ? NO_PARAMETERS : {}),
-    };
-    return merged(body, { messages, ...tools });
+    return yield* forStrictServer(body, rules.toolIds);
   }
   return rules.needsReasoningBack
     ? merged(body, { messages: yield* mapInSteps(objectsOf(body.messages), withEarlierReasoning) })
     : body;
-}
-
-/** `refusal` is a member of OpenAI's answers only. */
-const UNKNOWN_TO_MOST = [...REASONING_MEMBERS, 'refusal'];
-
-/**
- * Removes what other models gave the earlier turns or want with them, and clients send to all: reasoning, signatures, marks of what to
- * cache. Strict servers answer 400 to any of it.
- */
-function withoutOthersMembers(message: JsonObject, unknown: readonly string[]): JsonObject {
-  const { content, tool_calls: calls } = message;
-  return {
-    ...without(message, ...unknown, 'cache_control'),
-    ...(Array.isArray(content) && { content: content.map(uncached) }),
-    ...(Array.isArray(calls) && { tool_calls: objectsOf(calls).map(unsigned) }),
-  };
-}
-
-/** Mistral names only the tools whose results it gets. */
-function withoutName(message: JsonObject): JsonObject {
-  return message.role === 'tool' ? message : without(message, 'name');
-}
-
-function uncached(part: unknown): unknown {
-  return isObject(part) ? without(part, 'cache_control') : part;
-}
-
-function unsigned(call: JsonObject): JsonObject {
-  const plain = without(call, 'extra_content', 'thought_signature');
-  return isObject(plain.function)
-    ? { ...plain, function: without(plain.function, 'thought_signature') }
-    : plain;
-}
-
-/** What Mistral requires of a function without parameters. */
-const NO_PARAMETERS: JsonObject = { parameters: { type: 'object', properties: {} } };
-
-function plainTools(tools: readonly unknown[], defaults: JsonObject): JsonObject[] {
-  return objectsOf(tools).map((tool) => {
-    const plain = without(tool, 'cache_control');
-    return isObject(plain.function)
-      ? { ...plain, function: { ...defaults, ...without(plain.function, 'cache_control') } }
-      : plain;
-  });
 }
 
 /**
