@@ -77,7 +77,7 @@ const services = {
   globalTeardown: '<rootDir>/test/setup/global-teardown.ts',
   setupFiles: ['<rootDir>/test/setup/own-redis.ts'],
 };
-const programs = { globalSetup: '<rootDir>/test/setup/find-programs.ts' };
+const prepared = { globalSetup: '<rootDir>/test/setup/prepare-run.ts' };
 const { standalone, service, slow } = filesByProject();
 
 /** @type {import('jest').Config} */
@@ -90,7 +90,7 @@ export default {
       testMatch: ['<rootDir>/{src,queues,workers,migrations,ops,console}/**/*.test.ts'],
     },
     // real servers, engines and encoders, but no Postgres or Redis
-    { ...shared, ...programs, displayName: 'standalone', testMatch: standalone },
+    { ...shared, ...prepared, displayName: 'standalone', testMatch: standalone },
     { ...shared, ...services, displayName: 'service', testMatch: service },
     { ...shared, ...services, displayName: 'slow', testMatch: slow },
   ],

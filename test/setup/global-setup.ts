@@ -1,4 +1,4 @@
-import findPrograms from './find-programs.ts';
+import prepareRun from './prepare-run.ts';
 import { startTestServices, type TestServices } from './test-services.ts';
 
 declare global {
@@ -12,7 +12,7 @@ declare global {
  */
 export default async function globalSetup({ maxWorkers }: { readonly maxWorkers: number }): Promise<void> {
   const environment = process.env;
-  await findPrograms();
+  await prepareRun();
   if (environment.TEST_DATABASE_OWNER_URL && environment.TEST_DATABASE_URL && environment.TEST_REDIS_URL) {
     return;
   }
