@@ -149,8 +149,9 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
     if (!('provider' in route) || !known.providers.has(route.provider)) {
       throw new CatalogError(`${path}.routes[${index}].provider: must name one of providers`);
     }
-    const { provider, model, pricing, drop, thinking, tool_ids: toolIds } = route;
-    return { provider, model, pricing, drop, thinking, toolIds };
+    const { provider, model, pricing, drop, thinking } = route;
+    const { tool_ids: toolIds, system_messages: systemMessages } = route;
+    return { provider, model, pricing, drop, thinking, toolIds, systemMessages };
   });
   return { contextLength, maxOutputTokens, routes, engines: [], media: undefined };
 }

@@ -113,9 +113,7 @@ export const modelRoutes = [
   z.strictObject({
     provider: z.string().describe('id of an entry of `providers`'),
     model: z.string().min(1).describe("the provider's name for the model"),
-    pricing: pricing
-      .optional()
-      .describe("what the provider charges you, to compute the margin; customers pay the model's price"),
+    pricing: pricing.optional().describe("what the provider charges you; customers pay the model's price"),
     drop: z
       .array(z.enum(['temperature', 'top_p', 'top_k']))
       .optional()
@@ -128,6 +126,10 @@ export const modelRoutes = [
       .enum(['any', 'openai', 'mistral'])
       .optional()
       .describe('format that this model requires of tool call ids; default: derived from its name'),
+    system_messages: z
+      .enum(['first', 'anywhere'])
+      .optional()
+      .describe('which message may hold instructions for this model; default: derived from its name'),
   }),
   z.strictObject({
     engine: z.string().describe('id of an entry of `engines`'),

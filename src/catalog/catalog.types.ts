@@ -23,6 +23,8 @@ export interface ProviderRoute {
   readonly thinking?: 'budget' | 'adaptive' | undefined;
   /** Required format of tool call ids; derived from the model's name if undefined. */
   readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
+  /** Where this model accepts instructions; derived from its name if undefined. */
+  readonly systemMessages?: 'first' | 'anywhere' | undefined;
 }
 
 /** One way to serve an image or video model. */

@@ -28,6 +28,8 @@ export interface ModelRoute {
   readonly thinking?: 'budget' | 'adaptive' | undefined;
   /** Required form of tool call ids. Undefined: derived from the model's name. */
   readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
+  /** Where this model accepts instructions. Undefined: derived from the model's name. */
+  readonly systemMessages?: 'first' | 'anywhere' | undefined;
 }
 
 /** A catalog model, reduced to what an invocation needs. */

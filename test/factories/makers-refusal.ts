@@ -15,6 +15,12 @@ export function makersRefusal(body: Json): string | undefined {
     const effort = body.reasoning_effort ?? 'low';
     return known.includes(effort) ? undefined : "Input should be 'low', 'medium' or 'high'";
   }
+  if (/minimax/i.test(model)) {
+    return refusedByMiniMax(body);
+  }
+  if (/qwen3\.[5-9]/i.test(model) && !instructsFirst(body)) {
+    return 'System message must be at the beginning.';
+  }
   if (model.startsWith('glm-')) {
     return refusedByZai(body);
   }
@@ -34,6 +40,10 @@ const isForced = ({ tool_choice: choice }: Json) => choice === 'required' || typ
 
 const lacksReasoning = ({ messages }: Json) =>
   messages.some((message: Json) => message.tool_calls?.length > 0 && !message.reasoning_content);
+
+/** Whether only the first message has instructions. */
+const instructsFirst = ({ messages }: Json) =>
+  messages.every(({ role }: Json, index: number) => index === 0 || !/system|developer/.test(role));
 
 const formatOf = ({ response_format: format }: Json) => format?.type;
 
@@ -89,6 +99,14 @@ function refusedByMoonshot(body: Json): string | undefined {
   return lacksReasoning(body)
     ? 'thinking is enabled but reasoning_content is missing in assistant tool call message at index 1'
     : undefined;
+}
+
+function refusedByMiniMax(body: Json): string | undefined {
+  if (!instructsFirst(body)) {
+    return 'invalid params, invalid chat setting (2013)';
+  }
+  const isKnown = [undefined, 'auto', 'none'].includes(body.tool_choice);
+  return isKnown && [undefined, 'text'].includes(formatOf(body)) ? undefined : 'invalid params (2013)';
 }
 
 function refusedByZai(body: Json): string | undefined {

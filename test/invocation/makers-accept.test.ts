@@ -34,6 +34,9 @@ const NAMES = [
   'grok-build',
   'mistral-small-2603',
   'mistral-large-latest',
+  'MiniMax-M2.7',
+  'MiniMax-M3',
+  'Qwen/Qwen3.6-27B',
 ] as const;
 
 let upstream: UpstreamServer;
@@ -250,6 +253,25 @@ test.each([
     await message(name, { thinking: { type: 'adaptive' }, output_config: { effort: asked } });
     expect(sent()).toMatchObject({ reasoning_effort: given });
   }
+});
+
+test.each(NAMES)('instructions anywhere in a conversation reach %s', async (name) => {
+  const brief = { role: 'developer' as const, content: 'Be brief.' };
+  const agent = { role: 'system' as const, content: 'You are an agent.' };
+  const [asked, called, result] = calls({ reasoning: 'hm' });
+  for (const messages of [
+    [agent, brief, HI],
+    [agent, HI, brief],
+    [agent, asked, called, brief, result, brief],
+  ]) {
+    await chat(name, { messages, tools: [TOOL] });
+    expect(JSON.stringify(sent().messages)).toContain('Be brief.');
+  }
+  const system = { role: 'system', content: 'Be brief.' };
+  await message(name, { system: 'You are an agent.', messages: [HI, system] });
+  const input = [{ role: 'developer' as const, content: 'Here is a folder.' }, HI, brief];
+  await openai.responses.create({ model: name, instructions: 'You are an agent.', input });
+  expect(JSON.stringify(sent().messages)).toMatch(/You are an agent.*Here is a folder.*hello.*Be brief/);
 });
 
 test('a Responses call reads what is left out by its own names', async () => {

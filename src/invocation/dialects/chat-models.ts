@@ -54,6 +54,9 @@ const THINKING_GROK = { drop: PENALTIES, thinks: true, thinkingOff: 'never' } as
 /** Sources: api-docs.deepseek.com/api/create-chat-completion; docs.z.ai/guides/capabilities/struct-output. */
 const NO_SCHEMAS = { answers: 'object' } as const;
 
+/** Source: platform.minimax.io/docs/api-reference/text-post: `tool_choice` is none or auto, `response_format` is for another model. */
+const MINIMAX = { thinks: true, efforts: [], forcedTools: 'never', answers: 'text' } as const;
+
 /** The efforts of most models. */
 const LOW_TO_HIGH: readonly Effort[] = ['low', 'medium', 'high'];
 
@@ -88,6 +91,8 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
   ],
   [/^glm-(?:4\.[5-9]|5)/, { ...NO_SCHEMAS, thinks: true, thinkingOff: 'disabled', forcedTools: 'never' }],
   [/^glm-/, { ...NO_SCHEMAS, forcedTools: 'never' }],
+  [/^minimax-m[3-9]/, { ...MINIMAX, thinkingOff: 'disabled' }],
+  [/^minimax-m/, { ...MINIMAX, thinkingOff: 'never' }],
   // Cerebras's name
   [/^zai-glm-/, { efforts: LOW_TO_HIGH, thinkingOff: 'none' }],
   // OpenAI's open models, which all servers call alike

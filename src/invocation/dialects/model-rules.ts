@@ -25,6 +25,8 @@ export interface ModelRules extends ClaudeRules {
   readonly reasons: boolean;
   /** Maximum number of stop sequences. */
   readonly stopsMax: number;
+  /** Whether it accepts instructions only in one message, the first. */
+  readonly instructionsFirst: boolean;
 }
 
 const REASONING = new RegExp(`(?:^|/)${OPENAI_REASONING}`);
@@ -55,6 +57,13 @@ const DETAILS: readonly (readonly [RegExp, string])[] = [
   [/grok/, 'xai-responses'],
 ];
 
+/**
+ * Models whose template, on any server, takes instructions only as the first message: Qwen from 3.5 on ("System message must be at the
+ * beginning", github.com/vllm-project/vllm/issues/41114; Fireworks writes 3p8) and MiniMax ("invalid chat setting",
+ * github.com/MiniMax-AI/MiniMax-M2/issues/51).
+ */
+const INSTRUCTIONS_FIRST = /qwen-?3[.p][5-9]|qwen[4-9]|minimax/;
+
 /** What the rules depend on besides the model. */
 type Served = Pick<Provider, 'dialect' | 'requestDialect' | 'thinkingCap' | 'knownMembers'>;
 
@@ -70,6 +79,7 @@ export function modelRules(route: ModelRoute, provider: Served): ModelRules {
       drop: route.drop ?? known.drop,
       thinking: route.thinking ?? known.thinking,
       toolIds: route.toolIds ?? known.toolIds,
+      instructionsFirst: route.systemMessages ? route.systemMessages === 'first' : known.instructionsFirst,
     };
     byRoute.set(route, rules);
   }
@@ -93,6 +103,7 @@ export const PLAIN_RULES: ModelRules = {
   details: [],
   reasons: false,
   stopsMax: Number.POSITIVE_INFINITY,
+  instructionsFirst: false,
 };
 
 /** OpenAI's limit (API reference, `stop`: up to 4). */
@@ -124,6 +135,7 @@ function knownRules(model: string, served: Served): ModelRules {
       isStrict,
       details,
       reasons,
+      instructionsFirst: INSTRUCTIONS_FIRST.test(model),
     };
   }
   return { ...PLAIN_RULES, ...claudeRules(model) };

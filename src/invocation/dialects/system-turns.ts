@@ -66,16 +66,72 @@ export function* withoutSystemTurns(body: JsonObject): Steps<JsonObject> {
   if (!turns.some(isSystemTurn)) {
     return body;
   }
-  const asked = turns.findIndex((turn) => !isSystemTurn(turn));
-  const first = asked === -1 ? turns.length : asked;
-  const leading = turns.slice(0, first).flatMap(instructionsOf);
-  const rest = afterResults(turns.slice(first));
-  const messages = yield* mapInSteps(rest, (turn) =>
+  const { leading, rest } = splitAtQuestion(turns);
+  const messages = yield* mapInSteps(afterResults(rest), (turn) =>
     isSystemTurn(turn) ? { role: 'user', content: instructionsOf(turn).map(asReminder) } : turn,
   );
-  const system = [...blocksOf(body.system), ...leading];
+  const system = [...blocksOf(body.system), ...leading.flatMap(instructionsOf)];
   const changed = { messages: yield* joined(messages), ...(system.length === 0 ? {} : { system }) };
   return merged(body, changed);
+}
+
+/**
+ * Adapts a chat request for a model that takes instructions only as the first message. Those before the first question become one message,
+ * later ones reminders, for the reason that {@link withoutSystemTurns} has.
+ */
+export function* withInstructionsFirst(body: JsonObject): Steps<JsonObject> {
+  const turns = objectsOf(body.messages);
+  const { leading, rest } = splitAtQuestion(turns);
+  if (leading.length <= 1 && !rest.some(isSystemTurn)) {
+    return body;
+  }
+  const messages = yield* mapInSteps(afterResults(rest), asReminderTurn);
+  return merged(body, { messages: [...together(leading), ...messages] });
+}
+
+/** Does the same to the items of a Responses request, whose first message is its `instructions`. */
+export function* itemsWithInstructionsFirst(body: JsonObject): Steps<JsonObject> {
+  const { leading, rest } = splitAtQuestion(objectsOf(body.input));
+  if (leading.length === 0 && !rest.some(isSystemTurn)) {
+    return body;
+  }
+  const texts = leading.flatMap(instructionsOf).map(({ text }) => textOf(text));
+  const instructions = [textOf(body.instructions), ...texts].filter((text) => text !== '').join('\n\n');
+  const input = yield* mapInSteps(rest, asReminderTurn);
+  return merged(body, { ...(instructions !== '' && { instructions }), input });
+}
+
+/** Splits off the instructions before the first question. */
+function splitAtQuestion(turns: readonly JsonObject[]): {
+  readonly leading: readonly JsonObject[];
+  readonly rest: readonly JsonObject[];
+} {
+  const asked = turns.findIndex((turn) => !isSystemTurn(turn));
+  const first = asked === -1 ? turns.length : asked;
+  return { leading: turns.slice(0, first), rest: turns.slice(first) };
+}
+
+/** Joins instructions into one message. */
+function together(turns: readonly JsonObject[]): readonly JsonObject[] {
+  const [first] = turns;
+  if (!first || turns.length === 1) {
+    return turns;
+  }
+  const areTexts = turns.every(({ content }) => typeof content === 'string');
+  const content = areTexts
+    ? turns.map(({ content: text }) => text).join('\n\n')
+    : turns.flatMap(({ content: parts }) => blocksOf(parts));
+  return [{ ...first, content }];
+}
+
+/** Returns instructions as a reminder of the user; any other turn unchanged. */
+function asReminderTurn(turn: JsonObject): JsonObject {
+  if (!isSystemTurn(turn)) {
+    return turn;
+  }
+  const { content } = turn;
+  const reminders = instructionsOf(turn).map(asReminder);
+  return { ...turn, role: 'user', content: typeof content === 'string' ? reminders[0]?.text : reminders };
 }
 
 /** Returns the instructions of a system turn as blocks. */
@@ -102,7 +158,7 @@ function asReminder(block: JsonObject): JsonObject {
 }
 
 function holdsResults(turn: JsonObject): boolean {
-  return objectsOf(turn.content).some((block) => block.type === 'tool_result');
+  return turn.role === 'tool' || objectsOf(turn.content).some((block) => block.type === 'tool_result');
 }
 
 /** Merges adjacent user turns, so that turns alternate. */

@@ -11,7 +11,12 @@ import { claudeRequest } from './claude-request.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
 import { forStrictServer, withKnownMembers } from './only-known-members.ts';
-import { hasClearing, withoutClearedTurns } from './system-turns.ts';
+import {
+  hasClearing,
+  itemsWithInstructionsFirst,
+  withInstructionsFirst,
+  withoutClearedTurns,
+} from './system-turns.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
 import {
   chatToolChoice,
@@ -55,7 +60,9 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
     return yield* claudeRequest({ body: translated, rules, maxOutputTokens });
   }
   if (to === 'responses' && translation.native) {
-    return withReasoning(without(translation.native, ...rules.drop), translation);
+    const native = without(translation.native, ...rules.drop);
+    const ordered = rules.instructionsFirst ? yield* itemsWithInstructionsFirst(native) : native;
+    return withReasoning(ordered, translation);
   }
   if (to === 'responses' && from === 'chat') {
     const chat = yield* fitting(body, rules);
@@ -99,8 +106,9 @@ export function detailFormats({ to, rules }: RequestTranslation): readonly strin
   return to === 'responses' ? [ENCRYPTED_REASONING] : rules.details;
 }
 
-/** Removes what the model rejects from a chat request and rewrites tool call ids to a form it accepts. */
-function* fitting(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
+/** Removes what the model rejects from a chat request, and rewrites instructions and tool call ids to a form it accepts. */
+function* fitting(given: JsonObject, rules: ModelRules): Steps<JsonObject> {
+  const body = rules.instructionsFirst ? yield* withInstructionsFirst(given) : given;
   const dropped = rules.drop.length === 0 ? body : without(body, ...rules.drop);
   const kept = rules.details.includes('anthropic-claude')
     ? merged(dropped, { messages: yield* mapInSteps(objectsOf(dropped.messages), withThinkingBlocks) })
