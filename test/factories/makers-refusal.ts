@@ -33,7 +33,15 @@ export function makersRefusal(body: Json): string | undefined {
   if (model.startsWith('grok-')) {
     return refusedByXai(body);
   }
-  return model.startsWith('mistral-') ? refusedByMistral(body) : undefined;
+  if (model.includes('gemma')) {
+    return alternates(body)
+      ? undefined
+      : 'Conversation roles must alternate user/assistant/user/assistant/...';
+  }
+  if (/(?:mis|minis)tral/i.test(model)) {
+    return refusedOrder(body) ?? (/^mistral-/.test(model) ? refusedByMistral(body) : undefined);
+  }
+  return undefined;
 }
 
 const isForced = ({ tool_choice: choice }: Json) => choice === 'required' || typeof choice === 'object';
@@ -44,6 +52,35 @@ const lacksReasoning = ({ messages }: Json) =>
 /** Whether only the first message has instructions. */
 const instructsFirst = ({ messages }: Json) =>
   messages.every(({ role }: Json, index: number) => index === 0 || !/system|developer/.test(role));
+
+/** Whether users and the model take turns after the instructions, apart from calls of tools and their results. */
+const alternates = ({ messages }: Json) => {
+  const turns = messages
+    .filter(({ role, tool_calls: calls }: Json) => role !== 'tool' && !(calls?.length > 0))
+    .map(({ role }: Json) => role);
+  const [first] = turns;
+  return (first === 'system' ? turns.slice(1) : turns).every(
+    (role: string, index: number) => role === (index % 2 === 0 ? 'user' : 'assistant'),
+  );
+};
+
+/** The roles that may follow one, as Mistral's own library checks them (mistral-common, `_validate_message_order`). */
+const MAY_FOLLOW: Readonly<Record<string, readonly string[]>> = {
+  system: ['user', 'assistant', 'system'],
+  user: ['assistant', 'system', 'user'],
+  assistant: ['assistant', 'user', 'tool'],
+  tool: ['assistant', 'tool'],
+};
+
+function refusedOrder({ messages }: Json): string | undefined {
+  for (const [index, { role }] of messages.slice(1).entries()) {
+    const before = messages[index].role;
+    if (!MAY_FOLLOW[before]?.includes(role)) {
+      return `Unexpected role '${role}' after role '${before}'`;
+    }
+  }
+  return undefined;
+}
 
 const formatOf = ({ response_format: format }: Json) => format?.type;
 

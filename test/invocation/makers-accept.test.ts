@@ -37,6 +37,8 @@ const NAMES = [
   'MiniMax-M2.7',
   'MiniMax-M3',
   'Qwen/Qwen3.6-27B',
+  'mistralai/Ministral-3-8B-Instruct-2512',
+  'google/gemma-3-27b-it',
 ] as const;
 
 let upstream: UpstreamServer;
@@ -263,6 +265,7 @@ test.each(NAMES)('instructions anywhere in a conversation reach %s', async (name
     [agent, brief, HI],
     [agent, HI, brief],
     [agent, asked, called, brief, result, brief],
+    [agent, HI, HI, asked, called, result, HI, brief],
   ]) {
     await chat(name, { messages, tools: [TOOL] });
     expect(JSON.stringify(sent().messages)).toContain('Be brief.');

@@ -27,6 +27,8 @@ export interface ModelRules extends ClaudeRules {
   readonly stopsMax: number;
   /** Whether it accepts instructions only in one message, the first. */
   readonly instructionsFirst: boolean;
+  /** Whether users and the model have to take turns. */
+  readonly alternates: boolean;
 }
 
 const REASONING = new RegExp(`(?:^|/)${OPENAI_REASONING}`);
@@ -64,6 +66,9 @@ const DETAILS: readonly (readonly [RegExp, string])[] = [
  */
 const INSTRUCTIONS_FIRST = /qwen-?3[.p][5-9]|qwen[4-9]|minimax/;
 
+/** Their templates answer "Conversation roles must alternate", github.com/google/adk-python/issues/1373. Mistral's models do, too. */
+const GEMMA = /gemma/;
+
 /** What the rules depend on besides the model. */
 type Served = Pick<Provider, 'dialect' | 'requestDialect' | 'thinkingCap' | 'knownMembers'>;
 
@@ -74,12 +79,17 @@ export function modelRules(route: ModelRoute, provider: Served): ModelRules {
   let rules = byRoute.get(route);
   if (!rules) {
     const known = knownRules(route.model.toLowerCase(), provider);
+    const toolIds = route.toolIds ?? known.toolIds;
+    const alternates = known.alternates || toolIds === 'mistral';
+    const systemMessages =
+      route.systemMessages ?? (known.instructionsFirst || alternates ? 'first' : 'anywhere');
     rules = {
       ...known,
       drop: route.drop ?? known.drop,
       thinking: route.thinking ?? known.thinking,
-      toolIds: route.toolIds ?? known.toolIds,
-      instructionsFirst: route.systemMessages ? route.systemMessages === 'first' : known.instructionsFirst,
+      toolIds,
+      alternates,
+      instructionsFirst: systemMessages === 'first',
     };
     byRoute.set(route, rules);
   }
@@ -104,6 +114,7 @@ export const PLAIN_RULES: ModelRules = {
   reasons: false,
   stopsMax: Number.POSITIVE_INFINITY,
   instructionsFirst: false,
+  alternates: false,
 };
 
 /** OpenAI's limit (API reference, `stop`: up to 4). */
@@ -136,6 +147,7 @@ function knownRules(model: string, served: Served): ModelRules {
       details,
       reasons,
       instructionsFirst: INSTRUCTIONS_FIRST.test(model),
+      alternates: GEMMA.test(model),
     };
   }
   return { ...PLAIN_RULES, ...claudeRules(model) };

@@ -3,6 +3,7 @@ import { mapInSteps, type Steps } from '../../lib/steps.ts';
 import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
+import { withAlternatingTurns } from './alternating-turns.ts';
 import { CLEARED_TURNS, TURN_EFFORTS, withoutLockedMembers } from './anthropic-betas.ts';
 import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
@@ -106,9 +107,10 @@ export function detailFormats({ to, rules }: RequestTranslation): readonly strin
   return to === 'responses' ? [ENCRYPTED_REASONING] : rules.details;
 }
 
-/** Removes what the model rejects from a chat request, and rewrites instructions and tool call ids to a form it accepts. */
+/** Removes what the model rejects from a chat request, and gives turns and tool call ids the form that it accepts. */
 function* fitting(given: JsonObject, rules: ModelRules): Steps<JsonObject> {
-  const body = rules.instructionsFirst ? yield* withInstructionsFirst(given) : given;
+  const ordered = rules.instructionsFirst ? yield* withInstructionsFirst(given) : given;
+  const body = rules.alternates ? yield* withAlternatingTurns(ordered) : ordered;
   const dropped = rules.drop.length === 0 ? body : without(body, ...rules.drop);
   const kept = rules.details.includes('anthropic-claude')
     ? merged(dropped, { messages: yield* mapInSteps(objectsOf(dropped.messages), withThinkingBlocks) })
