@@ -33,15 +33,19 @@ afterEach(async () => {
   await db?.discard();
 });
 
-/** Runs `work` on the books with the ledger clock `days` days ahead. */
+const DAY_MS = 86_400_000;
+
+/** Runs `work` on the books with the ledger clock at noon, `days` days ahead: a day stays due for minutes after its midnight. */
 async function inDays<T>(
   days: number,
   work: (roots: BookRoots, verifier: LedgerVerifier) => Promise<T>,
   copies: readonly RootCopy[] = [],
 ): Promise<T> {
+  const now = Date.now();
+  const ahead = days * DAY_MS + DAY_MS / 2 - (now % DAY_MS);
   const pool = new pg.Pool({
     connectionString: db.ownerUrl,
-    options: `-c tollgate.clock_offset=${days}d`,
+    options: `-c tollgate.clock_offset=${ahead}ms`,
     max: 1,
   });
   try {
