@@ -29,8 +29,8 @@ export default async function prepareRun(): Promise<void> {
 
 /**
  * Returns whether there is plenty of memory for files at the path, and programs may run from there. Each test file gets a database of 500
- * files, and ext4 looks over the inodes that were deleted within the last minutes before it hands out another one: that took a sixth of
- * all processor time.
+ * files, and ext4 looks over the inodes that were deleted within the last minutes before it hands out another one: creating a database
+ * took 0.6 s instead of 0.07.
  */
 function takesFiles(path: string): boolean {
   if (process.platform !== 'linux' || process.availableMemory() < MEMORY_FREE_MIN) {

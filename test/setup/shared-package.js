@@ -2,6 +2,9 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
+/** The folder of a package's ES modules. The repository itself may be in a folder of that name. */
+const ES_MODULES = /(\/node_modules\/[^/]+)\/esm\//;
+
 /**
  * Lets the entry file of a package return the copy that the worker has loaded outside of the sandboxes of its test files (environment.js).
  * Each test file would otherwise load, compile and run the package again: half of what it costs to load the application. Where there is no
@@ -9,8 +12,9 @@ const require = createRequire(import.meta.url);
  */
 export default {
   process(source, path) {
-    if (path.includes('/esm/')) {
-      return { code: exportsOf(path.replace('/esm/', '/cjs/')) };
+    const twin = path.replace(ES_MODULES, '$1/cjs/');
+    if (twin !== path) {
+      return { code: exportsOf(twin) };
     }
     const shared = `sharedPackage(${JSON.stringify(path)})`;
     return {

@@ -24,6 +24,11 @@ test('questions in a row are one, with all their parts in order', () => {
   expect(turns([user('a'), user('b')])).toEqual([user('a\n\nb')]);
 });
 
+test('thousands of questions in a row, each of them long, are joined at once', () => {
+  const [one] = turns(Array.from({ length: 8_000 }, () => user('x'.repeat(3_000)))) as JsonObject[];
+  expect(String(one?.content)).toHaveLength(8_000 * 3_002 - 2);
+});
+
 test('answers in a row are one, which may end in calls', () => {
   const called = { ...CALL, content: 'Looking.' };
   expect(turns([user('a'), model('Well.'), called, RESULT])).toEqual([

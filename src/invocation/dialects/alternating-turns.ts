@@ -1,6 +1,7 @@
 import { merged } from '../../lib/merged.ts';
-import { isStepOver, type Steps } from '../../lib/steps.ts';
-import { type JsonObject, objectsOf, textOf } from '../../providers/json.ts';
+import { isStepOver, mapInSteps, type Steps } from '../../lib/steps.ts';
+import { type JsonObject, objectsOf } from '../../providers/json.ts';
+import { joinedContent } from './system-turns.ts';
 
 /** What the model says between results and the next question, where it said nothing. Mistral rejects an empty turn. */
 const HAS_RESULTS: JsonObject = { role: 'assistant', content: 'OK.' };
@@ -11,21 +12,23 @@ const HAS_RESULTS: JsonObject = { role: 'assistant', content: 'OK.' };
  * roles must alternate").
  */
 export function* withAlternatingTurns(body: JsonObject): Steps<JsonObject> {
-  const messages: JsonObject[] = [];
+  /** Messages that are one turn. Joined once at the end: each time again would take minutes for thousands of messages in a row. */
+  const turns: JsonObject[][] = [];
   for (const message of objectsOf(body.messages)) {
-    const last = messages.at(-1);
-    if (last && isSame(last, message)) {
-      messages[messages.length - 1] = { ...message, content: both(last.content, message.content) };
+    const turn = turns.at(-1);
+    const last = turn?.at(-1);
+    if (turn && last && isSame(last, message)) {
+      turn.push(message);
     } else if (last?.role === 'tool' && message.role === 'user') {
-      messages.push(HAS_RESULTS, message);
+      turns.push([HAS_RESULTS], [message]);
     } else {
-      messages.push(message);
+      turns.push([message]);
     }
     if (isStepOver()) {
       yield undefined;
     }
   }
-  return merged(body, { messages });
+  return merged(body, { messages: yield* mapInSteps(turns, asOne) });
 }
 
 /** Returns whether two messages in a row are one turn: of the user, or of the model before it calls a tool. */
@@ -36,13 +39,7 @@ function isSame(one: JsonObject, next: JsonObject): boolean {
   );
 }
 
-function both(one: unknown, next: unknown): unknown {
-  return Array.isArray(one) || Array.isArray(next)
-    ? [...partsOf(one), ...partsOf(next)]
-    : [one, next].map(textOf).filter(Boolean).join('\n\n');
-}
-
-function partsOf(content: unknown): readonly JsonObject[] {
-  const text = textOf(content);
-  return text === '' ? objectsOf(content) : [{ type: 'text', text }];
+function asOne(turn: readonly JsonObject[]): JsonObject {
+  const last = turn.at(-1) ?? {};
+  return turn.length === 1 ? last : { ...last, content: joinedContent(turn) };
 }

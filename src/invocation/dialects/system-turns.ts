@@ -113,15 +113,18 @@ function splitAtQuestion(turns: readonly JsonObject[]): {
 
 /** Joins instructions into one message. */
 function together(turns: readonly JsonObject[]): readonly JsonObject[] {
-  const [first] = turns;
-  if (!first || turns.length === 1) {
-    return turns;
+  return turns.length <= 1 ? turns : [{ ...turns[0], content: joinedContent(turns) }];
+}
+
+/** Returns what several turns say as the content of one: as text up to the first that has parts, as parts from there on. */
+export function joinedContent(turns: readonly JsonObject[]): unknown {
+  const contents = turns.map(({ content }) => content ?? '').filter((content) => content !== '');
+  const parts = contents.findIndex(Array.isArray);
+  if (parts === -1) {
+    return contents.join('\n\n');
   }
-  const areTexts = turns.every(({ content }) => typeof content === 'string');
-  const content = areTexts
-    ? turns.map(({ content: text }) => text).join('\n\n')
-    : turns.flatMap(({ content: parts }) => blocksOf(parts));
-  return [{ ...first, content }];
+  const text = contents.slice(0, parts).join('\n\n');
+  return [...(text === '' ? [] : blocksOf(text)), ...contents.slice(parts).flatMap(blocksOf)];
 }
 
 /** Returns instructions as a reminder of the user; any other turn unchanged. */
