@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { catalogFile, modelEntry, modelRoutes } from '../../src/catalog/catalog-file.schema.ts';
+import { catalogFile, modelEntry } from '../../src/catalog/catalog-file.schema.ts';
+import { modelRoutes } from '../../src/catalog/model-routes.schema.ts';
 import { comfyUiSettings } from '../../src/engines/comfyui/comfyui-settings.ts';
 import { upstreamFields } from '../../src/engines/engine-settings.ts';
 import { falSettings } from '../../src/engines/fal/fal-settings.ts';

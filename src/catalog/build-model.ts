@@ -150,8 +150,8 @@ function textPart(entry: ModelEntry, path: string, known: KnownIds): Part {
       throw new CatalogError(`${path}.routes[${index}].provider: must name one of providers`);
     }
     const { provider, model, pricing, drop, thinking } = route;
-    const { tool_ids: toolIds, system_messages: systemMessages } = route;
-    return { provider, model, pricing, drop, thinking, toolIds, systemMessages };
+    const { tool_ids: toolIds, tool_calls: toolCalls, system_messages: systemMessages, turns } = route;
+    return { provider, model, pricing, drop, thinking, toolIds, toolCalls, systemMessages, turns };
   });
   return { contextLength, maxOutputTokens, routes, engines: [], media: undefined };
 }

@@ -3,40 +3,9 @@ import { gpuMemorySettings } from '../engines/gpu-memory.ts';
 import { VIDEO_DURATION_MS_MAX } from '../media/media-limits.ts';
 import { providerSettingsSchema } from '../providers/provider-settings.ts';
 import { MODEL_ENDPOINTS } from './catalog.types.ts';
-import { PRICE_NAMES, type PriceName, parsePrice } from './pricing.ts';
+import { modelRoute } from './model-routes.schema.ts';
+import { modelPricing, price } from './prices.schema.ts';
 import { runSettings } from './run-policy.ts';
-
-const price = z
-  .string({ message: 'must be a quoted decimal of USD, e.g. "0.0000006"' })
-  .transform((text, context) => {
-    const parsed = parsePrice(text);
-    if (parsed === undefined) {
-      context.addIssue({ code: 'custom', message: 'must be a plain decimal of USD with up to 12 decimals' });
-      return z.NEVER;
-    }
-    return parsed;
-  });
-
-/** Descriptions of the prices, which follow "USD": the unit that is counted and the default. */
-const PRICED: Readonly<Record<PriceName, string>> = {
-  prompt: 'per input token',
-  completion: 'per output token',
-  request: 'per call or order',
-  image: 'per image',
-  web_search:
-    'per search; must be "0", because searches are not counted: for a model that always searches, include them in `request`',
-  internal_reasoning: 'per reasoning token; defaults to `completion`',
-  input_cache_read: 'per input token from a cache; defaults to `prompt`',
-  input_cache_write: 'per input token written to a cache; defaults to `prompt`',
-};
-/** All eight members, zero if the file omits them. For cache and reasoning prices zero means "same as prompt or completion". */
-const pricing = z.strictObject(
-  Object.fromEntries(
-    PRICE_NAMES.map((name) => [name, price.default(0n).describe(`USD ${PRICED[name]}`)]),
-  ) as Record<PriceName, z.ZodDefault<typeof price>>,
-);
-/** The prices of a model, including the one per second of video. */
-const modelPricing = pricing.extend({ second: price.default(0n).describe('USD per second of video') });
 
 const SIZE = /^(\d{2,4})[*x](\d{2,4})$/;
 const SIDE_MIN = 64;
@@ -99,61 +68,6 @@ const media = z.strictObject({
     .describe('different prices for a size, e.g. for `2048*2048`'),
 });
 
-const CONDITION = /^unavailable$|^waiting > ([1-9]\d{0,5})s$/;
-const condition = z
-  .string()
-  .regex(CONDITION, 'must be "unavailable" or of the form "waiting > 60s"')
-  .transform((text) => {
-    const seconds = CONDITION.exec(text)?.[1];
-    return seconds === undefined ? ('unavailable' as const) : { waitingMs: Number(seconds) * 1_000 };
-  });
-
-/** The two kinds of routes: to a provider and to an engine. */
-export const modelRoutes = [
-  z.strictObject({
-    provider: z.string().describe('id of an entry of `providers`'),
-    model: z.string().min(1).describe("the provider's name for the model"),
-    pricing: pricing.optional().describe("what the provider charges you; customers pay the model's price"),
-    drop: z
-      .array(z.enum(['temperature', 'top_p', 'top_k']))
-      .optional()
-      .describe('settings that this model rejects, removed from requests; default: derived from its name'),
-    thinking: z
-      .enum(['budget', 'adaptive'])
-      .optional()
-      .describe('how this model is asked to think; default: derived from its name'),
-    tool_ids: z
-      .enum(['any', 'openai', 'mistral'])
-      .optional()
-      .describe('format that this model requires of tool call ids; default: derived from its name'),
-    system_messages: z
-      .enum(['first', 'anywhere'])
-      .optional()
-      .describe('which message may hold instructions for this model; default: derived from its name'),
-  }),
-  z.strictObject({
-    engine: z.string().describe('id of an entry of `engines`'),
-    model: z
-      .string()
-      .min(1)
-      .default('default')
-      .describe("the engine's name for the model; `default` names none"),
-    when: condition
-      .optional()
-      .describe(
-        'when tasks move on to this route: `unavailable`, while no live worker serves an earlier one; `waiting > 60s`, once they have waited that long. Not allowed on the first route; defaults to `unavailable` on the others',
-      ),
-    runs: runSettings.optional().describe('overrides the `runs` of the engine'),
-    extra: z
-      .record(z.string(), z.json())
-      .optional()
-      .describe(
-        'members added to the body of every order of this model; they override the engine\'s `extra`. For `comfyui`: values by place, e.g. `{ "3.inputs.cfg": 4 }`',
-      ),
-  }),
-] as const;
-const route = z.union(modelRoutes, { error: 'must be { provider, model } or { engine, model }' });
-
 const modelId = z
   .string()
   .max(128)
@@ -209,7 +123,7 @@ export const modelEntry = z.strictObject({
   media: media.optional().describe('options of orders; default: those of `image-turbo` or `video-fast`'),
   pricing: modelPricing.prefault({}).describe('what the customer pays, as quoted decimals of USD'),
   routes: z
-    .array(route)
+    .array(modelRoute)
     .min(1)
     .describe('who serves it: later routes are used when earlier ones fail, or as their `when` says'),
 });

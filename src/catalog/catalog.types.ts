@@ -24,7 +24,11 @@ export interface ProviderRoute {
   /** Required format of tool call ids; derived from the model's name if undefined. */
   readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
   /** Where this model accepts instructions; derived from its name if undefined. */
-  readonly systemMessages?: 'first' | 'anywhere' | undefined;
+  readonly systemMessages?: 'anywhere' | 'first' | 'none' | undefined;
+  /** How many tool calls a turn may hold; derived from the model's name if undefined. */
+  readonly toolCalls?: 'any' | 'single' | undefined;
+  /** Whether users and this model have to take turns; derived from its name if undefined. */
+  readonly turns?: 'any' | 'alternating' | undefined;
 }
 
 /** One way to serve an image or video model. */

@@ -29,8 +29,15 @@ export interface ModelRoute {
   /** Required form of tool call ids. Undefined: derived from the model's name. */
   readonly toolIds?: 'any' | 'openai' | 'mistral' | undefined;
   /** Where this model accepts instructions. Undefined: derived from the model's name. */
-  readonly systemMessages?: 'first' | 'anywhere' | undefined;
+  readonly systemMessages?: SystemMessages | undefined;
+  /** How many tool calls a turn may hold. Undefined: derived from the model's name. */
+  readonly toolCalls?: 'any' | 'single' | undefined;
+  /** Whether users and this model have to take turns. Undefined: derived from the model's name. */
+  readonly turns?: 'any' | 'alternating' | undefined;
 }
+
+/** Which messages may hold instructions. `none`: the user says them. */
+export type SystemMessages = 'anywhere' | 'first' | 'none';
 
 /** A catalog model, reduced to what an invocation needs. */
 export interface InvocableModel {

@@ -10,6 +10,11 @@ export function makersRefusal(body: Json): string | undefined {
   if (/^kimi-k(?:2\.|[3-9])/.test(model)) {
     return refusedByMoonshot(body);
   }
+  if (/\/(?:kimi-k3|deepseek-v4|hy3)/.test(model)) {
+    const known = ['low', 'high', 'none', ...(model.includes('hy3') ? [] : ['max'])];
+    const isKnown = known.includes(body.reasoning_effort ?? 'low');
+    return isKnown ? undefined : `Unsupported thinking_effort=${body.reasoning_effort}`;
+  }
   if (/^zai-glm|gpt-oss/.test(model)) {
     const known = ['low', 'medium', 'high', ...(model.startsWith('zai') ? ['none'] : [])];
     const effort = body.reasoning_effort ?? 'low';
@@ -18,8 +23,12 @@ export function makersRefusal(body: Json): string | undefined {
   if (/minimax/i.test(model)) {
     return refusedByMiniMax(body);
   }
-  if (/qwen3\.[5-9]/i.test(model) && !instructsFirst(body)) {
-    return 'System message must be at the beginning.';
+  if (/qwen3\.[5-9]|apertus/i.test(model)) {
+    return refusedByTemplate(body);
+  }
+  if (/llama-3/i.test(model)) {
+    const several = body.messages.some(({ tool_calls: calls }: Json) => calls?.length > 1);
+    return several ? 'This model only supports single tool-calls at once!' : undefined;
   }
   if (model.startsWith('glm-')) {
     return refusedByZai(body);
@@ -33,7 +42,10 @@ export function makersRefusal(body: Json): string | undefined {
   if (model.startsWith('grok-')) {
     return refusedByXai(body);
   }
-  if (model.includes('gemma')) {
+  if (/gemma-[23]/.test(model)) {
+    if (body.messages.some(({ role }: Json) => /system|developer/.test(role))) {
+      return 'Developer instruction is not enabled for models/gemma';
+    }
     return alternates(body)
       ? undefined
       : 'Conversation roles must alternate user/assistant/user/assistant/...';
@@ -80,6 +92,18 @@ function refusedOrder({ messages }: Json): string | undefined {
     }
   }
   return undefined;
+}
+
+/** As the templates of Qwen 3.5 and Apertus do; the latter also misses descriptions of tools. */
+function refusedByTemplate(body: Json): string | undefined {
+  if (!instructsFirst(body)) {
+    return 'System message must be at the beginning.';
+  }
+  if (!body.messages.some(({ role }: Json) => role === 'user')) {
+    return 'No user query found in messages.';
+  }
+  const whole = (body.tools ?? []).every(({ function: one }: Json) => one.description && one.parameters);
+  return whole ? undefined : "'dict object' has no attribute 'description'";
 }
 
 const formatOf = ({ response_format: format }: Json) => format?.type;

@@ -44,6 +44,13 @@ export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
     return "Invalid 'stop': array too long. Expected an array with maximum length 4.";
   }
   const schemas = (body.tools ?? []).map((tool: Json) => tool.function);
+  const incomplete = schemas.map((one: Json) => refusedSchema(one?.parameters)).find(Boolean);
+  if (incomplete) {
+    return incomplete;
+  }
+  if (body.messages.some(isUnsaid)) {
+    return "Invalid value for 'content': expected a string, got null.";
+  }
   const strict = [...schemas, body.response_format?.json_schema].filter((one) => one?.strict);
   if (strict.some((one) => isOpen(one.parameters ?? one.schema))) {
     return "Invalid schema: 'required' is required to be supplied and to be an array including every key in properties.";
@@ -56,6 +63,31 @@ export function openAiRefusal({ body }: UpstreamRequest): string | undefined {
     return refusedByMistral(body);
   }
   return model.startsWith('kimi') ? undefined : refusedIds(body, (id) => id.length <= 40);
+}
+
+/** What OpenAI says of the schema of a function, by reports of users of MCP servers. */
+function refusedSchema(parameters: Json): string | undefined {
+  if (parameters === undefined) {
+    return undefined;
+  }
+  if (parameters?.type !== 'object') {
+    return `schema must be a JSON Schema of 'type: "object"', got 'type: "${parameters?.type}"'.`;
+  }
+  if (parameters.properties === undefined) {
+    return 'In context=(), object schema missing properties.';
+  }
+  return lacksItems(parameters) ? 'array schema missing items.' : undefined;
+}
+
+function lacksItems(schema: Json): boolean {
+  const isObject = typeof schema === 'object' && schema !== null;
+  return isObject && ((schema.type === 'array' && !schema.items) || Object.values(schema).some(lacksItems));
+}
+
+/** An answer without content, calls and refusal. DeepSeek also misses the member itself. */
+function isUnsaid({ role, content, tool_calls: calls, refusal }: Json): boolean {
+  const isElsewhere = calls?.length > 0 || refusal;
+  return role === 'assistant' && (content === undefined || (content === null && !isElsewhere));
 }
 
 function refusedByMistral(body: Json): string | undefined {

@@ -114,6 +114,13 @@ function refusedTools({ tools = [], tool_choice }: Json): string | undefined {
   if (open) {
     return "Invalid schema: 'additionalProperties' is required to be supplied and to be false.";
   }
+  const bare = tools.find(
+    ({ type, parameters }: Json) =>
+      type === 'function' && parameters.type === 'object' && !parameters.properties,
+  );
+  if (bare) {
+    return `Invalid schema for function '${bare.name}': In context=(), object schema missing properties.`;
+  }
   const wanted = tool_choice?.name;
   return wanted !== undefined && !names.includes(wanted)
     ? `Tool choice '${wanted}' not found in 'tools'.`

@@ -39,6 +39,11 @@ const NAMES = [
   'Qwen/Qwen3.6-27B',
   'mistralai/Ministral-3-8B-Instruct-2512',
   'google/gemma-3-27b-it',
+  'swiss-ai/apertus-70b',
+  'meta-llama/Llama-3.3-70B-Instruct',
+  'moonshotai/kimi-k3',
+  'deepseek-ai/deepseek-v4.1',
+  'tencent/hy3',
 ] as const;
 
 let upstream: UpstreamServer;
@@ -248,6 +253,9 @@ test.each([
   ['grok-4.5', 'max', 'high'],
   ['grok-4.6', 'max', 'xhigh'],
   ['zai-glm-4.7', 'none', 'none'],
+  ['moonshotai/kimi-k3', 'medium', 'low'],
+  ['deepseek-ai/deepseek-v4.1', 'xhigh', 'high'],
+  ['tencent/hy3', 'max', 'high'],
 ])('%s gets for the effort %s the effort %s', async (name, asked, given) => {
   expect(await chat(name, { reasoning_effort: asked })).toBeNull();
   expect(sent()).toMatchObject({ reasoning_effort: given });
@@ -275,6 +283,50 @@ test.each(NAMES)('instructions anywhere in a conversation reach %s', async (name
   const input = [{ role: 'developer' as const, content: 'Here is a folder.' }, HI, brief];
   await openai.responses.create({ model: name, instructions: 'You are an agent.', input });
   expect(JSON.stringify(sent().messages)).toMatch(/You are an agent.*Here is a folder.*hello.*Be brief/);
+});
+
+test.each(NAMES)('every form of history and tools reaches %s', async (name) => {
+  const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const result = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'sunny' });
+  const reasoning = { reasoning: 'hm' };
+  const both = { role: 'assistant', tool_calls: [call('call_1'), call('call_2')], ...reasoning };
+  const histories = [
+    [HI, { ...both, content: null }, result('call_1'), result('call_2')],
+    [HI, { ...both, content: 'Looking.' }, result('call_2'), result('call_1'), HI],
+    [HI, both, result('call_1'), result('call_2')],
+    [HI, { role: 'assistant', content: null }, HI],
+    [HI, { role: 'assistant' }, HI],
+    [{ role: 'assistant', content: 'How can I help?' }, HI],
+    [{ role: 'system', content: 'Be brief.' }, { role: 'assistant', content: 'How can I help?' }, HI],
+    [HI, { role: 'assistant', content: 'The answer is' }],
+  ];
+  const list = { type: 'object', properties: { all: { type: 'array' } } };
+  const parameters = [undefined, {}, { type: 'object' }, list];
+  const tools = parameters.map((one, index) => ({
+    type: 'function',
+    function: { name: `f${index}`, parameters: one },
+  }));
+  for (const messages of histories) {
+    await chat(name, { messages, tools });
+    await chat(name, { messages });
+  }
+  const schemas = [{ type: 'object' }, list].map((input_schema, index) => ({
+    name: `f${index}`,
+    input_schema,
+  }));
+  const use = (id: string) => ({ type: 'tool_use', id, name: 'f0', input: {} });
+  const used = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'sunny' });
+  const thought = { type: 'thinking', thinking: 'hm', signature: '' };
+  for (const messages of [
+    [
+      HI,
+      { role: 'assistant', content: [thought, use('t1'), use('t2')] },
+      { role: 'user', content: [used('t1'), used('t2')] },
+    ],
+    [HI, { role: 'assistant', content: 'The answer is' }],
+  ]) {
+    await message(name, { messages, tools: schemas });
+  }
 });
 
 test('a Responses call reads what is left out by its own names', async () => {

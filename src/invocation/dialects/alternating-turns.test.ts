@@ -37,3 +37,14 @@ test('answers in a row are one, which may end in calls', () => {
   // two rounds of calls without results between them: not ours to mend
   expect(turns([user('a'), CALL, CALL])).toEqual([user('a'), CALL, CALL]);
 });
+
+test('the user speaks first and last, and an answer that says nothing is no turn', () => {
+  const system = { role: 'system', content: 'Be brief.' };
+  const hello = user('Hello.');
+  expect(turns([model('How can I help?'), user('a')])).toEqual([hello, model('How can I help?'), user('a')]);
+  expect(turns([system, CALL, RESULT])).toEqual([system, hello, CALL, RESULT]);
+  expect(turns([user('a'), model('The')])).toEqual([user('a'), model('The'), user('Go on.')]);
+  const prefix = { ...model('The'), prefix: true };
+  expect(turns([user('a'), prefix])).toEqual([user('a'), prefix]);
+  expect(turns([user('a'), model(''), user('b'), model(null)])).toEqual([user('a\n\nb')]);
+});

@@ -81,7 +81,7 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
       rejectsLostReasoning: true,
     },
   ],
-  [/^deepseek-/, NO_SCHEMAS],
+  [/^deepseek-(?!ai\/)/, NO_SCHEMAS],
   [/^kimi-k2\.[56]/, { ...KIMI, thinkingOff: 'disabled', forcedTools: 'without_thinking' }],
   [/^kimi-k2\.[7-9]/, { ...ALWAYS_THINKING_KIMI, forcedTools: 'never' }],
   [/^(?:kimi-)?k[3-9]/, { ...ALWAYS_THINKING_KIMI, efforts: LOW_HIGH_MAX, forcedTools: 'any' }],
@@ -93,6 +93,9 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
   [/^glm-/, { ...NO_SCHEMAS, forcedTools: 'never' }],
   [/^minimax-m[3-9]/, { ...MINIMAX, thinkingOff: 'disabled' }],
   [/^minimax-m/, { ...MINIMAX, thinkingOff: 'never' }],
+  // the efforts that their templates know, on whatever server
+  [/\/(?:kimi-k[3-9]|deepseek-v[4-9])/, { efforts: LOW_HIGH_MAX }],
+  [/(?:^|\/)(?:hy|hunyuan-?)[3-9]/, { efforts: ['low', 'high'] }],
   // Cerebras's name
   [/^zai-glm-/, { efforts: LOW_TO_HIGH, thinkingOff: 'none' }],
   // OpenAI's open models, which all servers call alike

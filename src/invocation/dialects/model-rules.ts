@@ -2,13 +2,14 @@ import type { JsonObject } from '../../providers/json.ts';
 import type { KnownMembers } from '../../providers/known-members.ts';
 import type { Provider } from '../../providers/provider.types.ts';
 import { OPENAI_REASONING } from '../../providers/thinking-cap.ts';
-import type { ModelRoute } from '../invocation.types.ts';
+import type { ModelRoute, SystemMessages } from '../invocation.types.ts';
 import { type ChatModelRules, chatModel, PLAIN_CHAT_RULES } from './chat-models.ts';
 import { type ClaudeRules, claudeRules, PLAIN_CLAUDE_RULES, SAMPLING } from './claude-models.ts';
 import type { ToolIdForm } from './tool-ids.ts';
 
 /** What a provider's model rejects or requires beyond its protocol. */
 export interface ModelRules extends ClaudeRules {
+  readonly isClaude: boolean;
   /** Of thinking and tools behind OpenAI's chat protocol. */
   readonly chat: ChatModelRules;
   /** Required form of tool call ids. */
@@ -25,10 +26,12 @@ export interface ModelRules extends ClaudeRules {
   readonly reasons: boolean;
   /** Maximum number of stop sequences. */
   readonly stopsMax: number;
-  /** Whether it accepts instructions only in one message, the first. */
-  readonly instructionsFirst: boolean;
-  /** Whether users and the model have to take turns. */
+  /** Which messages may hold instructions: any, only the first, or none, so that the user has to say them. */
+  readonly systemMessages: SystemMessages;
+  /** Whether users and the model have to take turns, the user first and last. */
   readonly alternates: boolean;
+  /** Whether a turn may hold only one call of a tool. */
+  readonly callsSingly: boolean;
 }
 
 const REASONING = new RegExp(`(?:^|/)${OPENAI_REASONING}`);
@@ -61,13 +64,20 @@ const DETAILS: readonly (readonly [RegExp, string])[] = [
 
 /**
  * Models whose template, on any server, takes instructions only as the first message: Qwen from 3.5 on ("System message must be at the
- * beginning", github.com/vllm-project/vllm/issues/41114; Fireworks writes 3p8) and MiniMax ("invalid chat setting",
- * github.com/MiniMax-AI/MiniMax-M2/issues/51).
+ * beginning", github.com/vllm-project/vllm/issues/41114; Fireworks writes 3p8), MiniMax ("invalid chat setting",
+ * github.com/MiniMax-AI/MiniMax-M2/issues/51), Apertus ("Invalid message role") and InternLM.
  */
-const INSTRUCTIONS_FIRST = /qwen-?3[.p][5-9]|qwen[4-9]|minimax/;
+const INSTRUCTIONS_FIRST = /qwen-?3[.p][5-9]|qwen[4-9]|minimax|apertus|internlm/;
 
-/** Their templates answer "Conversation roles must alternate", github.com/google/adk-python/issues/1373. Mistral's models do, too. */
-const GEMMA = /gemma/;
+/**
+ * Gemma before 4, which has no place for instructions: templates put them into the first question or answer "System role not supported",
+ * Google "Developer instruction is not enabled". They also answer "Conversation roles must alternate"
+ * (github.com/google/adk-python/issues/1373), as Mistral's models do. `4b` and the like are sizes.
+ */
+const OLD_GEMMA = /gemma(?!-?[4-9](?!b))/;
+
+/** Llama 3's template: "This model only supports single tool-calls at once!" Fireworks writes v3p3. */
+const CALLS_SINGLY = /llama-?v?3/;
 
 /** What the rules depend on besides the model. */
 type Served = Pick<Provider, 'dialect' | 'requestDialect' | 'thinkingCap' | 'knownMembers'>;
@@ -80,16 +90,18 @@ export function modelRules(route: ModelRoute, provider: Served): ModelRules {
   if (!rules) {
     const known = knownRules(route.model.toLowerCase(), provider);
     const toolIds = route.toolIds ?? known.toolIds;
-    const alternates = known.alternates || toolIds === 'mistral';
-    const systemMessages =
-      route.systemMessages ?? (known.instructionsFirst || alternates ? 'first' : 'anywhere');
+    const alternates = route.turns
+      ? route.turns === 'alternating'
+      : known.alternates || toolIds === 'mistral';
+    const systemMessages = alternates && known.systemMessages === 'anywhere' ? 'first' : known.systemMessages;
     rules = {
       ...known,
       drop: route.drop ?? known.drop,
       thinking: route.thinking ?? known.thinking,
       toolIds,
       alternates,
-      instructionsFirst: systemMessages === 'first',
+      systemMessages: route.systemMessages ?? systemMessages,
+      callsSingly: route.toolCalls ? route.toolCalls === 'single' : known.callsSingly,
     };
     byRoute.set(route, rules);
   }
@@ -105,6 +117,7 @@ export function refusedMembers(body: JsonObject, rules: ModelRules): readonly st
 /** Rules for unknown models. */
 export const PLAIN_RULES: ModelRules = {
   ...PLAIN_CLAUDE_RULES,
+  isClaude: false,
   chat: PLAIN_CHAT_RULES,
   toolIds: 'any',
   needsReasoningBack: false,
@@ -113,8 +126,9 @@ export const PLAIN_RULES: ModelRules = {
   details: [],
   reasons: false,
   stopsMax: Number.POSITIVE_INFINITY,
-  instructionsFirst: false,
+  systemMessages: 'anywhere',
   alternates: false,
+  callsSingly: false,
 };
 
 /** OpenAI's limit (API reference, `stop`: up to 4). */
@@ -137,6 +151,7 @@ function knownRules(model: string, served: Served): ModelRules {
     const reasons = REASONING.test(model) && !ONLY_CHATS.test(model);
     return {
       ...PLAIN_RULES,
+      isClaude: model.includes('claude'),
       chat,
       knownMembers,
       drop,
@@ -146,9 +161,17 @@ function knownRules(model: string, served: Served): ModelRules {
       isStrict,
       details,
       reasons,
-      instructionsFirst: INSTRUCTIONS_FIRST.test(model),
-      alternates: GEMMA.test(model),
+      systemMessages: systemMessagesOf(model),
+      alternates: OLD_GEMMA.test(model),
+      callsSingly: CALLS_SINGLY.test(model),
     };
   }
-  return { ...PLAIN_RULES, ...claudeRules(model) };
+  return { ...PLAIN_RULES, ...claudeRules(model), isClaude: model.includes('claude') };
+}
+
+function systemMessagesOf(model: string): SystemMessages {
+  if (OLD_GEMMA.test(model)) {
+    return 'none';
+  }
+  return INSTRUCTIONS_FIRST.test(model) ? 'first' : 'anywhere';
 }

@@ -61,7 +61,7 @@ export function* forStrictServer(body: JsonObject, maker: ToolIdForm): Steps<Jso
     return withoutOthersMembers(maker === 'openai' ? message : withRefusalAsText(message));
   });
   const tools = Array.isArray(body.tools) && {
-    tools: plainTools(body.tools, isMistral ? NO_PARAMETERS : {}),
+    tools: plainTools(body.tools),
   };
   return merged(body, { messages, ...tools });
 }
@@ -112,14 +112,11 @@ function unsigned(call: JsonObject): JsonObject {
     : plain;
 }
 
-/** What Mistral requires of a function without parameters. */
-const NO_PARAMETERS: JsonObject = { parameters: { type: 'object', properties: {} } };
-
-function plainTools(tools: readonly unknown[], defaults: JsonObject): JsonObject[] {
+function plainTools(tools: readonly unknown[]): JsonObject[] {
   return objectsOf(tools).map((tool) => {
     const plain = without(tool, 'cache_control');
     return isObject(plain.function)
-      ? { ...plain, function: { ...defaults, ...without(plain.function, 'cache_control') } }
+      ? { ...plain, function: without(plain.function, 'cache_control') }
       : plain;
   });
 }

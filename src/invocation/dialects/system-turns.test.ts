@@ -51,6 +51,7 @@ test.each([
   'MiniMaxAI/MiniMax-M2.5',
   'MiniMax-M2.7',
   'minimax-m3',
+  'swiss-ai/Apertus-70B-Instruct-2509',
 ])('%s gets instructions only in its first message', (model) => {
   const to = translation('chat', { model });
   expect(sent({ messages: MESSAGES }, to)).toEqual({ messages: FIRST });
@@ -69,6 +70,62 @@ test('the catalog knows better than the name', () => {
   expect(sent({ messages: MESSAGES }, first)).toEqual({ messages: FIRST });
   const anywhere = translation('chat', { model: 'qwen3.6-27b', systemMessages: 'anywhere' });
   expect(sent({ messages: MESSAGES }, anywhere)).toEqual({ messages: MESSAGES });
+});
+
+/** What Gemma before 4 is told: instructions are the user's, and turns alternate. */
+const SAID = [
+  { role: 'user', content: 'You are an agent.\n\nThe folder is /work.\n\nHi' },
+  { role: 'assistant', content: null, tool_calls: [CALL] },
+  { role: 'tool', tool_call_id: 'call_1', content: 'done' },
+  { role: 'assistant', content: 'OK.' },
+  { role: 'user', content: `${reminder('Be brief.')}\n\nGo on.` },
+];
+
+test.each([
+  'gemma-2-9b-it',
+  'gemma2-9b-it',
+  'models/gemma-3-27b-it',
+  'gemma3:4b',
+  'gemma-7b-it',
+  'medgemma-4b-it',
+])('%s gets instructions from the user', (model) => {
+  expect(sent({ messages: MESSAGES }, translation('chat', { model }))).toEqual({ messages: SAID });
+});
+
+test.each(['google/gemma-4-31b-it', 'gemma4:31b'])('%s gets instructions where they were said', (model) => {
+  expect(sent({ messages: MESSAGES }, translation('chat', { model }))).toEqual({ messages: MESSAGES });
+});
+
+test('the catalog says all of it, too', () => {
+  const route = { model: 'mine', systemMessages: 'none', turns: 'alternating' } as const;
+  expect(sent({ messages: MESSAGES }, translation('chat', route))).toEqual({ messages: SAID });
+  const free = { model: 'gemma-3-27b-it', systemMessages: 'anywhere', turns: 'any' } as const;
+  expect(sent({ messages: MESSAGES }, translation('chat', free))).toEqual({ messages: MESSAGES });
+  const two = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: null, tool_calls: [CALL, { ...CALL, id: 'call_2' }] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'done' },
+    { role: 'tool', tool_call_id: 'call_2', content: 'done' },
+  ];
+  const calls = (given: Partial<ModelRoute> & { readonly model: string }) =>
+    sent({ messages: two }, translation('chat', given)).messages;
+  expect(calls({ model: 'mine', toolCalls: 'single' })).toHaveLength(5);
+  expect(calls({ model: 'accounts/fireworks/models/llama-v3p3-70b-instruct' })).toHaveLength(5);
+  expect(calls({ model: 'llama3.1:8b', toolCalls: 'any' })).toBe(two);
+});
+
+test('instructions alone are what the user asks, and a conversation without a question gets one', () => {
+  const model = 'Qwen/Qwen3.6-27B';
+  const [agent, , , call, , result] = MESSAGES;
+  expect(sent({ messages: MESSAGES.slice(0, 2) }, translation('chat', { model })).messages).toEqual([
+    { role: 'user', content: 'You are an agent.\n\nThe folder is /work.' },
+  ]);
+  expect(sent({ messages: [agent, call, result] }, translation('chat', { model })).messages).toEqual([
+    agent,
+    { role: 'user', content: 'Hello.' },
+    call,
+    result,
+  ]);
 });
 
 test('parts of instructions stay parts, and requests without further instructions stay as they are', () => {
@@ -128,6 +185,21 @@ test('a Responses server of such a model gets them as instructions', () => {
       { type: 'message', role: 'user', content: text(reminder('Be brief.')) },
     ],
   });
+  const spoken = translation('chat', { model: 'mine', systemMessages: 'none' }, 'responses', native);
+  expect(sent({ messages: MESSAGES }, spoken)).toEqual({
+    input: [
+      { role: 'user', content: 'You are an agent.\n\nThe folder is /work.' },
+      { type: 'message', role: 'user', content: 'Hi' },
+      { type: 'message', role: 'user', content: text(reminder('Be brief.')) },
+    ],
+  });
+  const short = { ...spoken, native: { instructions: 'You are an agent.', input: 'Hi' } };
+  expect(sent({ messages: MESSAGES }, short)).toEqual({
+    input: [
+      { role: 'user', content: 'You are an agent.' },
+      { role: 'user', content: 'Hi' },
+    ],
+  });
   const { native: _, ...chat } = to;
   expect(sent({ messages: MESSAGES }, chat).input).toMatchObject([
     { role: 'system' },
@@ -137,4 +209,31 @@ test('a Responses server of such a model gets them as instructions', () => {
     { role: 'user' },
     { role: 'user' },
   ]);
+});
+
+test("Claude Code's billing header reaches Claude only", () => {
+  const header = 'x-anthropic-billing-header: cc_version=2.1.40; cc_entrypoint=cli; cch=a1b2c;';
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const system = [
+    { type: 'text', text: header },
+    { type: 'text', text: `${header}\nYou are Claude Code.` },
+  ];
+  const chat = translation('messages', { model: 'deepseek-v4-pro' });
+  expect(sent({ system, messages }, chat).messages).toEqual([
+    { role: 'system', content: 'You are Claude Code.' },
+    ...messages,
+  ]);
+  expect(sent({ system: `${header}\nAgent.`, messages }, chat).messages).toEqual([
+    { role: 'system', content: 'Agent.' },
+    ...messages,
+  ]);
+  expect(sent({ system: system.slice(0, 1), messages }, chat).messages).toEqual(messages);
+  const native = (model: string) => ({
+    ...translation('messages', { model }, 'messages'),
+    rules: modelRules({ provider: 'p', model }, { dialect: 'messages', requestDialect: 'messages' }),
+  });
+  expect(sent({ system, messages }, native('glm-5.2')).system).toEqual([
+    { type: 'text', text: 'You are Claude Code.' },
+  ]);
+  expect(sent({ system, messages }, native('anthropic.claude-opus-4-8-v1:0')).system).toEqual(system);
 });

@@ -75,30 +75,47 @@ export function* withoutSystemTurns(body: JsonObject): Steps<JsonObject> {
   return merged(body, changed);
 }
 
+/** What the user says first where a model wants that and its conversation begins otherwise. */
+export const GREETING: JsonObject = { role: 'user', content: 'Hello.' };
+
 /**
- * Adapts a chat request for a model that takes instructions only as the first message. Those before the first question become one message,
- * later ones reminders, for the reason that {@link withoutSystemTurns} has.
+ * Adapts a chat request for a model that takes instructions only as the first message, or in none: then the user says them. Those before the
+ * first question become one message, later ones reminders, for the reason that {@link withoutSystemTurns} has. Such models also look for
+ * what the user asks (Qwen: "No user query found in messages"), so instructions alone are said by the user.
  */
-export function* withInstructionsFirst(body: JsonObject): Steps<JsonObject> {
+export function* withInstructionsIn(body: JsonObject, place: 'first' | 'none'): Steps<JsonObject> {
   const turns = objectsOf(body.messages);
   const { leading, rest } = splitAtQuestion(turns);
-  if (leading.length <= 1 && !rest.some(isSystemTurn)) {
+  const isPlaced = leading.length === 0 || (leading.length === 1 && place === 'first');
+  if (isPlaced && rest.some(isUserTurn) && !rest.some(isSystemTurn)) {
     return body;
   }
-  const messages = yield* mapInSteps(afterResults(rest), asReminderTurn);
-  return merged(body, { messages: [...together(leading), ...messages] });
+  const later = yield* mapInSteps(afterResults(rest), asReminderTurn);
+  const isSaid = place === 'none' || later.length === 0;
+  const first = together(leading).map((turn) => (isSaid ? { ...turn, role: 'user' } : turn));
+  const asked = isSaid || later.some(isUserTurn) ? [] : [GREETING];
+  return merged(body, { messages: [...first, ...asked, ...later] });
+}
+
+function isUserTurn({ role }: JsonObject): boolean {
+  return role === 'user';
 }
 
 /** Does the same to the items of a Responses request, whose first message is its `instructions`. */
-export function* itemsWithInstructionsFirst(body: JsonObject): Steps<JsonObject> {
+export function* itemsWithInstructionsIn(body: JsonObject, place: 'first' | 'none'): Steps<JsonObject> {
   const { leading, rest } = splitAtQuestion(objectsOf(body.input));
-  if (leading.length === 0 && !rest.some(isSystemTurn)) {
+  const isPlaced = leading.length === 0 && (place === 'first' || textOf(body.instructions) === '');
+  if (isPlaced && !rest.some(isSystemTurn)) {
     return body;
   }
   const texts = leading.flatMap(instructionsOf).map(({ text }) => textOf(text));
-  const instructions = [textOf(body.instructions), ...texts].filter((text) => text !== '').join('\n\n');
-  const input = yield* mapInSteps(rest, asReminderTurn);
-  return merged(body, { ...(instructions !== '' && { instructions }), input });
+  const said = [textOf(body.instructions), ...texts].filter((text) => text !== '').join('\n\n');
+  const later = yield* mapInSteps(rest, asReminderTurn);
+  const input = typeof body.input === 'string' ? [{ role: 'user', content: body.input }] : later;
+  if (place === 'none' && said !== '') {
+    return merged(without(body, 'instructions'), { input: [{ role: 'user', content: said }, ...input] });
+  }
+  return merged(body, { ...(said !== '' && { instructions: said }), input: later });
 }
 
 /** Splits off the instructions before the first question. */

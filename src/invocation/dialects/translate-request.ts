@@ -1,6 +1,6 @@
 import { merged } from '../../lib/merged.ts';
 import { mapInSteps, type Steps } from '../../lib/steps.ts';
-import { type JsonObject, objectOf, objectsOf, without } from '../../providers/json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 import { ENCRYPTED_REASONING } from '../../providers/output-deltas.ts';
 import type { Dialect, ProviderDialect, RequestDialect } from '../../providers/provider.types.ts';
 import { withAlternatingTurns } from './alternating-turns.ts';
@@ -9,13 +9,15 @@ import { chatRequestToMessages } from './chat-request-to-messages.ts';
 import { chatRequestToResponses } from './chat-request-to-responses.ts';
 import { chatPlan, inChatPlan, reasoningIn, topEffort } from './chat-thinking.ts';
 import { claudeRequest } from './claude-request.ts';
+import { withExplicitMembers, withWholeParameters } from './explicit-members.ts';
 import { messagesRequestToChat } from './messages-request-to-chat.ts';
 import type { ModelRules } from './model-rules.ts';
 import { forStrictServer, withKnownMembers } from './only-known-members.ts';
+import { withSingleCalls } from './single-calls.ts';
 import {
   hasClearing,
-  itemsWithInstructionsFirst,
-  withInstructionsFirst,
+  itemsWithInstructionsIn,
+  withInstructionsIn,
   withoutClearedTurns,
 } from './system-turns.ts';
 import { thinkingOfDetails } from './thinking-details.ts';
@@ -46,7 +48,8 @@ export interface RequestTranslation {
 /** Translates a request into the provider's dialect and the form its model accepts. Nearly unchanged when both use the same dialect. */
 export function* translateRequest(given: JsonObject, translation: RequestTranslation): Steps<JsonObject> {
   const { from, to, maxOutputTokens, reasoning, rules } = translation;
-  const body = from === 'messages' ? withTurnSettings(given, translation) : given;
+  const body =
+    from === 'messages' ? withTurnSettings(withoutBillingHeader(given, rules), translation) : given;
   if (from === 'embeddings' || from === 'rerank') {
     if (to !== 'chat') {
       throw untranslatable(from);
@@ -62,7 +65,10 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
   }
   if (to === 'responses' && translation.native) {
     const native = without(translation.native, ...rules.drop);
-    const ordered = rules.instructionsFirst ? yield* itemsWithInstructionsFirst(native) : native;
+    const { systemMessages } = rules;
+    const whole = yield* withWholeParameters(native);
+    const ordered =
+      systemMessages === 'anywhere' ? whole : yield* itemsWithInstructionsIn(whole, systemMessages);
     return withReasoning(ordered, translation);
   }
   if (to === 'responses' && from === 'chat') {
@@ -89,6 +95,28 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
   return withReasoning(yield* chatRequestToResponses(chat), translation);
 }
 
+/** Claude Code's first line of instructions, for Anthropic's accounts. It changes with every request. */
+const BILLING_HEADER = /^x-anthropic-billing-header:[^\n]*\n?/;
+
+/** Removes {@link BILLING_HEADER} for other models than Claude: it would keep their servers from finding anything in their prefix caches. */
+function withoutBillingHeader(body: JsonObject, { isClaude }: ModelRules): JsonObject {
+  const { system } = body;
+  if (isClaude || system === undefined) {
+    return body;
+  }
+  if (typeof system === 'string') {
+    return BILLING_HEADER.test(system) ? merged(body, { system: system.replace(BILLING_HEADER, '') }) : body;
+  }
+  const blocks = objectsOf(system);
+  if (!blocks.some(({ text }) => BILLING_HEADER.test(textOf(text)))) {
+    return body;
+  }
+  const kept = blocks
+    .map((block) => ({ ...block, text: textOf(block.text).replace(BILLING_HEADER, '') }))
+    .filter(({ text }) => text !== '');
+  return kept.length === 0 ? without(body, 'system') : merged(body, { system: kept });
+}
+
 /**
  * Leaves efforts on system turns, and how long these are shown, to models that know them, which keeps their cache. The request of others
  * gets the effort in force, and the turns that are still shown.
@@ -107,10 +135,12 @@ export function detailFormats({ to, rules }: RequestTranslation): readonly strin
   return to === 'responses' ? [ENCRYPTED_REASONING] : rules.details;
 }
 
-/** Removes what the model rejects from a chat request, and gives turns and tool call ids the form that it accepts. */
+/** Removes what the model rejects from a chat request, and gives turns, tools and tool call ids the form that it accepts. */
 function* fitting(given: JsonObject, rules: ModelRules): Steps<JsonObject> {
-  const ordered = rules.instructionsFirst ? yield* withInstructionsFirst(given) : given;
-  const body = rules.alternates ? yield* withAlternatingTurns(ordered) : ordered;
+  const body = yield* withFittingTurns(
+    yield* withExplicitMembers(given, rules.toolIds !== 'openai' && !rules.isStrict),
+    rules,
+  );
   const dropped = rules.drop.length === 0 ? body : without(body, ...rules.drop);
   const kept = rules.details.includes('anthropic-claude')
     ? merged(dropped, { messages: yield* mapInSteps(objectsOf(dropped.messages), withThinkingBlocks) })
@@ -118,6 +148,13 @@ function* fitting(given: JsonObject, rules: ModelRules): Steps<JsonObject> {
   return rules.toolIds === 'any'
     ? kept
     : merged(kept, { messages: yield* withToolIds(kept.messages, rules.toolIds) });
+}
+
+function* withFittingTurns(body: JsonObject, rules: ModelRules): Steps<JsonObject> {
+  const { systemMessages, alternates, callsSingly } = rules;
+  const ordered = systemMessages === 'anywhere' ? body : yield* withInstructionsIn(body, systemMessages);
+  const called = callsSingly ? yield* withSingleCalls(ordered) : ordered;
+  return alternates ? yield* withAlternatingTurns(called) : called;
 }
 
 /** Gives a chat request to a chat provider the members that its server knows, and the earlier reasoning the form that its model wants. */

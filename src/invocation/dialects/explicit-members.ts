@@ -1,0 +1,139 @@
+import { merged } from '../../lib/merged.ts';
+import { mapInSteps, type Steps } from '../../lib/steps.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+
+/**
+ * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
+ * ("missing field `content`"), OpenAI on one that is not null ("expected a string, got null") and on `properties` and `items` of a tool's
+ * schema ("object schema missing properties": tools of MCP servers without arguments have none), templates of open models on the
+ * parameters and, other than OpenAI's models, on the description of every tool.
+ */
+export function* withExplicitMembers(body: JsonObject, describesTools: boolean): Steps<JsonObject> {
+  const messages = yield* changed(body.messages, withContent);
+  const tools = yield* changed(body.tools, (tool) => withWholeFunction(tool, describesTools));
+  return messages || tools ? merged(body, { ...(messages && { messages }), ...(tools && { tools }) }) : body;
+}
+
+/** Adds to a Responses request what OpenAI insists on in the schemas of tools. */
+export function* withWholeParameters(body: JsonObject): Steps<JsonObject> {
+  const tools = yield* changed(body.tools, (tool) => {
+    const parameters = tool.type === 'function' ? wholeParameters(tool.parameters) : tool.parameters;
+    return parameters === tool.parameters ? tool : { ...tool, parameters };
+  });
+  return tools ? merged(body, { tools }) : body;
+}
+
+/** Returns a list with each object changed, or undefined if none is. */
+function* changed(
+  list: unknown,
+  change: (item: JsonObject) => JsonObject,
+): Steps<readonly JsonObject[] | undefined> {
+  const items = objectsOf(list);
+  const results = yield* mapInSteps(items, change);
+  return results.some((result, index) => result !== items[index]) ? results : undefined;
+}
+
+/** A turn with calls may have no text, but says so; any other has at least an empty one. */
+function withContent(message: JsonObject): JsonObject {
+  const { role, content, tool_calls: calls, audio, refusal } = message;
+  if (role !== 'assistant' || (content ?? undefined) !== undefined) {
+    return message;
+  }
+  const isElsewhere = objectsOf(calls).length > 0 || isObject(audio) || textOf(refusal) !== '';
+  if (isElsewhere) {
+    return content === null ? message : { ...message, content: null };
+  }
+  return { ...message, content: '' };
+}
+
+function withWholeFunction(tool: JsonObject, isDescribed: boolean): JsonObject {
+  if (!isObject(tool.function)) {
+    return tool;
+  }
+  const { name, description, parameters } = tool.function;
+  const whole = wholeParameters(parameters);
+  const lacksDescription = isDescribed && textOf(description) === '';
+  if (whole === parameters && !lacksDescription) {
+    return tool;
+  }
+  const described = lacksDescription && { description: name };
+  return { ...tool, function: merged(objectOf(tool.function), { ...described, parameters: whole }) };
+}
+
+/** Members by which a schema says what it accepts without a type. */
+const TYPED_BY = ['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const', 'not'] as const;
+
+function wholeParameters(parameters: unknown): unknown {
+  if (parameters === undefined || parameters === null) {
+    return { type: 'object', properties: {} };
+  }
+  if (!isObject(parameters)) {
+    return parameters;
+  }
+  const isUntyped = TYPED_BY.every((name) => parameters[name] === undefined);
+  const isObjectSchema = isUntyped || parameters.type === 'object';
+  const missing = {
+    ...(isUntyped && { type: 'object' }),
+    ...(isObjectSchema && parameters.properties === undefined && { properties: {} }),
+  };
+  const whole = withItems(parameters);
+  return Object.keys(missing).length === 0 ? whole : merged(objectOf(whole), missing);
+}
+
+/** Members of a schema that hold further schemas: one, in a list, by name. */
+const HOLD_SCHEMAS = {
+  one: ['items', 'additionalProperties'],
+  listed: ['anyOf', 'oneOf', 'allOf', 'prefixItems'],
+  named: ['properties', '$defs', 'definitions'],
+} as const;
+
+/** Depth at which a schema is left as it is: OpenAI takes ten levels, and the walk must not exhaust the stack. */
+const DEPTH_MAX = 32;
+
+/** Returns a schema whose arrays all say what they hold; the same one if they do. */
+function withItems(schema: unknown, depth = 0): unknown {
+  if (!isObject(schema) || depth === DEPTH_MAX) {
+    return schema;
+  }
+  const changes: Record<string, unknown> = {};
+  const change = (name: string, value: unknown) => {
+    if (value !== schema[name]) {
+      changes[name] = value;
+    }
+  };
+  if (isArray(schema) && schema.items === undefined && schema.prefixItems === undefined) {
+    change('items', {});
+  }
+  for (const name of HOLD_SCHEMAS.one) {
+    change(name, withItems(schema[name], depth + 1));
+  }
+  for (const name of HOLD_SCHEMAS.listed) {
+    change(name, inList(schema[name], depth));
+  }
+  for (const name of HOLD_SCHEMAS.named) {
+    change(name, byName(schema[name], depth));
+  }
+  return Object.keys(changes).length === 0 ? schema : merged(schema, changes);
+}
+
+function isArray({ type }: JsonObject): boolean {
+  return type === 'array' || (Array.isArray(type) && type.includes('array'));
+}
+
+function inList(list: unknown, depth: number): unknown {
+  if (!Array.isArray(list)) {
+    return list;
+  }
+  const results = list.map((item) => withItems(item, depth + 1));
+  return results.some((result, index) => result !== list[index]) ? results : list;
+}
+
+function byName(schemas: unknown, depth: number): unknown {
+  if (!isObject(schemas)) {
+    return schemas;
+  }
+  const changes = Object.entries(schemas)
+    .map(([name, schema]) => [name, withItems(schema, depth + 1)] as const)
+    .filter(([name, schema]) => schema !== schemas[name]);
+  return changes.length === 0 ? schemas : merged(schemas, Object.fromEntries(changes));
+}
