@@ -16,7 +16,7 @@ function message(given: JsonObject): unknown {
   return messages[0];
 }
 
-const CALLS = { role: 'assistant', tool_calls: [{ id: 'a' }] };
+const CALLS = { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f' } }] };
 
 test('an answer says that it has no text, or that its text is empty', () => {
   expect(message(CALLS)).toEqual({ ...CALLS, content: null });
@@ -31,6 +31,17 @@ test('an answer says that it has no text, or that its text is empty', () => {
   ]) {
     expect(message(same)).toBe(same);
   }
+});
+
+test('calls say their type, and no calls are said by no list', () => {
+  const untyped = { ...CALLS, content: null, tool_calls: [{ id: 'a', function: { name: 'f' } }] };
+  expect(message(untyped)).toEqual({ ...CALLS, content: null });
+  expect(message({ role: 'assistant', content: null, tool_calls: [] })).toEqual({
+    role: 'assistant',
+    content: '',
+  });
+  const custom = { role: 'assistant', content: null, tool_calls: [{ id: 'a', custom: { name: 'f' } }] };
+  expect(message(custom)).toBe(custom);
 });
 
 test.each([

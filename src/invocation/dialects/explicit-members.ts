@@ -1,15 +1,16 @@
 import { merged } from '../../lib/merged.ts';
 import { mapInSteps, type Steps } from '../../lib/steps.ts';
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 
 /**
  * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
- * ("missing field `content`"), OpenAI on one that is not null ("expected a string, got null") and on `properties` and `items` of a tool's
- * schema ("object schema missing properties": tools of MCP servers without arguments have none), templates of open models on the
- * parameters and, other than OpenAI's models, on the description of every tool.
+ * ("missing field `content`"), OpenAI on one that is not null ("expected a string, got null"), on calls where there is a list of them and on
+ * `properties` and `items` of a tool's schema ("object schema missing properties": tools of MCP servers without arguments have none),
+ * llama.cpp on the type of every call ("Missing tool call type"), templates of open models on the parameters and, other than OpenAI's
+ * models, on the description of every tool.
  */
 export function* withExplicitMembers(body: JsonObject, describesTools: boolean): Steps<JsonObject> {
-  const messages = yield* changed(body.messages, withContent);
+  const messages = yield* changed(body.messages, withWholeAnswer);
   const tools = yield* changed(body.tools, (tool) => withWholeFunction(tool, describesTools));
   return messages || tools ? merged(body, { ...(messages && { messages }), ...(tools && { tools }) }) : body;
 }
@@ -33,10 +34,31 @@ function* changed(
   return results.some((result, index) => result !== items[index]) ? results : undefined;
 }
 
+function withWholeAnswer(message: JsonObject): JsonObject {
+  return message.role === 'assistant' ? withContent(withWholeCalls(message)) : message;
+}
+
+/** Removes an empty list of calls, and names the type of calls without one. */
+function withWholeCalls(message: JsonObject): JsonObject {
+  const calls = message.tool_calls;
+  if (!Array.isArray(calls)) {
+    return message;
+  }
+  if (calls.length === 0) {
+    return without(message, 'tool_calls');
+  }
+  const isWhole = objectsOf(calls).every(
+    ({ type, function: called }) => type !== undefined || !isObject(called),
+  );
+  return isWhole
+    ? message
+    : { ...message, tool_calls: objectsOf(calls).map((call) => ({ type: 'function', ...call })) };
+}
+
 /** A turn with calls may have no text, but says so; any other has at least an empty one. */
 function withContent(message: JsonObject): JsonObject {
-  const { role, content, tool_calls: calls, audio, refusal } = message;
-  if (role !== 'assistant' || (content ?? undefined) !== undefined) {
+  const { content, tool_calls: calls, audio, refusal } = message;
+  if ((content ?? undefined) !== undefined) {
     return message;
   }
   const isElsewhere = objectsOf(calls).length > 0 || isObject(audio) || textOf(refusal) !== '';

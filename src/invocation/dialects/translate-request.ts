@@ -95,10 +95,10 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
   return withReasoning(yield* chatRequestToResponses(chat), translation);
 }
 
-/** Claude Code's first line of instructions, for Anthropic's accounts. It changes with every request. */
+/** Claude Code's first line of instructions, for Anthropic's accounts. It names the version and, in some, the request. */
 const BILLING_HEADER = /^x-anthropic-billing-header:[^\n]*\n?/;
 
-/** Removes {@link BILLING_HEADER} for other models than Claude: it would keep their servers from finding anything in their prefix caches. */
+/** Removes {@link BILLING_HEADER} for other models than Claude: a line that changes keeps their servers from finding anything in their prefix caches. */
 function withoutBillingHeader(body: JsonObject, { isClaude }: ModelRules): JsonObject {
   const { system } = body;
   if (isClaude || system === undefined) {
