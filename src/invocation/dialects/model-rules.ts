@@ -76,6 +76,9 @@ const INSTRUCTIONS_FIRST = /qwen-?3[.p][5-9]|qwen[4-9]|minimax|apertus|internlm/
  */
 const OLD_GEMMA = /gemma(?!-?[4-9](?!b))/;
 
+/** Further templates that answer so: of Cohere's models and Llama 2. */
+const ALTERNATES = /command-[ar]|c4ai|(?:^|\/)aya|llama-?2/;
+
 /** Llama 3's template: "This model only supports single tool-calls at once!" Fireworks writes v3p3. */
 const CALLS_SINGLY = /llama-?v?3/;
 
@@ -162,7 +165,7 @@ function knownRules(model: string, served: Served): ModelRules {
       details,
       reasons,
       systemMessages: systemMessagesOf(model),
-      alternates: OLD_GEMMA.test(model),
+      alternates: OLD_GEMMA.test(model) || ALTERNATES.test(model),
       callsSingly: CALLS_SINGLY.test(model),
     };
   }

@@ -92,6 +92,17 @@ test.each([
   expect(sent({ messages: MESSAGES }, translation('chat', { model }))).toEqual({ messages: SAID });
 });
 
+test.each(['CohereLabs/c4ai-command-a-03-2025', 'command-r:35b', 'aya-expanse:8b', 'llama2:7b'])(
+  '%s gets turns that alternate',
+  (model) => {
+    expect(sent({ messages: MESSAGES }, translation('chat', { model })).messages).toEqual([
+      ...FIRST.slice(0, 4),
+      { role: 'assistant', content: 'OK.' },
+      { role: 'user', content: `${reminder('Be brief.')}\n\nGo on.` },
+    ]);
+  },
+);
+
 test.each(['google/gemma-4-31b-it', 'gemma4:31b'])('%s gets instructions where they were said', (model) => {
   expect(sent({ messages: MESSAGES }, translation('chat', { model }))).toEqual({ messages: MESSAGES });
 });
