@@ -1,5 +1,5 @@
 import { merged } from '../../lib/merged.ts';
-import { mapInSteps, type Steps } from '../../lib/steps.ts';
+import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
 
 /**
@@ -24,14 +24,25 @@ export function* withWholeParameters(body: JsonObject): Steps<JsonObject> {
   return tools ? merged(body, { tools }) : body;
 }
 
-/** Returns a list with each object changed, or undefined if none is. */
+/** Returns a list with each object changed, or undefined if none is: nearly all requests, so these cost no copy. */
 function* changed(
   list: unknown,
   change: (item: JsonObject) => JsonObject,
 ): Steps<readonly JsonObject[] | undefined> {
-  const items = objectsOf(list);
-  const results = yield* mapInSteps(items, change);
-  return results.some((result, index) => result !== items[index]) ? results : undefined;
+  const items: readonly unknown[] = Array.isArray(list) ? list : [];
+  let results: JsonObject[] | undefined;
+  for (const [index, item] of items.entries()) {
+    const before = objectOf(item);
+    const result = change(before);
+    if (result !== before) {
+      results ??= items.slice(0, index).map(objectOf);
+    }
+    results?.push(result);
+    if (isStepOver()) {
+      yield undefined;
+    }
+  }
+  return results;
 }
 
 function withWholeAnswer(message: JsonObject): JsonObject {
