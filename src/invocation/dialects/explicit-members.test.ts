@@ -16,7 +16,8 @@ function message(given: JsonObject): unknown {
   return messages[0];
 }
 
-const CALLS = { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f' } }] };
+const CALL = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+const CALLS = { role: 'assistant', tool_calls: [CALL] };
 
 test('an answer says that it has no text, or that its text is empty', () => {
   expect(message(CALLS)).toEqual({ ...CALLS, content: null });
@@ -33,9 +34,14 @@ test('an answer says that it has no text, or that its text is empty', () => {
   }
 });
 
-test('calls say their type, and no calls are said by no list', () => {
-  const untyped = { ...CALLS, content: null, tool_calls: [{ id: 'a', function: { name: 'f' } }] };
-  expect(message(untyped)).toEqual({ ...CALLS, content: null });
+test('calls say their type and their arguments, and no calls are said by no list', () => {
+  for (const call of [
+    { id: 'a', function: { name: 'f', arguments: '{}' } },
+    { ...CALL, function: { name: 'f', arguments: '' } },
+    { ...CALL, function: { name: 'f' } },
+  ]) {
+    expect(message({ ...CALLS, content: null, tool_calls: [call] })).toEqual({ ...CALLS, content: null });
+  }
   expect(message({ role: 'assistant', content: null, tool_calls: [] })).toEqual({
     role: 'assistant',
     content: '',

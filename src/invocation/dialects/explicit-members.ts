@@ -6,7 +6,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from 
  * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
  * ("missing field `content`"), OpenAI on one that is not null ("expected a string, got null"), on calls where there is a list of them and on
  * `properties` and `items` of a tool's schema ("object schema missing properties": tools of MCP servers without arguments have none),
- * llama.cpp on the type of every call ("Missing tool call type"), templates of open models on the parameters and, other than OpenAI's
+ * llama.cpp on the type and the arguments of every call ("Missing tool call type"; it parses them), templates of open models on the parameters and, other than OpenAI's
  * models, on the description of every tool.
  */
 export function* withExplicitMembers(body: JsonObject, describesTools: boolean): Steps<JsonObject> {
@@ -49,7 +49,7 @@ function withWholeAnswer(message: JsonObject): JsonObject {
   return message.role === 'assistant' ? withContent(withWholeCalls(message)) : message;
 }
 
-/** Removes an empty list of calls, and names the type of calls without one. */
+/** Removes an empty list of calls, and says the type and the arguments of each. */
 function withWholeCalls(message: JsonObject): JsonObject {
   const calls = message.tool_calls;
   if (!Array.isArray(calls)) {
@@ -58,12 +58,24 @@ function withWholeCalls(message: JsonObject): JsonObject {
   if (calls.length === 0) {
     return without(message, 'tool_calls');
   }
-  const isWhole = objectsOf(calls).every(
-    ({ type, function: called }) => type !== undefined || !isObject(called),
-  );
-  return isWhole
-    ? message
-    : { ...message, tool_calls: objectsOf(calls).map((call) => ({ type: 'function', ...call })) };
+  const given = objectsOf(calls);
+  const whole = given.map(withTypeAndArguments);
+  return whole.every((call, index) => call === given[index]) ? message : { ...message, tool_calls: whole };
+}
+
+function withTypeAndArguments(call: JsonObject): JsonObject {
+  const { type, function: called } = call;
+  if (!isObject(called)) {
+    return call;
+  }
+  const isEmpty = textOf(called.arguments).trim() === '';
+  if (type !== undefined && !isEmpty) {
+    return call;
+  }
+  return merged(call, {
+    type: type ?? 'function',
+    function: isEmpty ? merged(called, { arguments: '{}' }) : called,
+  });
 }
 
 /** A turn with calls may have no text, but says so; any other has at least an empty one. */
