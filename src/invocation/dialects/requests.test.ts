@@ -398,6 +398,10 @@ test('our short forms are expanded for a provider of the same dialect', () => {
     function: { name: 'f' },
   });
   expect(normalizeRequest({ tools: [], tool_choice: 'auto', seed: 1 }, 'chat')).toEqual({ seed: 1 });
+  for (const stop of ['', [], ['', '']]) {
+    expect(normalizeRequest({ stop, seed: 1 }, 'chat')).toEqual({ seed: 1 });
+  }
+  expect(normalizeRequest({ stop: ['', ' '] }, 'chat')).toEqual({ stop: [' '] });
   expect(normalizeRequest({ reasoning: { effort: 'low' } }, 'chat')).toEqual({ reasoning_effort: 'low' });
   expect(normalizeRequest({ reasoning: { max_tokens: 9 } }, 'chat')).toEqual({
     reasoning: { max_tokens: 9 },

@@ -195,16 +195,28 @@ function withReasoning(body: JsonObject, { reasoning, rules }: RequestTranslatio
 }
 
 /**
- * Adapts a request for a provider of the same dialect. Only expands short forms that we allow and providers do not: a `tool_choice` that
- * is a single word or a tool name, an empty list of tools, and OpenRouter's form of effort.
+ * Adapts a request for a provider of the same dialect. Expands short forms that we allow and providers do not: a `tool_choice` that is a
+ * single word or a tool name, and OpenRouter's form of effort. Removes what says nothing and providers reject: an empty list of tools and
+ * empty stop sequences.
  */
 export function normalizeRequest(body: JsonObject, dialect: Dialect): JsonObject {
-  return normalizeTools(dialect === 'chat' ? normalizeEffort(body) : body, dialect);
+  return normalizeTools(dialect === 'chat' ? normalizeStop(normalizeEffort(body)) : body, dialect);
 }
 
 function normalizeEffort(body: JsonObject): JsonObject {
   const { effort } = objectOf(body.reasoning);
   return typeof effort === 'string' ? { reasoning_effort: effort, ...without(body, 'reasoning') } : body;
+}
+
+/** vLLM: "stop cannot contain an empty string"; OpenAI takes no empty list. */
+function normalizeStop(body: JsonObject): JsonObject {
+  const { stop } = body;
+  if (stop === '' || (Array.isArray(stop) && stop.every((one) => one === ''))) {
+    return without(body, 'stop');
+  }
+  return Array.isArray(stop) && stop.includes('')
+    ? merged(body, { stop: stop.filter((one) => one !== '') })
+    : body;
 }
 
 function normalizeTools(body: JsonObject, dialect: Dialect): JsonObject {
