@@ -95,7 +95,7 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
   [/^minimax-m/, { ...MINIMAX, thinkingOff: 'never' }],
   // the efforts that their templates know, on whatever server
   [/\/(?:kimi-k[3-9]|deepseek-v[4-9])/, { efforts: LOW_HIGH_MAX }],
-  [/(?:^|\/)(?:hy|hunyuan-?)[3-9]/, { efforts: ['low', 'high'] }],
+  [/(?:^|\/)(?:hy|hunyuan-?)[3-9](?!b)/, { efforts: ['low', 'high'] }],
   // Cerebras's name
   [/^zai-glm-/, { efforts: LOW_TO_HIGH, thinkingOff: 'none' }],
   // OpenAI's open models, which all servers call alike

@@ -6,8 +6,8 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from 
  * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
  * ("missing field `content`"), OpenAI on one that is not null ("expected a string, got null"), on calls where there is a list of them and on
  * `properties` and `items` of a tool's schema ("object schema missing properties": tools of MCP servers without arguments have none),
- * llama.cpp on the type and the arguments of every call ("Missing tool call type"; it parses them), templates of open models on the parameters and, other than OpenAI's
- * models, on the description of every tool.
+ * llama.cpp on type and arguments of every call ("Missing tool call type"; it parses the arguments), templates of open models on parameters
+ * and, if `describesTools`, a description of every tool.
  */
 export function* withExplicitMembers(body: JsonObject, describesTools: boolean): Steps<JsonObject> {
   const messages = yield* changed(body.messages, withWholeAnswer);
