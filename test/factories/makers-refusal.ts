@@ -4,6 +4,9 @@ type Json = any;
 /** What the makers of open and other models reject at their own servers, in their own words where they are known. */
 export function makersRefusal(body: Json): string | undefined {
   const model: string = body.model;
+  if (/:[\w-]+$/.test(model)) {
+    return refusedByOllama(body);
+  }
   if (/^deepseek-(?:v|flash|pro)/.test(model)) {
     return refusedByDeepSeek(body);
   }
@@ -54,6 +57,16 @@ export function makersRefusal(body: Json): string | undefined {
     return refusedOrder(body) ?? (/^mistral-/.test(model) ? refusedByMistral(body) : undefined);
   }
   return undefined;
+}
+
+function refusedByOllama({ messages, reasoning_effort: effort }: Json): string | undefined {
+  if (!['low', 'medium', 'high', 'none', undefined].includes(effort)) {
+    return `invalid reasoning value: '${effort}' (must be "high", "medium", "low", or "none")`;
+  }
+  const calls = messages.flatMap(({ tool_calls: some }: Json) => some ?? []);
+  return calls.every((call: Json) => /^\{.*\}$/s.test(call.function.arguments))
+    ? undefined
+    : 'invalid tool call arguments';
 }
 
 const isForced = ({ tool_choice: choice }: Json) => choice === 'required' || typeof choice === 'object';

@@ -44,6 +44,7 @@ const NAMES = [
   'moonshotai/kimi-k3',
   'deepseek-ai/deepseek-v4.1',
   'tencent/hy3',
+  'deepseek-v4:671b-cloud',
 ] as const;
 
 let upstream: UpstreamServer;
@@ -256,6 +257,7 @@ test.each([
   ['moonshotai/kimi-k3', 'medium', 'low'],
   ['deepseek-ai/deepseek-v4.1', 'xhigh', 'high'],
   ['tencent/hy3', 'max', 'high'],
+  ['deepseek-v4:671b-cloud', 'max', 'high'],
 ])('%s gets for the effort %s the effort %s', async (name, asked, given) => {
   expect(await chat(name, { reasoning_effort: asked })).toBeNull();
   expect(sent()).toMatchObject({ reasoning_effort: given });
@@ -294,6 +296,11 @@ test.each(NAMES)('every form of history and tools reaches %s', async (name) => {
     [HI, { ...both, content: null }, result('call_1'), result('call_2')],
     [HI, { ...both, content: 'Looking.' }, result('call_2'), result('call_1'), HI],
     [HI, both, result('call_1'), result('call_2')],
+    [
+      HI,
+      { ...both, tool_calls: [{ ...call('call_1'), function: { name: 'f', arguments: '{"a' } }] },
+      result('call_1'),
+    ],
     [HI, { role: 'assistant', content: null }, HI],
     [HI, { role: 'assistant' }, HI],
     [{ role: 'assistant', content: 'How can I help?' }, HI],

@@ -70,6 +70,8 @@ const LOW_HIGH_MAX: readonly Effort[] = ['low', 'high', 'max'];
  * ai.google.dev/gemini-api/docs/openai; docs.x.ai/developers/model-capabilities/text/reasoning; docs.mistral.ai/capabilities/reasoning.
  */
 const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
+  // Ollama's names end in a tag, and it serves the models of all makers alike (`must be "high", "medium", "low", or "none"`)
+  [/^(?!gpt-oss)[^:]+:(?!\d+$)[\w.-]+$/, { efforts: LOW_TO_HIGH }],
   [
     // without their version since V4.1
     /^deepseek-(?:v[4-9]|flash|pro)/,

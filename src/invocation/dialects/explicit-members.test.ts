@@ -42,6 +42,13 @@ test('calls say their type and their arguments, and no calls are said by no list
   ]) {
     expect(message({ ...CALLS, content: null, tool_calls: [call] })).toEqual({ ...CALLS, content: null });
   }
+  for (const cut of ['{"path": "a', '[1]', 'ls -l']) {
+    const call = { ...CALL, function: { name: 'f', arguments: cut } };
+    const whole = { name: 'f', arguments: JSON.stringify({ arguments: cut }) };
+    expect(message({ ...CALLS, content: null, tool_calls: [call] })).toMatchObject({
+      tool_calls: [{ ...CALL, function: whole }],
+    });
+  }
   expect(message({ role: 'assistant', content: null, tool_calls: [] })).toEqual({
     role: 'assistant',
     content: '',

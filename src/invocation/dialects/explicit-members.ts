@@ -6,7 +6,7 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from 
  * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
  * ("missing field `content`"), OpenAI on one that is not null ("expected a string, got null"), on calls where there is a list of them and on
  * `properties` and `items` of a tool's schema ("object schema missing properties": tools of MCP servers without arguments have none),
- * llama.cpp on type and arguments of every call ("Missing tool call type"; it parses the arguments), templates of open models on parameters
+ * llama.cpp and Ollama on type and arguments of every call ("Missing tool call type", "invalid tool call arguments"), templates of open models on parameters
  * and, if `describesTools`, a description of every tool.
  */
 export function* withExplicitMembers(body: JsonObject, describesTools: boolean): Steps<JsonObject> {
@@ -68,14 +68,27 @@ function withTypeAndArguments(call: JsonObject): JsonObject {
   if (!isObject(called)) {
     return call;
   }
-  const isEmpty = textOf(called.arguments).trim() === '';
-  if (type !== undefined && !isEmpty) {
+  const given = textOf(called.arguments);
+  const whole = wholeArguments(given);
+  if (type !== undefined && whole === given) {
     return call;
   }
   return merged(call, {
     type: type ?? 'function',
-    function: isEmpty ? merged(called, { arguments: '{}' }) : called,
+    function: whole === given ? called : merged(called, { arguments: whole }),
   });
+}
+
+/**
+ * Returns arguments as the text of an object, so that one call that was cut off does not fail every further request: servers parse them.
+ * Only looks at both ends of the text: a history holds megabytes of them.
+ */
+function wholeArguments(given: string): string {
+  const text = given.trim();
+  if (text.startsWith('{') && text.endsWith('}')) {
+    return given;
+  }
+  return text === '' ? '{}' : JSON.stringify({ arguments: given });
 }
 
 /** A turn with calls may have no text, but says so; any other has at least an empty one. */
