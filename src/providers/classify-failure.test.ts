@@ -121,6 +121,17 @@ test.each<[number, unknown]>([
     { error: { message: 'prompt too long; exceeded max context length by 9 tokens', type: 'api_error' } },
   ],
   [400, { message: 'too many tokens: the prompt cannot exceed 4081 tokens' }],
+  [
+    500,
+    {
+      error: {
+        code: 500,
+        message:
+          'input (602 tokens) is too large to process. increase the physical batch size (current batch size: 512)',
+        type: 'server_error',
+      },
+    },
+  ],
 ])('%i %j is an input that exceeds the context', (status, body) => {
   expect(failureOfStatus(status, undefined, body).reason).toBe('context_length');
 });

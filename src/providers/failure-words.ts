@@ -33,9 +33,12 @@ const TOO_LONG = anyOf(
   /exceed max message tokens|must be less than max_seq_len/,
 );
 
-/** The same in words that no fault of a server uses: Ollama sends some with a 500, LM Studio in streams with neither a status nor a code. */
+/**
+ * The same in words that no fault of a server uses: Ollama sends some with a 500, as llama.cpp does for embeddings, LM Studio in streams with
+ * neither a status nor a code.
+ */
 const SURELY_TOO_LONG =
-  /prompt (?:is )?too long|than the context length|context length of only|exceeds the (?:context window|available context size)/;
+  /prompt (?:is )?too long|is too large to process|than the context length|context length of only|exceeds the (?:context window|available context size)/;
 
 /** Matches codes of errors that the operator must pay for or fix, of the account or of the route's model. */
 const OPERATORS_CODE =
