@@ -59,8 +59,9 @@ function withWholeCalls(message: JsonObject): JsonObject {
     return without(message, 'tool_calls');
   }
   const given = objectsOf(calls);
-  const whole = given.map(withTypeAndArguments);
-  return whole.every((call, index) => call === given[index]) ? message : { ...message, tool_calls: whole };
+  return given.every((call) => withTypeAndArguments(call) === call)
+    ? message
+    : { ...message, tool_calls: given.map(withTypeAndArguments) };
 }
 
 function withTypeAndArguments(call: JsonObject): JsonObject {
@@ -134,7 +135,7 @@ function wholeParameters(parameters: unknown): unknown {
     ...(isUntyped && { type: 'object' }),
     ...(isObjectSchema && parameters.properties === undefined && { properties: {} }),
   };
-  const whole = withItems(parameters);
+  const whole = saysItems(parameters) ? parameters : withItems(parameters);
   return Object.keys(missing).length === 0 ? whole : merged(objectOf(whole), missing);
 }
 
@@ -148,6 +149,26 @@ const HOLD_SCHEMAS = {
 /** Depth at which a schema is left as it is: OpenAI takes ten levels, and the walk must not exhaust the stack. */
 const DEPTH_MAX = 32;
 
+/** Returns whether all arrays of a schema say what they hold. Nearly all do, and agents send hundreds of kB of schemas with each call. */
+function saysItems(schema: unknown, depth = 0): boolean {
+  if (!isObject(schema) || depth === DEPTH_MAX) {
+    return true;
+  }
+  if (lacksItems(schema)) {
+    return false;
+  }
+  const says = (one: unknown) => saysItems(one, depth + 1);
+  return (
+    HOLD_SCHEMAS.one.every((name) => says(schema[name])) &&
+    HOLD_SCHEMAS.listed.every((name) => !Array.isArray(schema[name]) || schema[name].every(says)) &&
+    HOLD_SCHEMAS.named.every((name) => !isObject(schema[name]) || Object.values(schema[name]).every(says))
+  );
+}
+
+function lacksItems(schema: JsonObject): boolean {
+  return isArray(schema) && schema.items === undefined && schema.prefixItems === undefined;
+}
+
 /** Returns a schema whose arrays all say what they hold; the same one if they do. */
 function withItems(schema: unknown, depth = 0): unknown {
   if (!isObject(schema) || depth === DEPTH_MAX) {
@@ -159,7 +180,7 @@ function withItems(schema: unknown, depth = 0): unknown {
       changes[name] = value;
     }
   };
-  if (isArray(schema) && schema.items === undefined && schema.prefixItems === undefined) {
+  if (lacksItems(schema)) {
     change('items', {});
   }
   for (const name of HOLD_SCHEMAS.one) {
