@@ -6,20 +6,21 @@ import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from 
  * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
  * ("missing field `content`"), OpenAI on one that is not null ("expected a string, got null"), on calls where there is a list of them and on
  * `properties` and `items` of a tool's schema ("object schema missing properties": tools of MCP servers without arguments have none),
- * llama.cpp and Ollama on type and arguments of every call ("Missing tool call type", "invalid tool call arguments"), templates of open models on parameters
- * and, if `describesTools`, a description of every tool.
+ * llama.cpp and Ollama on type and arguments of every call ("Missing tool call type", "invalid tool call arguments"), templates of open
+ * models on parameters and, if `describesTools`, a description of every tool.
  */
 export function* withExplicitMembers(body: JsonObject, describesTools: boolean): Steps<JsonObject> {
   const messages = yield* changed(body.messages, withWholeAnswer);
   const tools = yield* changed(body.tools, (tool) => withWholeFunction(tool, describesTools));
-  return messages || tools ? merged(body, { ...(messages && { messages }), ...(tools && { tools }) }) : body;
+  const whole = messages ? merged(body, { messages }) : body;
+  return tools ? merged(whole, { tools }) : whole;
 }
 
 /** Adds to a Responses request what OpenAI insists on in the schemas of tools. */
 export function* withWholeParameters(body: JsonObject): Steps<JsonObject> {
   const tools = yield* changed(body.tools, (tool) => {
     const parameters = tool.type === 'function' ? wholeParameters(tool.parameters) : tool.parameters;
-    return parameters === tool.parameters ? tool : { ...tool, parameters };
+    return parameters === tool.parameters ? tool : merged(tool, { parameters });
   });
   return tools ? merged(body, { tools }) : body;
 }
@@ -61,7 +62,7 @@ function withWholeCalls(message: JsonObject): JsonObject {
   const given = objectsOf(calls);
   return given.every((call) => withTypeAndArguments(call) === call)
     ? message
-    : { ...message, tool_calls: given.map(withTypeAndArguments) };
+    : merged(message, { tool_calls: given.map(withTypeAndArguments) });
 }
 
 function withTypeAndArguments(call: JsonObject): JsonObject {
@@ -100,9 +101,9 @@ function withContent(message: JsonObject): JsonObject {
   }
   const isElsewhere = objectsOf(calls).length > 0 || isObject(audio) || textOf(refusal) !== '';
   if (isElsewhere) {
-    return content === null ? message : { ...message, content: null };
+    return content === null ? message : merged(message, { content: null });
   }
-  return { ...message, content: '' };
+  return merged(message, { content: '' });
 }
 
 function withWholeFunction(tool: JsonObject, isDescribed: boolean): JsonObject {
@@ -115,8 +116,8 @@ function withWholeFunction(tool: JsonObject, isDescribed: boolean): JsonObject {
   if (whole === parameters && !lacksDescription) {
     return tool;
   }
-  const described = lacksDescription && { description: name };
-  return { ...tool, function: merged(objectOf(tool.function), { ...described, parameters: whole }) };
+  const described = lacksDescription ? merged(tool.function, { description: name }) : tool.function;
+  return merged(tool, { function: merged(described, { parameters: whole }) });
 }
 
 /** Members by which a schema says what it accepts without a type. */
@@ -131,12 +132,9 @@ function wholeParameters(parameters: unknown): unknown {
   }
   const isUntyped = TYPED_BY.every((name) => parameters[name] === undefined);
   const isObjectSchema = isUntyped || parameters.type === 'object';
-  const missing = {
-    ...(isUntyped && { type: 'object' }),
-    ...(isObjectSchema && parameters.properties === undefined && { properties: {} }),
-  };
-  const whole = saysItems(parameters) ? parameters : withItems(parameters);
-  return Object.keys(missing).length === 0 ? whole : merged(objectOf(whole), missing);
+  const whole = objectOf(saysItems(parameters) ? parameters : withItems(parameters));
+  const typed = isUntyped ? merged(whole, { type: 'object' }) : whole;
+  return isObjectSchema && parameters.properties === undefined ? merged(typed, { properties: {} }) : typed;
 }
 
 /** Members of a schema that hold further schemas: one, in a list, by name. */

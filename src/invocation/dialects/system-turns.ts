@@ -92,7 +92,7 @@ export function* withInstructionsIn(body: JsonObject, place: 'first' | 'none'): 
   }
   const later = yield* mapInSteps(afterResults(rest), asReminderTurn);
   const isSaid = place === 'none' || later.length === 0;
-  const first = together(leading).map((turn) => (isSaid ? { ...turn, role: 'user' } : turn));
+  const first = together(leading).map((turn) => (isSaid ? merged(turn, { role: 'user' }) : turn));
   const asked = isSaid || later.some(isUserTurn) ? [] : [GREETING];
   return merged(body, { messages: [...first, ...asked, ...later] });
 }
@@ -115,7 +115,7 @@ export function* itemsWithInstructionsIn(body: JsonObject, place: 'first' | 'non
   if (place === 'none' && said !== '') {
     return merged(without(body, 'instructions'), { input: [{ role: 'user', content: said }, ...input] });
   }
-  return merged(body, { ...(said !== '' && { instructions: said }), input: later });
+  return merged(body, said === '' ? { input: later } : { instructions: said, input: later });
 }
 
 /** Splits off the instructions before the first question. */

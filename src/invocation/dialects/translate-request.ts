@@ -112,7 +112,7 @@ function withoutBillingHeader(body: JsonObject, { isClaude }: ModelRules): JsonO
     return body;
   }
   const kept = blocks
-    .map((block) => ({ ...block, text: textOf(block.text).replace(BILLING_HEADER, '') }))
+    .map((block) => merged(block, { text: textOf(block.text).replace(BILLING_HEADER, '') }))
     .filter(({ text }) => text !== '');
   return kept.length === 0 ? without(body, 'system') : merged(body, { system: kept });
 }
