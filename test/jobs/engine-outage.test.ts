@@ -142,7 +142,8 @@ test('leaves a hanging engine after the first missing answer', async () => {
   // the host leaves the pool first, then gives the task back
   await eventually(async () => (await it.events(id)).includes('queued engine_not_answering'));
   const polls = near.requests.slice(before).filter(({ path }) => path.includes('/jobs/'));
-  expect(polls.length).toBeLessThanOrEqual(1);
+  // up to five may fail otherwise, and each may be sent again when its kept connection broke
+  expect(polls.length).toBeLessThanOrEqual(2);
   near.isFrozen = false;
   near.reset();
   expect((await it.ended(id)).task.state).toBe('succeeded');
