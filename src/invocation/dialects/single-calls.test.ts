@@ -68,3 +68,9 @@ test('nothing is lost or said twice in any conversation, however long', () => {
   ]).flat();
   expect(turns(many)).toHaveLength(16_000);
 });
+
+test('100,000 results of one call, or of none, are put in their places at once', () => {
+  const results = (id: string) => Array.from({ length: 100_000 }, () => result(id));
+  expect(turns([calling(null, 'a', 'b'), ...results('a')])).toHaveLength(100_002);
+  expect(turns([calling(null, 'a', 'b'), ...results('c')])).toHaveLength(100_002);
+});

@@ -12,21 +12,24 @@ export function* withSingleCalls(body: JsonObject): Steps<JsonObject> {
     return body;
   }
   const turns: JsonObject[] = [];
-  let next = 0;
-  for (let message = messages[next]; message; message = messages[next]) {
-    next += 1;
-    turns.push(message);
-    if (hasSeveralCalls(message)) {
-      const first = next;
-      while (messages[next]?.role === 'tool') {
-        next += 1;
+  let calling: JsonObject | undefined;
+  let results: JsonObject[] = [];
+  for (const message of messages) {
+    if (calling && message.role === 'tool') {
+      results.push(message);
+    } else {
+      addApart(turns, calling, results);
+      calling = hasSeveralCalls(message) ? message : undefined;
+      results = [];
+      if (!calling) {
+        turns.push(message);
       }
-      turns.splice(-1, 1, ...apart(message, messages.slice(first, next)));
     }
     if (isStepOver()) {
       yield undefined;
     }
   }
+  addApart(turns, calling, results);
   return merged(body, { messages: turns });
 }
 
@@ -34,18 +37,28 @@ function hasSeveralCalls({ tool_calls: calls }: JsonObject): boolean {
   return objectsOf(calls).length > 1;
 }
 
-/** Returns a turn's calls, each with its results; results of other calls last. */
-function apart(turn: JsonObject, results: readonly JsonObject[]): readonly JsonObject[] {
-  const calls = objectsOf(turn.tool_calls);
-  const ids = new Set(calls.map(({ id }) => id));
-  const byId = new Map<unknown, JsonObject[]>();
-  for (const result of results) {
-    const { tool_call_id: id } = result;
-    byId.set(id, [...(byId.get(id) ?? []), result]);
+/**
+ * Adds a turn's calls, each with its results; results of other calls last. In linear time and without spreading lists: a request may hold
+ * 100,000 results.
+ */
+function addApart(turns: JsonObject[], turn: JsonObject | undefined, results: readonly JsonObject[]): void {
+  if (!turn) {
+    return;
   }
-  const pairs = calls.flatMap((call, index) => {
-    const said = index === 0 ? turn : { role: turn.role, content: null };
-    return [merged(said, { tool_calls: [call] }), ...(byId.get(call.id) ?? [])];
-  });
-  return [...pairs, ...results.filter(({ tool_call_id: id }) => !ids.has(id))];
+  const calls = objectsOf(turn.tool_calls);
+  const byId = new Map<unknown, JsonObject[]>(calls.map(({ id }) => [id, []]));
+  const others: JsonObject[] = [];
+  for (const result of results) {
+    (byId.get(result.tool_call_id) ?? others).push(result);
+  }
+  for (const [index, call] of calls.entries()) {
+    turns.push(merged(index === 0 ? turn : { role: turn.role, content: null }, { tool_calls: [call] }));
+    for (const result of byId.get(call.id) ?? []) {
+      turns.push(result);
+    }
+    byId.delete(call.id);
+  }
+  for (const result of others) {
+    turns.push(result);
+  }
 }
