@@ -1,6 +1,7 @@
 import { merged } from '../../lib/merged.ts';
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
+import { LISTED_SCHEMAS, NAMED_SCHEMAS } from './strict-schema.ts';
 
 /**
  * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
@@ -96,7 +97,7 @@ function wholeArguments(given: string): string {
 /** A turn with calls may have no text, but says so; any other has at least an empty one. */
 function withContent(message: JsonObject): JsonObject {
   const { content, tool_calls: calls, audio, refusal } = message;
-  if ((content ?? undefined) !== undefined) {
+  if (content !== undefined && content !== null) {
     return message;
   }
   const isElsewhere = objectsOf(calls).length > 0 || isObject(audio) || textOf(refusal) !== '';
@@ -137,12 +138,8 @@ function wholeParameters(parameters: unknown): unknown {
   return isObjectSchema && parameters.properties === undefined ? merged(typed, { properties: {} }) : typed;
 }
 
-/** Members of a schema that hold further schemas: one, in a list, by name. */
-const HOLD_SCHEMAS = {
-  one: ['items', 'additionalProperties'],
-  listed: ['anyOf', 'oneOf', 'allOf', 'prefixItems'],
-  named: ['properties', '$defs', 'definitions'],
-} as const;
+/** Schema members that contain one further schema. */
+const SINGLE_SCHEMAS = ['items', 'additionalProperties'] as const;
 
 /** Depth at which a schema is left as it is: OpenAI takes ten levels, and the walk must not exhaust the stack. */
 const DEPTH_MAX = 32;
@@ -157,9 +154,9 @@ function saysItems(schema: unknown, depth = 0): boolean {
   }
   const says = (one: unknown) => saysItems(one, depth + 1);
   return (
-    HOLD_SCHEMAS.one.every((name) => says(schema[name])) &&
-    HOLD_SCHEMAS.listed.every((name) => !Array.isArray(schema[name]) || schema[name].every(says)) &&
-    HOLD_SCHEMAS.named.every((name) => !isObject(schema[name]) || Object.values(schema[name]).every(says))
+    SINGLE_SCHEMAS.every((name) => says(schema[name])) &&
+    LISTED_SCHEMAS.every((name) => !Array.isArray(schema[name]) || schema[name].every(says)) &&
+    NAMED_SCHEMAS.every((name) => !isObject(schema[name]) || Object.values(schema[name]).every(says))
   );
 }
 
@@ -167,50 +164,31 @@ function lacksItems(schema: JsonObject): boolean {
   return isArray(schema) && schema.items === undefined && schema.prefixItems === undefined;
 }
 
-/** Returns a schema whose arrays all say what they hold; the same one if they do. */
+/** Returns a schema whose arrays all say what they hold. */
 function withItems(schema: unknown, depth = 0): unknown {
   if (!isObject(schema) || depth === DEPTH_MAX) {
     return schema;
   }
-  const changes: Record<string, unknown> = {};
-  const change = (name: string, value: unknown) => {
-    if (value !== schema[name]) {
-      changes[name] = value;
+  const inside = (one: unknown) => withItems(one, depth + 1);
+  const whole: Record<string, unknown> = { ...schema };
+  for (const name of SINGLE_SCHEMAS.filter((one) => schema[one] !== undefined)) {
+    whole[name] = inside(schema[name]);
+  }
+  for (const name of LISTED_SCHEMAS) {
+    const list = schema[name];
+    if (Array.isArray(list)) {
+      whole[name] = list.map(inside);
     }
-  };
-  if (lacksItems(schema)) {
-    change('items', {});
   }
-  for (const name of HOLD_SCHEMAS.one) {
-    change(name, withItems(schema[name], depth + 1));
+  for (const name of NAMED_SCHEMAS) {
+    const named = schema[name];
+    if (isObject(named)) {
+      whole[name] = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, inside(one)]));
+    }
   }
-  for (const name of HOLD_SCHEMAS.listed) {
-    change(name, inList(schema[name], depth));
-  }
-  for (const name of HOLD_SCHEMAS.named) {
-    change(name, byName(schema[name], depth));
-  }
-  return Object.keys(changes).length === 0 ? schema : merged(schema, changes);
+  return lacksItems(schema) ? merged(whole, { items: {} }) : whole;
 }
 
 function isArray({ type }: JsonObject): boolean {
   return type === 'array' || (Array.isArray(type) && type.includes('array'));
-}
-
-function inList(list: unknown, depth: number): unknown {
-  if (!Array.isArray(list)) {
-    return list;
-  }
-  const results = list.map((item) => withItems(item, depth + 1));
-  return results.some((result, index) => result !== list[index]) ? results : list;
-}
-
-function byName(schemas: unknown, depth: number): unknown {
-  if (!isObject(schemas)) {
-    return schemas;
-  }
-  const changes = Object.entries(schemas)
-    .map(([name, schema]) => [name, withItems(schema, depth + 1)] as const)
-    .filter(([name, schema]) => schema !== schemas[name]);
-  return changes.length === 0 ? schemas : merged(schemas, Object.fromEntries(changes));
 }

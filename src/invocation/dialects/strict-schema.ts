@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, objectOf } from '../../providers/json.ts';
 
 /** Schema members that contain further schemas: by name, and in a list. */
-const NAMED = ['properties', '$defs', 'definitions'] as const;
-const LISTED = ['anyOf', 'allOf', 'oneOf', 'prefixItems'] as const;
+export const NAMED_SCHEMAS = ['properties', '$defs', 'definitions'] as const;
+export const LISTED_SCHEMAS = ['anyOf', 'allOf', 'oneOf', 'prefixItems'] as const;
 
 /**
  * Returns whether OpenAI accepts a schema as strict: every object closed, every property required. Anthropic allows optional properties,
@@ -15,8 +15,10 @@ export function isStrictSchema(schema: unknown): boolean {
   if (schema.type === 'object' && !isClosed(schema)) {
     return false;
   }
-  const named = NAMED.flatMap((name) => Object.values(objectOf(schema[name])));
-  const listed = LISTED.flatMap((name): unknown[] => (Array.isArray(schema[name]) ? schema[name] : []));
+  const named = NAMED_SCHEMAS.flatMap((name) => Object.values(objectOf(schema[name])));
+  const listed = LISTED_SCHEMAS.flatMap((name): unknown[] =>
+    Array.isArray(schema[name]) ? schema[name] : [],
+  );
   const items = schema.items === undefined ? [] : [schema.items];
   return [...named, ...listed, ...items].every(isStrictSchema);
 }

@@ -98,7 +98,7 @@ export function* translateRequest(given: JsonObject, translation: RequestTransla
 /** Claude Code's first line of instructions, for Anthropic's accounts. It names the version and, in some, the request. */
 const BILLING_HEADER = /^x-anthropic-billing-header:[^\n]*\n?/;
 
-/** Removes {@link BILLING_HEADER} for other models than Claude: a line that changes keeps their servers from finding anything in their prefix caches. */
+/** Removes {@link BILLING_HEADER} for other models than Claude: a line that changes keeps their servers from using their prefix caches. */
 function withoutBillingHeader(body: JsonObject, { isClaude }: ModelRules): JsonObject {
   const { system } = body;
   if (isClaude || system === undefined) {
