@@ -136,12 +136,7 @@ function toolOf(tool: JsonObject): JsonObject {
     const { name, description, format } = tool.custom;
     return compact({ type: 'custom', name, description, format: customFormat(format) });
   }
-  const {
-    name,
-    description,
-    parameters = { type: 'object', properties: {} },
-    strict,
-  } = objectOf(tool.function);
+  const { name, description, parameters, strict } = objectOf(tool.function);
   return compact({ type: 'function', name, description, parameters, strict: strict === true });
 }
 
