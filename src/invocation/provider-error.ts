@@ -27,6 +27,8 @@ const PRIVATE = [
 
 const TOO_LONG =
   "the model's answer is larger than 48 MB; ask for fewer inputs or log probabilities at once, or for a stream";
+const GARBLED =
+  'the model wrote a call or an answer that its own server could not read, please retry or change the prompt';
 const OPERATORS_FAULT = 'the model is misconfigured on this installation; its operator has to fix that';
 
 /** The model and input of a rejected call. */
@@ -76,6 +78,8 @@ export function clientErrorOf(failure: ProviderFailure, call: RefusedCall): AppE
       return refusal('payload_too_large', 'the request is larger than the model accepts', failure, call);
     case 'too_long':
       return refusal('provider_error', TOO_LONG, failure, call, { shouldRetry: false });
+    case 'garbled':
+      return refusal('provider_error', GARBLED, failure, call);
     case 'misconfigured':
       // a problem with the operator's key, account or route: a retry would fail the same way
       return refusal('provider_error', OPERATORS_FAULT, failure, call, { shouldRetry: false });

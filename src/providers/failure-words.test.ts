@@ -103,7 +103,6 @@ test.each<[number, unknown]>([
 test.each<[number, unknown, string]>([
   [403, { code: 'permission-denied', error: 'Access to the chat endpoint is denied' }, 'misconfigured'],
   [404, { error: { code: 404, message: 'No endpoints found that support tool use.' } }, 'unsupported'],
-  [400, { error: { code: 'tool_use_failed', message: 'Failed to call a function.' } }, 'unsupported'],
   [
     413,
     { error: { code: 'rate_limit_exceeded', type: 'tokens', message: 'Request too large' } },
@@ -115,6 +114,46 @@ test.each<[number, unknown, string]>([
     'rate_limited',
   ],
 ])('%i %j is %s, whatever others mean by that status', (status, body, reason) => {
+  expect(failureOfStatus(status, undefined, body).reason).toBe(reason);
+});
+
+test.each<[number, unknown]>([
+  [400, { error: { code: 'tool_use_failed', message: 'Failed to call a function.' } }],
+  [400, { error: { code: 'output_parse_failed', message: 'The model generated output that …' } }],
+  [400, { message: 'Failed to generate tool_calls. Exception: Tool is not present in the tools list.' }],
+  [424, { message: 'Model produced invalid sequence as part of ToolUse. ' }],
+  [500, { error: { message: 'The model produced invalid content.', type: 'model_error', code: null } }],
+  [500, { error: { message: "error parsing tool call: raw='ls -R\n', err=invalid character 'l'" } }],
+  [500, { error: { message: 'XML syntax error on line 8: element <function> closed by </parameter>' } }],
+  [500, { error: { message: 'expected element type <function> but have <parameter>' } }],
+  [
+    500,
+    {
+      error: { message: 'unexpected tokens remaining in message header: Some("to=functions.f")', code: 500 },
+    },
+  ],
+  [500, { error: { message: 'Unexpected token 200002 while expecting start token 200006' } }],
+  [
+    500,
+    {
+      error: {
+        message: 'The model produced output that does not match the expected peg-native format',
+        type: 'server_error',
+      },
+    },
+  ],
+])('%i %j is about what the model wrote', (status, body) => {
+  expect(failureOfStatus(status, undefined, body)).toMatchObject({
+    reason: 'garbled',
+    policy: { retry: true, fallback: true, health: 'neutral' },
+  });
+});
+
+test.each<[number, unknown, string]>([
+  [400, { error: { message: "Invalid value: 'the model produced invalid content'" } }, 'rejected'],
+  [500, { error: { message: 'Failed to parse input: error parsing tool call' } }, 'unsupported'],
+  [500, { error: { message: 'Unexpected token < in JSON at position 0' } }, 'failed'],
+])('%i %j is not', (status, body, reason) => {
   expect(failureOfStatus(status, undefined, body).reason).toBe(reason);
 });
 

@@ -68,8 +68,18 @@ const CONTENT_WORDS = anyOf(
 /** DashScope calls its limit of tokens a minute a quota, too, and links to what it means. */
 const MINUTE_QUOTA = /allocated quota exceeded|error-code#token-limit/;
 
-/** Groq, about a call or JSON that the model itself got wrong. */
-const MODELS_FAULT = /tool_use_failed|json_validate_failed/;
+/** Matches codes of errors about what the model itself got wrong, a call or JSON: Groq (400) and OpenAI (500). */
+const GARBLED_CODE = /tool_use_failed|json_validate_failed|output_parse_failed|\bmodel_error\b/;
+/**
+ * The same in words, where they begin or name the cause: llama.cpp, OpenAI, Groq and Bedrock ("Model produced invalid sequence as part of
+ * ToolUse"), Ollama's parsers (500, for some models every fourth call), Cerebras, vLLM and SGLang with gpt-oss.
+ */
+const GARBLED_WORDS = anyOf(
+  /\bmodel (?:produced|generated) (?:invalid|output that)\b/,
+  /^error parsing tool call|^(?:failed to parse xml: )?xml syntax error on line \d|^expected element type <\w+> but have/,
+  /^failed to generate tool_?\s?calls?\b/,
+  /unexpected tokens? [^.]{0,80}(?:while expecting start token|in message header)|tokens remaining in message header/,
+);
 
 /** OpenRouter, with a 404, about a request that its model cannot serve. */
 const NO_ROUTE_FOR_REQUEST = /no endpoints found that support/;
@@ -88,6 +98,9 @@ export function refine(reason: FailureReason, error: JsonObject): FailureReason 
     case 'rate_limited':
       return isOperators(codes, message) || isOutOfQuota(codes, message) ? 'misconfigured' : reason;
     case 'failed':
+      if (isGarbled(codes, message)) {
+        return 'garbled';
+      }
       return reasonInWords(codes, message) ?? reasonOfFault(codes, message);
     case 'too_large':
       // Groq: more tokens than its account may send in a minute, which another route need not mind
@@ -98,6 +111,9 @@ export function refine(reason: FailureReason, error: JsonObject): FailureReason 
     case 'misconfigured':
       return refusedContent(codes, message) ?? otherThanOperators(codes, message) ?? reason;
     case 'rejected':
+      if (isGarbled(codes, message)) {
+        return 'garbled';
+      }
       return reasonInWords(codes, message) ?? reasonOfRefusal(codes, message);
     default:
       return reason;
@@ -112,10 +128,11 @@ function reasonOfFault(codes: string, message: string): FailureReason {
 }
 
 function reasonOfRefusal(codes: string, message: string): FailureReason {
-  if (TOO_LONG.test(`${codes} ${message}`)) {
-    return 'context_length';
-  }
-  return MODELS_FAULT.test(codes) ? 'unsupported' : 'rejected';
+  return TOO_LONG.test(`${codes} ${message}`) ? 'context_length' : 'rejected';
+}
+
+function isGarbled(codes: string, message: string): boolean {
+  return GARBLED_CODE.test(codes) || GARBLED_WORDS.test(message.replace(QUOTED, ''));
 }
 
 function reasonInWords(codes: string, message: string): FailureReason | undefined {

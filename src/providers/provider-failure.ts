@@ -11,6 +11,7 @@ export type FailureReason =
   | 'overloaded'
   | 'failed'
   | 'malformed'
+  | 'garbled'
   | 'too_long'
   | 'interrupted'
   | 'misconfigured'
@@ -39,6 +40,8 @@ const POLICIES: Readonly<Record<FailureReason, Policy>> = {
   overloaded: { retry: true, fallback: true, health: 'failure' },
   failed: { retry: true, fallback: true, health: 'failure' },
   malformed: { retry: false, fallback: true, health: 'failure' },
+  // The model wrote what its own server cannot read: chance, or the request. Another try often does better.
+  garbled: { retry: true, fallback: true, health: 'neutral' },
   // Another try or provider would answer as much, and bill it.
   too_long: { retry: false, fallback: false, health: 'neutral' },
   interrupted: { retry: true, fallback: true, health: 'failure' },

@@ -82,6 +82,11 @@ const openAiProtocol: UpstreamProtocol = {
       // as xAI says it
       return { code: 'permission-denied', error: 'Content violates usage guidelines. ' };
     }
+    if (fault === 'garbled') {
+      // as Groq says it
+      const failed = { type: 'invalid_request_error', code: 'tool_use_failed', failed_generation: '<f>' };
+      return { error: { message: 'Failed to call a function.', ...failed } };
+    }
     const code = fault === 'too_long' ? 'context_length_exceeded' : 'upstream_secret_code';
     return { error: { message: 'upstream secret sk-upstream-key', type: 'server_error', code } };
   },

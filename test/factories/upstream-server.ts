@@ -12,6 +12,7 @@ export type Fault =
   | 'bad_request'
   | 'too_long'
   | 'content_refused'
+  | 'garbled'
   | 'hang_before_headers'
   | 'hang_after_headers'
   | 'hang_mid_stream'
@@ -101,6 +102,7 @@ const STATUSES: Partial<Record<Fault, number>> = {
   bad_request: 400,
   too_long: 400,
   content_refused: 403,
+  garbled: 400,
 };
 
 /** A contract server: speaks one protocol, follows a script, and records requests. */

@@ -315,6 +315,18 @@ test('a storm of 429 is met with at most a tenth more calls', async () => {
   expect(gateway.ledger.settlements).toHaveLength(200);
 });
 
+test('a call that the model garbled is tried again, and never pauses the route', async () => {
+  upstreams.openai.reset({ fault: 'garbled', faultCalls: 1 });
+  await chat('to/openai', false);
+  expect(gateway.ledger.last.attempts.map((attempt) => attempt.outcome)).toEqual(['garbled', 'ok']);
+  upstreams.openai.reset({ fault: 'garbled' });
+  for (let call = 0; call < 25; call += 1) {
+    const sent = upstreams.openai.requests.length;
+    await expect(chat('to/openai', false)).rejects.toMatchObject({ status: 502, code: 'provider_error' });
+    expect(upstreams.openai.requests.length).toBeGreaterThan(sent);
+  }
+});
+
 test('stops using a failing provider, then probes it', async () => {
   upstreams.openai.reset({ fault: 'server_error' });
   // until one is not sent: after that every tenth is a try, and retries decide after how many calls the count begins
