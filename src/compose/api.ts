@@ -107,7 +107,7 @@ export async function composeApi(
   registerStateGauges(foundation.registry, new StateReadModel(foundation.cells));
   const paidRoutes = [
     ...invocation.routes,
-    ...composeTaskRoutes(foundation, tasks, redis.connection, () => engines.stoppable),
+    ...composeTaskRoutes(foundation, tasks, redis.connection, engines),
   ];
   const parts = { invocation, tasks, remote, identity, engines, operators, rates, redis, console, people };
   const consolePages = composeConsolePages(config, consoleFolder, people);

@@ -9,6 +9,7 @@ import { requireWorkingPool } from '../tasks/require-working-pool.ts';
 import { SubmitTaskService } from '../tasks/submit-task.service.ts';
 import { taskRoutes } from '../tasks/tasks.routes.ts';
 import { TasksService } from '../tasks/tasks.service.ts';
+import type { CancelablePools } from '../tasks/tasks.types.ts';
 import { UnservedPools } from '../tasks/unserved-pools.ts';
 import { WorkersStore } from '../tasks/workers.store.ts';
 import { alertRoutes } from '../webhooks/alerts.routes.ts';
@@ -16,12 +17,12 @@ import { webhookRoutes } from '../webhooks/webhooks.routes.ts';
 import type { Foundation } from './foundation.ts';
 import type { TaskParts } from './tasks.ts';
 
-/** Returns the routes that submit, show and cancel tasks and manage webhooks. `stoppablePools`: pools whose engines can stop a run. */
+/** Returns the routes that submit, show and cancel tasks and manage webhooks. */
 export function composeTaskRoutes(
   { config, ledger, catalog, catalogSource, cells, storage, clock, log }: Foundation,
   tasks: TaskParts,
   redis: Redis,
-  stoppablePools: () => readonly string[],
+  pools: CancelablePools,
 ): Route[] {
   const unserved = new UnservedPools(() => tasks.dispatch.liveSlots(), log);
   const workers = new WorkersStore(cells.home.money);
@@ -35,7 +36,7 @@ export function composeTaskRoutes(
     sweeps: tasks.sweeps,
     endings: tasks.endings,
     publisher: createCancelPublisher(redis, config.redisPrefix),
-    stoppablePools,
+    pools,
   });
   const service = new TasksService(
     tasks.reads,

@@ -52,6 +52,11 @@ export class EngineRegistry {
     return this.names.filter((name) => this.find(name)?.capabilities.cancelRunning);
   }
 
+  /** Stoppable pools whose finished runs were free. */
+  get discardable(): string[] {
+    return this.stoppable.filter((name) => !this.find(name)?.capabilities.paid);
+  }
+
   /** Returns the engine of a pool; undefined when this host has none. */
   find(pool: string): Engine | undefined {
     return this.#pools.get(pool)?.engine;

@@ -3,8 +3,9 @@ import { AppError } from '../lib/errors.ts';
 import type { TaskEndings } from './task-endings.ts';
 import type { TaskReadsStore, TaskScope } from './task-reads.store.ts';
 import { taskNotFound } from './task-request.ts';
-import { isTerminal } from './task-state.ts';
+import { isTerminal, type TaskState } from './task-state.ts';
 import type { TaskSweepStore } from './task-sweep.store.ts';
+import type { CancelablePools } from './tasks.types.ts';
 
 /** `canceled`: the task is over and its hold released; `requested`: its worker has been told to stop. */
 export type CancelOutcome = 'canceled' | 'requested';
@@ -14,8 +15,7 @@ export interface CancelDependencies {
   readonly sweeps: Pick<TaskSweepStore, 'requestCancel'>;
   readonly endings: Pick<TaskEndings, 'cancel'>;
   readonly publisher: CancelPublisher;
-  /** Pools whose engine can stop a run in progress. */
-  readonly stoppablePools: () => readonly string[];
+  readonly pools: CancelablePools;
 }
 
 /** Cancels tasks on any host: sets the flag in the row, then sends a message. Either is enough. */
@@ -28,12 +28,12 @@ export class CancelTaskService {
 
   /** Cancels a task. Idempotent. Throws AppError task_not_found (also for other accounts' tasks), task_not_cancelable. */
   async cancel(taskId: string, scope: TaskScope): Promise<CancelOutcome> {
-    const { reads, sweeps, endings, publisher, stoppablePools } = this.#dependencies;
+    const { reads, sweeps, endings, publisher, pools } = this.#dependencies;
     const task = await reads.findTask(taskId, scope);
     if (!task) {
       throw taskNotFound();
     }
-    const flagged = await sweeps.requestCancel(taskId, task.accountId, stoppablePools());
+    const flagged = await sweeps.requestCancel(taskId, task.accountId, pools);
     if (!flagged) {
       return await this.#answerUncanceled(taskId, scope);
     }
@@ -58,9 +58,13 @@ export class CancelTaskService {
     if (task.state === 'canceled') {
       return 'canceled';
     }
-    const why = isTerminal(task.state)
-      ? `it has already ended (${task.state})`
-      : 'its engine cannot stop a run';
-    throw new AppError('task_not_cancelable', `The task cannot be canceled: ${why}.`);
+    throw new AppError('task_not_cancelable', `The task cannot be canceled: ${whyNot(task.state)}.`);
   }
+}
+
+function whyNot(state: TaskState): string {
+  if (isTerminal(state)) {
+    return `it has already ended (${state})`;
+  }
+  return state === 'generating' ? 'its engine cannot stop a run' : 'its run is done, and its files follow';
 }

@@ -41,13 +41,15 @@ export const findCanceling: SqlStatement = {
 };
 
 /**
- * $1 task, $2 account, $3 pools whose engines can stop a run. Sets the flag only where the cancel can be honored; it keeps the time
- * of the first request.
+ * $1 task, $2 account, $3 pools whose engines can stop a run, $4 those whose finished runs nobody bills. Sets the flag only where the
+ * cancel can be honored; it keeps the time of the first request. A run that is done and billed is delivered and charged: else a cancel
+ * at the right moment would leave its cost to the operator.
  */
 export const requestCancel: SqlStatement = {
   name: 'task_request_cancel',
   text: `UPDATE tasks SET cancel_requested_at = least(cancel_requested_at, statement_timestamp())
      WHERE id = $1 AND account_id = $2 AND completed_at IS NULL
-       AND (state IN ('queued', 'generated') OR cancel_requested_at IS NOT NULL OR pool = ANY ($3::text[]))
+       AND (state = 'queued' OR cancel_requested_at IS NOT NULL
+            OR pool = ANY (CASE WHEN state = 'generating' THEN $3::text[] ELSE $4::text[] END))
     RETURNING ${ENDING}`,
 };

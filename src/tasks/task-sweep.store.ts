@@ -2,7 +2,7 @@ import { type Cells, inAll } from '../store/cells.ts';
 import { run, type SqlStatement } from '../store/statement.ts';
 import type { TaskState } from './task-state.ts';
 import { findCanceling, findOverdue, lapseLeases, requestCancel } from './task-sweep.sql.ts';
-import type { TaskKind } from './tasks.types.ts';
+import type { CancelablePools, TaskKind } from './tasks.types.ts';
 
 /** What is needed to end a task without having claimed it. */
 export interface EndableTask {
@@ -38,18 +38,19 @@ export class TaskSweepStore {
   }
 
   /**
-   * Sets the cancel flag where the cancel can be honored: on waiting tasks, and on running ones of `stoppablePools`. Undefined when
-   * the task has ended, cannot be stopped, or is not the account's. With the flag set no worker can claim the task.
+   * Sets the cancel flag where the cancel can be honored: on queued tasks, on running ones of stoppable pools, and on generated ones of
+   * discardable pools. Undefined when the task has ended, cannot be stopped, or is not the account's. With the flag set no worker can claim the task.
    */
   async requestCancel(
     taskId: string,
     accountId: string,
-    stoppablePools: readonly string[],
+    { stoppable, discardable }: CancelablePools,
   ): Promise<EndableTask | undefined> {
     const [row] = await run<EndableRow>(this.#cells.of(accountId).money, requestCancel, [
       taskId,
       accountId,
-      [...stoppablePools],
+      stoppable,
+      discardable,
     ]);
     return row && toEndable(row);
   }

@@ -98,3 +98,11 @@ export interface ReturnedTask {
   /** Whether the files of its run are of no use: it is generated again. */
   readonly dropFiles?: boolean;
 }
+
+/** Which runs a cancel may stop. */
+export interface CancelablePools {
+  /** Pools whose engine can stop a run in progress. */
+  readonly stoppable: readonly string[];
+  /** Those of them whose finished runs nobody bills: they may still be thrown away. */
+  readonly discardable: readonly string[];
+}

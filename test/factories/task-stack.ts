@@ -266,7 +266,7 @@ export async function createTaskStack(options: TaskStackOptions) {
       sweeps: sweepStore,
       endings,
       publisher: { publish: async (id) => void published.push(id) },
-      stoppablePools: () => engines.stoppable,
+      pools: engines,
     }),
     /** Starts a worker in this process; `queues` as on the command line. */
     start: (queues?: string, drainMs = 5_000): RunningWorker => {

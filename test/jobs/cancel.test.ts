@@ -8,6 +8,8 @@ import { TaskTest } from '../factories/task-test.ts';
 
 let it: TaskTest;
 let stubborn: TaskTest;
+/** Its engine can stop a run, and bills one that is done. */
+let sold: TaskTest;
 /** Its heartbeats are too slow to report anything within a test. */
 let patient: TaskTest;
 
@@ -17,11 +19,13 @@ beforeAll(async () => {
   stubborn = await TaskTest.open({
     engine: new ScriptedEngine('/dev/null', { cancelRunning: false, paid: true }),
   });
+  sold = await TaskTest.open({ engine: new ScriptedEngine('/dev/null', { paid: true }) });
 });
 
 afterAll(async () => {
   await it?.close();
   await stubborn?.close();
+  await sold?.close();
   await patient?.close();
 });
 
@@ -82,6 +86,20 @@ test('cancels a generated task at once and never post-processes it', async () =>
   expect(await cancel(it, id)).toBe('canceled');
   expect(await it.stack.services.postprocess.run(id, signal)).toEqual({ result: 'skipped' });
   expect(await it.charges(id)).toEqual([]);
+});
+
+test.each(['stubborn', 'sold'])('delivers and charges a run that is done and billed (%s)', async (name) => {
+  const test = name === 'sold' ? sold : stubborn;
+  const id = await submitImage(test.stack, test.who, 'run=1');
+  await test.stack.services.generate.run(id, new AbortController().signal);
+  await test.inState(id, 'generated');
+  await expect(cancel(test, id)).rejects.toMatchObject({
+    code: 'task_not_cancelable',
+    message: 'The task cannot be canceled: its run is done, and its files follow.',
+  });
+  start(test);
+  expect((await test.ended(id)).task.state).toBe('succeeded');
+  expect(await test.charges(id)).toHaveLength(1);
 });
 
 test('cannot cancel what the engine cannot stop, and charges it when it is done', async () => {
