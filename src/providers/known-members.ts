@@ -24,6 +24,7 @@ const EMBEDDINGS = ['input', 'dimensions', 'encoding_format', 'user'];
 
 /** The only members of requests that a server accepts. */
 export interface KnownMembers {
+  readonly server: 'openai' | 'mistral' | 'groq' | 'cerebras';
   readonly chat: readonly string[];
   readonly embeddings: readonly string[];
 }
@@ -35,6 +36,7 @@ export interface KnownMembers {
  */
 const BY_HOST: readonly (KnownMembers & { readonly host: RegExp })[] = [
   {
+    server: 'openai',
     host: /(?:^|\.)api\.openai\.com$/,
     chat: [
       ...COMMON,
@@ -50,6 +52,7 @@ const BY_HOST: readonly (KnownMembers & { readonly host: RegExp })[] = [
     embeddings: EMBEDDINGS,
   },
   {
+    server: 'mistral',
     host: MISTRAL,
     chat: [
       ...COMMON,
@@ -64,11 +67,13 @@ const BY_HOST: readonly (KnownMembers & { readonly host: RegExp })[] = [
     embeddings: ['input', 'output_dimension', 'output_dtype'],
   },
   {
+    server: 'groq',
     host: /(?:^|\.)groq\.com$/,
     chat: [...COMMON, 'reasoning_format', 'seed', 'user'],
     embeddings: EMBEDDINGS,
   },
   {
+    server: 'cerebras',
     host: /(?:^|\.)cerebras\.ai$/,
     chat: [...COMMON, ...PROBABILITIES, 'logit_bias', 'prompt_cache_key', 'reasoning_format', 'seed', 'user'],
     embeddings: EMBEDDINGS,
@@ -85,7 +90,11 @@ export function knownMembersOf({
 }: Pick<OpenAiProviderSettings, 'base_url' | 'pass_through'>): KnownMembers | undefined {
   const { hostname } = new URL(base_url);
   const known = BY_HOST.find(({ host }) => host.test(hostname));
-  return known && { chat: [...known.chat, ...more], embeddings: [...known.embeddings, ...more] };
+  if (!known) {
+    return undefined;
+  }
+  const { server, chat, embeddings } = known;
+  return { server, chat: [...chat, ...more], embeddings: [...embeddings, ...more] };
 }
 
 /** Returns whether the server is to be asked for the usage of a stream. Mistral's tells it unasked, and has rejected the question. */

@@ -74,6 +74,24 @@ const isForced = ({ tool_choice: choice }: Json) => choice === 'required' || typ
 const lacksReasoning = ({ messages }: Json) =>
   messages.some((message: Json) => message.tool_calls?.length > 0 && !message.reasoning_content);
 
+/** What Groq rejects, whose models have their vendors' names. */
+export function groqsRefusal({ model, reasoning_effort: effort }: Json): string | undefined {
+  if (effort === undefined) {
+    return undefined;
+  }
+  if (/gpt-oss/.test(model)) {
+    return ['low', 'medium', 'high'].includes(effort)
+      ? undefined
+      : 'must be one of `low`, `medium`, or `high`';
+  }
+  if (/qwen/.test(model)) {
+    return ['none', 'default'].includes(effort)
+      ? undefined
+      : '`reasoning_effort` must be one of `none` or `default`';
+  }
+  return '`reasoning_effort` is not supported with this model';
+}
+
 /** Whether only the first message has instructions. */
 const instructsFirst = ({ messages }: Json) =>
   messages.every(({ role }: Json, index: number) => index === 0 || !/system|developer/.test(role));

@@ -3,8 +3,9 @@ import OpenAI from 'openai';
 import { modelRules } from '../../src/invocation/dialects/model-rules.ts';
 import { translateRequest } from '../../src/invocation/dialects/translate-request.ts';
 import { atOnce } from '../../src/lib/steps.ts';
+import { knownMembersOf } from '../../src/providers/known-members.ts';
 import { thinkingCapOf } from '../../src/providers/thinking-cap.ts';
-import { makersRefusal } from '../factories/makers-refusal.ts';
+import { groqsRefusal, makersRefusal } from '../factories/makers-refusal.ts';
 import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { Gateway, model } from './gateway.ts';
@@ -389,3 +390,37 @@ test.each(['qwen3.6-plus', 'qwen3-235b-a22b-thinking-2507', 'deepseek-v4-pro'])(
     }
   },
 );
+
+test.each(['openai/gpt-oss-120b', 'qwen/qwen3.6-27b', 'meta-llama/llama-4-scout-17b-16e-instruct'])(
+  'Groq accepts every effort for %s',
+  (name) => {
+    const knownMembers = knownMembersOf({ base_url: 'https://api.groq.com/openai/v1', pass_through: [] });
+    const provider = { dialect: 'chat', requestDialect: 'chat', knownMembers } as const;
+    const rules = modelRules({ provider: 'groq', model: name }, provider);
+    const common = { to: 'chat', maxOutputTokens: 4_000, reasoning: true, betas: [], rules } as const;
+    const request = (body: object, from: 'chat' | 'messages') =>
+      atOnce(translateRequest({ messages: [HI], ...body }, { ...common, from }));
+    for (const effort of [undefined, 'none', 'minimal', 'low', 'medium', 'high', 'xhigh']) {
+      const sent = request({ reasoning_effort: effort }, 'chat');
+      expect({ effort, refusal: groqsRefusal({ ...sent, model: name }) }).toEqual({ effort });
+      // a model without thoughts, or whose thoughts are apart unasked, rejects the member
+      const isApart = name.startsWith('qwen') && effort !== 'none';
+      expect(sent.reasoning_format).toBe(isApart ? 'parsed' : undefined);
+    }
+    for (const thinking of [{ type: 'disabled' }, { type: 'enabled', budget_tokens: 2_000 }]) {
+      expect(groqsRefusal({ ...request({ thinking }, 'messages'), model: name })).toBeUndefined();
+    }
+  },
+);
+
+test('Cerebras gets no effort for a model that does not think', () => {
+  const knownMembers = knownMembersOf({ base_url: 'https://api.cerebras.ai/v1', pass_through: [] });
+  const provider = { dialect: 'chat', requestDialect: 'chat', knownMembers } as const;
+  const sent = (name: string) => {
+    const rules = modelRules({ provider: 'cerebras', model: name }, provider);
+    const common = { from: 'chat', to: 'chat', maxOutputTokens: 4_000, reasoning: true, betas: [] } as const;
+    return atOnce(translateRequest({ messages: [HI], reasoning_effort: 'none' }, { ...common, rules }));
+  };
+  expect(sent('qwen-3-235b-a22b-instruct-2507')).not.toHaveProperty('reasoning_effort');
+  expect(sent('zai-glm-4.7')).toHaveProperty('reasoning_effort', 'none');
+});

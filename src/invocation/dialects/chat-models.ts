@@ -1,3 +1,4 @@
+import type { KnownMembers } from '../../providers/known-members.ts';
 import type { ThinkingCap } from '../../providers/provider.types.ts';
 import { MAY_THINK } from '../../providers/thinking-cap.ts';
 import type { Effort } from './efforts.ts';
@@ -6,6 +7,8 @@ import type { Effort } from './efforts.ts';
 export interface ChatModelRules {
   /** Efforts that it accepts besides `none`. Undefined when any may be passed on. */
   readonly efforts: readonly Effort[] | undefined;
+  /** Whether it thinks in Groq's form: any effort but `none` is `default`, and thoughts are part of the content unless a member says otherwise. */
+  readonly thinksInGroqsForm: boolean;
   /** Whether it thinks when a request says nothing about it. */
   readonly thinks: boolean;
   /**
@@ -24,6 +27,7 @@ export interface ChatModelRules {
 /** Rules for unknown models. */
 export const PLAIN_CHAT_RULES: ChatModelRules = {
   efforts: undefined,
+  thinksInGroqsForm: false,
   thinks: false,
   thinkingOff: undefined,
   forcedTools: 'always',
@@ -119,18 +123,32 @@ const BY_MAKERS_NAME: readonly (readonly [RegExp, KnownModel])[] = [
   [/^(?:mistral-large|ministral|codestral|devstral|pixtral)/, { efforts: [] }],
 ];
 
+/**
+ * Models that differ at servers of other companies. Groq's Qwen: "`reasoning_effort` must be one of `none` or `default`"; models that do not
+ * reason take none. Sources: console.groq.com/docs/reasoning; inference-docs.cerebras.ai/capabilities/reasoning.
+ */
+const BY_SERVER: Partial<Record<KnownMembers['server'], readonly (readonly [RegExp, KnownModel])[]>> = {
+  groq: [
+    [/qwen/, { thinksInGroqsForm: true, thinks: true, thinkingOff: 'none' }],
+    [/^(?!.*gpt-oss)/, { efforts: [] }],
+  ],
+  cerebras: [[/llama|instruct/, { efforts: [] }]],
+};
+
 /** Models that think whatever a server is told. */
 const ALWAYS_THINKS = /thinking|qwq|deepseek-r1/;
 
-/** Returns what a model rejects or requires, by its name in lower case and how its server caps thinking. */
+/** Returns what a model rejects or requires, by its name in lower case, how its server caps thinking, and whose server it is. */
 export function chatModel(
   model: string,
   cap: ThinkingCap | undefined,
+  server: KnownMembers['server'] | undefined,
 ): { readonly drop: readonly string[]; readonly rules: ChatModelRules } {
   if (cap) {
     return { drop: [], rules: rulesWithCap(model, cap) };
   }
-  const { drop = [], ...known } = BY_MAKERS_NAME.find(([name]) => name.test(model))?.[1] ?? {};
+  const models = [...((server && BY_SERVER[server]) ?? []), ...BY_MAKERS_NAME];
+  const { drop = [], ...known } = models.find(([name]) => name.test(model))?.[1] ?? {};
   return { drop, rules: { ...PLAIN_CHAT_RULES, ...known } };
 }
 

@@ -115,8 +115,12 @@ function withoutThinking(body: JsonObject, rules: ChatModelRules): JsonObject {
   }
 }
 
-function withKnownEffort(body: JsonObject, { efforts }: ChatModelRules): JsonObject {
+function withKnownEffort(body: JsonObject, { efforts, thinksInGroqsForm }: ChatModelRules): JsonObject {
   const asked = body.reasoning_effort;
+  if (thinksInGroqsForm) {
+    const apart = merged(body, { reasoning_format: body.reasoning_format ?? 'parsed' });
+    return asked === undefined ? apart : merged(apart, { reasoning_effort: 'default' });
+  }
   if (efforts === undefined || asked === undefined) {
     return body;
   }

@@ -143,7 +143,7 @@ function knownRules(model: string, served: Served): ModelRules {
     const isOpenAi = OPENAI.test(model);
     const toolIds = isOpenAi ? 'openai' : MISTRAL.test(model) ? 'mistral' : 'any';
     const stopsMax = isOpenAi ? OPENAI_STOPS_MAX : PLAIN_RULES.stopsMax;
-    const made = chatModel(model, thinkingCap);
+    const made = chatModel(model, thinkingCap, knownMembers?.server);
     const chat = requestDialect === 'chat' ? made.rules : PLAIN_CHAT_RULES;
     const refused = REASONING.test(model) ? REFUSED_BY_REASONING : made.drop;
     const drop = ONE_CALL_AT_A_TIME.test(model) ? [...refused, 'parallel_tool_calls'] : refused;
