@@ -28,7 +28,7 @@ export const PAGES: Readonly<Record<string, string>> = {
   'Sign out here': '在此退出',
   'Last seen': '最近活动',
   'This device': '本设备',
-  'The prompts of {count} tasks are kept on this device only: the service forgets them when a task ends.':
+  'Prompts of tasks kept on this device only: {count}. The service forgets them when a task ends.':
     '{count} 个任务的提示词仅保存在本设备上：任务结束后服务端即将其删除。',
   'Forget all': '全部删除',
   'Signed in until': '登录有效期至',

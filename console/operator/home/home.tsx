@@ -44,7 +44,7 @@ function Figures() {
         label={t('Charged, 24 hours')}
         note={
           sums &&
-          t('{count} calls, {failed} failed', {
+          t('Calls: {count}, failed: {failed}', {
             count: formatCount(sums.calls),
             failed: formatCount(sums.failed),
           })
@@ -81,7 +81,7 @@ function Figures() {
         label={t('Owed to customers')}
         note={
           owed.data && (
-            <a href={to('operator/accounts')}>{t('{count} accounts', { count: owed.data.accounts })}</a>
+            <a href={to('operator/accounts')}>{t('Accounts: {count}', { count: owed.data.accounts })}</a>
           )
         }
       >
@@ -102,7 +102,7 @@ function Proof({ checks }: { readonly checks: readonly LedgerCheck[] | undefined
   return violations === 0 ? (
     <span class="status-good">{t('They add up')}</span>
   ) : (
-    <span class="status-bad">{t('{count} violations', { count: violations })}</span>
+    <span class="status-bad">{t('Violations: {count}', { count: violations })}</span>
   );
 }
 

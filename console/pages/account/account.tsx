@@ -123,7 +123,7 @@ function Device() {
       <div class="form">
         <p>
           {t(
-            'The prompts of {count} tasks are kept on this device only: the service forgets them when a task ends.',
+            'Prompts of tasks kept on this device only: {count}. The service forgets them when a task ends.',
             { count },
           )}
         </p>
