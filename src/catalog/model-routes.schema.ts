@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OPTIONAL_MEMBERS } from '../providers/refused-members.ts';
 import { pricing } from './prices.schema.ts';
 import { runSettings } from './run-policy.ts';
 
@@ -18,7 +19,7 @@ export const modelRoutes = [
     model: z.string().min(1).describe("the provider's name for the model"),
     pricing: pricing.optional().describe("what the provider charges you; customers pay the model's price"),
     drop: z
-      .array(z.enum(['temperature', 'top_p', 'top_k']))
+      .array(z.enum(OPTIONAL_MEMBERS))
       .optional()
       .describe('settings that this model rejects, removed from requests; default: derived from its name'),
     thinking: z

@@ -111,7 +111,9 @@ export class Admission {
       onReport: (route, inputTokens) => this.#learn(candidates, route, inputTokens),
       onSettled: invocation.onSettled,
     });
-    return { invocation, call, toolNames, ignored, inTurn };
+    const onLeftOut = (paths: readonly string[]) =>
+      void ignored.push(...paths.filter((path) => !ignored.includes(path)));
+    return { invocation, call, toolNames, ignored, onLeftOut, inTurn };
   }
 
   /**

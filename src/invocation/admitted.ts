@@ -5,7 +5,7 @@ import { withUsage } from '../providers/provider-failure.ts';
 import { betasFor } from './dialects/anthropic-betas.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
-import { mayReason, outgoingRequest } from './outgoing-request.ts';
+import { mayReason, namesOfCaller, outgoingRequest } from './outgoing-request.ts';
 import type { AnswerIdentity, AnswerPresenter, DialectPresenter } from './presenter.types.ts';
 
 /** A call whose money is held. No provider has been asked yet. */
@@ -16,6 +16,8 @@ export interface Admitted {
   readonly toolNames: ReadonlyMap<string, string>;
   /** Paths of the members that are not sent to any provider. */
   readonly ignored: readonly string[];
+  /** Adds to them those that a provider's server has rejected. */
+  readonly onLeftOut: (paths: readonly string[]) => void;
   /** Runs the call's blocking work, taking turns with other accounts. */
   readonly inTurn: InTurn;
 }
@@ -34,7 +36,14 @@ export async function requestFor(
   const body = await invocation.inTurn(sent);
   const reasons = mayReason(model, route, provider);
   const betas = betasFor(body, invocation.betas);
-  return { model: route.model, body, maxOutputTokens: outputTokensMax, reasons, betas, inTurn };
+  const onLeftOut = (paths: readonly string[]) => {
+    call.parts.log.warn(
+      { provider: route.provider, model: route.model, members: paths },
+      'a server rejects members of requests, so that calls are sent twice: name them in `drop` of the route',
+    );
+    admitted.onLeftOut(namesOfCaller(invocation, paths));
+  };
+  return { model: route.model, body, maxOutputTokens: outputTokensMax, reasons, betas, inTurn, onLeftOut };
 }
 
 /** Returns how an answer of the current model identifies itself. */

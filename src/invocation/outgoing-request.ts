@@ -1,6 +1,7 @@
 import type { Steps } from '../lib/steps.ts';
-import type { JsonObject } from '../providers/json.ts';
+import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
+import { UNMISSED } from '../providers/refused-members.ts';
 import { modelRules } from './dialects/model-rules.ts';
 import { type RequestTranslation, translateRequest } from './dialects/translate-request.ts';
 import { untranslatedMembers } from './dialects/untranslated-members.ts';
@@ -64,6 +65,31 @@ const IN_RESPONSES: Readonly<Record<string, string>> = {
 
 function pathInResponses(path: string): string {
   return IN_RESPONSES[path] ?? path.replace('messages[]', 'input[]').replace('tools[].function', 'tools[]');
+}
+
+/** Members of a chat request, by the paths of those in a messages request that they are made from. */
+const IN_MESSAGES: Readonly<Record<string, string>> = {
+  user: 'metadata.user_id',
+  parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
+  'tools[].function.strict': 'tools[].strict',
+  'messages[].reasoning_content': 'messages[].content[].thinking',
+};
+
+/** Returns members of the request for a chat provider as the caller names them, without those that the caller did not send. */
+export function namesOfCaller(
+  { dialect, native, body, others }: Invocation,
+  paths: readonly string[],
+): string[] {
+  const theirs = paths.filter((path) => !UNMISSED.includes(path));
+  if (dialect === 'messages') {
+    const effort = objectOf(body.output_config).effort === undefined ? 'thinking' : 'output_config.effort';
+    return theirs.map((path) => (path === 'reasoning_effort' ? effort : (IN_MESSAGES[path] ?? path)));
+  }
+  const isSent = (path: string) =>
+    path.includes('[]') || body[path] !== undefined || others[path] !== undefined;
+  const sent = theirs.map((path) => (path === 'reasoning_effort' && !isSent(path) ? 'reasoning' : path));
+  const named = sent.filter(isSent);
+  return native ? named.map(pathInResponses) : named;
 }
 
 /** Returns whether the model of a route may reason before it answers: as the catalog says, or its name. */

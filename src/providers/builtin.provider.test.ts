@@ -19,6 +19,7 @@ function request(body: object, maxOutputTokens = 1_000): ProviderRequest {
     reasons: false,
     betas: [],
     inTurn: () => Promise.reject(new Error('nothing here takes long')),
+    onLeftOut: () => undefined,
   };
 }
 

@@ -13,6 +13,7 @@ import type {
   ThinkingCap,
 } from './provider.types.ts';
 import type { OpenAiProviderSettings } from './provider-settings.ts';
+import { STREAM_OPTIONS, sentWithoutRefusedMembers } from './refused-members.ts';
 import { readRanking } from './rerank-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
 import { type CapField, capFieldOf, capsApart, thinkingCapOf } from './thinking-cap.ts';
@@ -39,7 +40,8 @@ export class OpenAiProvider implements Provider {
   readonly #settings: OpenAiProviderSettings;
   readonly #client: UpstreamClient;
   readonly #capFieldOf: (model: string) => CapField;
-  readonly #asksForUsage: boolean;
+  /** Whether a stream is asked for its usage: not any more once the server has rejected the question. No caller decides that for others. */
+  #asksForUsage: boolean;
 
   constructor(settings: OpenAiProviderSettings) {
     this.id = settings.id;
@@ -54,25 +56,34 @@ export class OpenAiProvider implements Provider {
   }
 
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
-    const { maxOutputTokens, inTurn } = request;
-    const body = this.#body(request, { stream: false });
-    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
-    const answer = await this.#client.postForAnswer(call);
+    const { maxOutputTokens, inTurn, onLeftOut } = request;
+    const call = { path: PATH, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
+    const answer = await sentWithoutRefusedMembers(
+      this.#body(request, { stream: false }),
+      (body) => this.#client.postForAnswer(merged(call, { body })),
+      onLeftOut,
+    );
     return isObject(answer)
       ? readChatAnswer(answer)
       : chatAnswerOfParts(wholeParts(answer, createChatReader()));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
-    const { maxOutputTokens, reasons, inTurn } = request;
-    const options = this.#asksForUsage ? { stream_options: { include_usage: true } } : {};
-    const body = this.#body(request, { stream: true, ...options });
+    const { maxOutputTokens, reasons, inTurn, onLeftOut } = request;
+    const options = this.#asksForUsage ? { [STREAM_OPTIONS]: { include_usage: true } } : {};
     const reader = createChatReader();
     const { isEnded } = reader;
     const answerAsEvents = chatAnswerAsEvents;
     const silenceMs = reasons ? this.#settings.timeouts.reasoning_ms : 0;
-    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents, silenceMs };
-    const events = await this.#client.postForEvents(call);
+    const call = { path: PATH, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents, silenceMs };
+    const events = await sentWithoutRefusedMembers(
+      this.#body(request, { stream: true, ...options }),
+      (body) => this.#client.postForEvents(merged(call, { body })),
+      (paths) => {
+        this.#asksForUsage &&= !paths.includes(STREAM_OPTIONS);
+        onLeftOut(paths);
+      },
+    );
     return openParts(events, reader);
   }
 
@@ -90,12 +101,15 @@ export class OpenAiProvider implements Provider {
   /** Makes a call that has no output tokens. */
   #postInput(
     path: string,
-    { body, model, inTurn }: ProviderRequest,
+    { body: given, model, inTurn, onLeftOut }: ProviderRequest,
     signal: StopSignal,
   ): Promise<JsonObject> {
-    const named = merged(body, { model });
-    const call = { path, body: named, maxOutputTokens: 0, inTurn, signal, readUsage: readInputUsage };
-    return this.#client.postForJson(call);
+    const call = { path, maxOutputTokens: 0, inTurn, signal, readUsage: readInputUsage };
+    return sentWithoutRefusedMembers(
+      merged(given, { model }),
+      (body) => this.#client.postForJson(merged(call, { body })),
+      onLeftOut,
+    );
   }
 
   async probe(signal: StopSignal): Promise<void> {

@@ -29,6 +29,8 @@ export interface ProviderRequest {
   readonly betas: readonly string[];
   /** Runs the caller's blocking work in turns with that of other callers. */
   readonly inTurn: InTurn;
+  /** Called with the paths of optional members that the server rejected by name, once it has accepted the request without them. */
+  readonly onLeftOut: (paths: readonly string[]) => void;
 }
 
 /** The dialect-independent content of an answer or of one event of it. */

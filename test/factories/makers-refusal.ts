@@ -4,6 +4,9 @@ type Json = any;
 /** What the makers of open and other models reject at their own servers, in their own words where they are known. */
 export function makersRefusal(body: Json): string | undefined {
   const model: string = body.model;
+  if (model.startsWith('strict/')) {
+    return refusedByStrict(model, body);
+  }
   if (/:[\w-]+$/.test(model)) {
     return refusedByOllama(body);
   }
@@ -57,6 +60,32 @@ export function makersRefusal(body: Json): string | undefined {
     return refusedOrder(body) ?? (/^mistral-/.test(model) ? refusedByMistral(body) : undefined);
   }
   return undefined;
+}
+
+const STRICT_KNOWS = [
+  'model',
+  'messages',
+  'tools',
+  'tool_choice',
+  'stream',
+  'max_tokens',
+  'response_format',
+  'stop',
+];
+const STRICT_WORDS: Readonly<Record<string, (name: string) => string>> = {
+  'strict/nvidia': (name) =>
+    `[{'type': 'extra_forbidden', 'loc': ('body', '${name}'), 'msg': 'Extra inputs are not permitted', 'input': 'main'}]`,
+  'strict/databricks': (name) => `Bad request: json: unknown field "${name}"`,
+  'strict/azure': (name) => `Unrecognized request argument supplied: ${name}`,
+  'strict/fireworks': (name) => `Extra inputs are not permitted, field: '${name}', value: True`,
+};
+
+/** Servers that reject every member that they do not know, one at a time. */
+function refusedByStrict(model: string, body: Json): string | undefined {
+  const unknown = Object.keys(body).find((name) => !STRICT_KNOWS.includes(name));
+  const isStrict = body.tools?.some(({ function: { strict } }: Json) => strict !== undefined);
+  const name = unknown ?? (isStrict ? 'strict' : undefined);
+  return name && STRICT_WORDS[model]?.(name);
 }
 
 function refusedByOllama({ messages, reasoning_effort: effort }: Json): string | undefined {

@@ -11,6 +11,8 @@ const upstream = {
   base64: true,
   status: 200,
   body: undefined as object | undefined,
+  /** Members that it rejects, one at a time. */
+  unknown: [] as string[],
   // biome-ignore lint/suspicious/noExplicitAny: bodies of several shapes
   asked: [] as { path: string; body: any }[],
 };
@@ -35,8 +37,10 @@ beforeAll(async () => {
     }
     const body = JSON.parse(Buffer.concat(chunks).toString());
     upstream.asked.push({ path: request.url ?? '', body });
-    response.writeHead(upstream.status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(upstream.body ?? answerOf(body)));
+    const unknown = upstream.unknown.find((name) => body[name] !== undefined);
+    response.writeHead(unknown ? 400 : upstream.status, { 'content-type': 'application/json' });
+    const refusal = unknown && { error: { message: `Unrecognized request argument supplied: ${unknown}` } };
+    response.end(JSON.stringify(refusal ?? upstream.body ?? answerOf(body)));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const base_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
@@ -62,11 +66,28 @@ beforeAll(async () => {
   openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
 });
 
-beforeEach(() => Object.assign(upstream, { base64: true, status: 200, body: undefined, asked: [] }));
+beforeEach(() =>
+  Object.assign(upstream, { base64: true, status: 200, body: undefined, unknown: [], asked: [] }),
+);
 
 afterAll(async () => {
   await gateway?.close();
   server?.close();
+});
+
+test('a server gets no member that it rejects and that vectors are as good without', async () => {
+  upstream.unknown = ['encoding_format', 'user'];
+  const body = { model: 'vectors', input: 'a', user: 'u', encoding_format: 'base64' } as const;
+  const { data, response } = await openai.embeddings.create(body).withResponse();
+  expect(Buffer.from(data.data[0]?.embedding as unknown as string, 'base64')).toHaveLength(12);
+  expect(response.headers.get('x-ignored-parameters')).toBe('user');
+  expect(upstream.asked).toHaveLength(3);
+  upstream.unknown = ['dimensions'];
+  const shorter = openai.embeddings.create({ model: 'vectors', input: 'a', dimensions: 2 });
+  await expect(shorter).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining('dimensions'),
+  });
 });
 
 test.each([true, false])(

@@ -48,6 +48,8 @@ const NAMES = [
   'deepseek-v4:671b-cloud',
 ] as const;
 
+const STRICT = ['strict/nvidia', 'strict/databricks', 'strict/azure', 'strict/fireworks'];
+
 let upstream: UpstreamServer;
 let gateway: Gateway;
 let openai: OpenAI;
@@ -57,7 +59,7 @@ beforeAll(async () => {
   upstream = await startOpenAiUpstream();
   gateway = await Gateway.start({
     providers: [{ id: 'maker', protocol: 'openai', base_url: upstream.url }],
-    models: [...NAMES, 'moonshotai/kimi-k2.6'].map((name) =>
+    models: [...NAMES, ...STRICT, 'moonshotai/kimi-k2.6'].map((name) =>
       model(name, [{ provider: 'maker', model: name }], { supportedParameters: ['reasoning'] }),
     ),
   });
@@ -423,4 +425,39 @@ test('Cerebras gets no effort for a model that does not think', () => {
   };
   expect(sent('qwen-3-235b-a22b-instruct-2507')).not.toHaveProperty('reasoning_effort');
   expect(sent('zai-glm-4.7')).toHaveProperty('reasoning_effort', 'none');
+});
+
+test.each(STRICT)('members that %s does not know are left out, and named', async (name) => {
+  const tools = [{ ...TOOL, function: { ...TOOL.function, strict: false } }];
+  const wishes = { user: 'u', seed: 1, parallel_tool_calls: false, prompt_cache_key: 'k', tools };
+  const left = await chat(name, wishes);
+  expect(left?.split(', ').sort()).toEqual([
+    'parallel_tool_calls',
+    'prompt_cache_key',
+    'seed',
+    'tools[].function.strict',
+    'user',
+  ]);
+  expect(Object.keys(sent()).sort()).toEqual(['max_tokens', 'messages', 'model', 'stream', 'tools']);
+  expect(gateway.ledger.last).toMatchObject({
+    metering: { ignored: expect.arrayContaining(['seed', 'user']) },
+    attempts: [{ outcome: 'ok' }],
+  });
+  const metadata = { user_id: 'u' };
+  expect(await message(name, { metadata, output_config: { effort: 'low' } })).toBe(
+    'output_config.effort, metadata.user_id',
+  );
+});
+
+test('a stream without its usage is asked for it once, and counted', async () => {
+  const stream = async () => {
+    const before = upstream.requests.length;
+    const params = { model: 'strict/databricks', messages: [HI], max_tokens: 40 };
+    const { usage } = await openai.chat.completions.stream({ ...params, stream: true }).finalChatCompletion();
+    expect(usage?.completion_tokens).toBeGreaterThan(0);
+    return upstream.requests.length - before;
+  };
+  expect(await stream()).toBe(2);
+  expect(await stream()).toBe(1);
+  expect(gateway.ledger.last).toMatchObject({ status: 'completed', usageSource: 'counted' });
 });

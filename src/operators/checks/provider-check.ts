@@ -186,6 +186,7 @@ function requestOf(
     reasons: false,
     betas: [],
     inTurn: AT_ONCE,
+    onLeftOut: () => undefined,
   };
 }
 
