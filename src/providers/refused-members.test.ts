@@ -10,6 +10,7 @@ const BODY = {
   ],
   tools: [{ type: 'function', function: { name: 'f', strict: true } }],
   stop: ['x'],
+  temperature: 0.2,
   reasoning_effort: 'high',
   reasoning: { effort: 'high' },
   parallel_tool_calls: false,
@@ -36,6 +37,11 @@ test.each<[number, string, string[]]>([
     ['parallel_tool_calls', 'reasoning_effort'],
   ],
   [501, 'parallel_tool_calls is not supported', ['parallel_tool_calls']],
+  [
+    400,
+    "Unsupported value: 'temperature' does not support 0.2 with this model. Only the default (1) value is supported.",
+    ['temperature'],
+  ],
 ])('%i %s', (status, message, paths) => {
   expect(refused(status, message)).toEqual(paths);
 });
@@ -52,6 +58,17 @@ test.each<[number, string]>([
   [401, 'your key does not support reasoning'],
 ])('%i %s changes nothing', (status, message) => {
   expect(refused(status, message)).toBeUndefined();
+});
+
+test('gives the cap the name that a server asks for', () => {
+  const message =
+    "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+  const failure = failureOfStatus(400, undefined, { error: { message, code: 'unsupported_parameter' } });
+  expect(withoutRefusedMembers({ messages: [], max_tokens: 7 }, failure)).toEqual({
+    body: { messages: [], max_completion_tokens: 7 },
+    paths: [],
+  });
+  expect(withoutRefusedMembers({ messages: [], max_completion_tokens: 7 }, failure)).toBeUndefined();
 });
 
 test('gives up after five further tries, and tells of what was left out only once the server accepted it', async () => {

@@ -44,12 +44,16 @@ const RESENDS_MAX = 5;
  */
 const DOES_NOT_KNOW =
   /not permitted|extra_forbidden|unknown (?:field|parameter|name|argument)|unrecognized|unsupported|not supported|(?:does not|doesn't) support|not a valid (?:field|parameter)|not allowed|unexpected (?:keyword|field|parameter|property)|additional propert/;
-/** What they say of a value: another one may be fine, so the caller has to know. */
+/** What they say of a value: another one may be fine, so the caller has to know … */
 const REJECTS_VALUE = /(?:unsupported|invalid) value|supported values|must be|should be/;
+/** … unless there is no other: "Only the default (1) value is supported" (OpenAI's reasoning models, under any name of an Azure deployment). */
+const ONLY_DEFAULT = /only the default\b/;
+/** The same models want the cap by its newer name, wherever they are served. */
+const NEWER_CAP = /max_tokens\b.*\bmax_completion_tokens\b/s;
 
 /**
- * Returns a rejected request without the optional members that the failure names as unknown, and their paths. Undefined if it names
- * none. The caller's own words can stand in a message, too: then the request without the member is rejected again.
+ * Returns a rejected request without the optional members that the failure names as unknown, and their paths, or with its cap under the
+ * name that the failure asks for. Undefined if it names none. The caller's own words can stand in a message, too: then the request without the member is rejected again.
  */
 export function withoutRefusedMembers(
   body: JsonObject,
@@ -59,8 +63,13 @@ export function withoutRefusedMembers(
     return undefined;
   }
   const words = failure.said.toLowerCase();
-  if (!DOES_NOT_KNOW.test(words) || REJECTS_VALUE.test(words)) {
+  const isOfValue = REJECTS_VALUE.test(words) && !ONLY_DEFAULT.test(words);
+  if (!DOES_NOT_KNOW.test(words) || isOfValue) {
     return undefined;
+  }
+  if (NEWER_CAP.test(words) && body.max_tokens !== undefined) {
+    const renamed = merged(without(body, 'max_tokens'), { max_completion_tokens: body.max_tokens });
+    return { body: renamed, paths: [] };
   }
   const named = [...OPTIONAL_MEMBERS, ...UNMISSED].filter(
     (name) => body[name] !== undefined && names(words, name),
