@@ -1,11 +1,13 @@
 import type { InTurn } from '../lib/event-loop-queue.ts';
+import { merged } from '../lib/merged.ts';
 import { type JsonObject, objectOf, textOf } from '../providers/json.ts';
 import type { Provider, ProviderAnswer, ProviderRequest } from '../providers/provider.types.ts';
 import { withUsage } from '../providers/provider-failure.ts';
+import { withoutRefusedBetas } from '../providers/refused-members.ts';
 import { betasFor } from './dialects/anthropic-betas.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
-import { mayReason, namesOfCaller, outgoingRequest } from './outgoing-request.ts';
+import { mayReason, namesOfCaller, outgoingRequest, untranslatedWithFewerBetas } from './outgoing-request.ts';
 import type { AnswerIdentity, AnswerPresenter, DialectPresenter } from './presenter.types.ts';
 
 /** A call whose money is held. No provider has been asked yet. */
@@ -24,8 +26,35 @@ export interface Admitted {
 
 export type ResponseHeaders = Readonly<Record<string, string>>;
 
+/** Asks a provider for an answer, and once more without the betas that its server rejects by name, and what they enable. */
+export async function asked<T>(
+  admitted: Admitted,
+  provider: Provider,
+  route: ModelRoute,
+  ask: (request: ProviderRequest) => Promise<T>,
+): Promise<T> {
+  const request = await requestFor(admitted, provider, route);
+  try {
+    return await ask(request);
+  } catch (error) {
+    const betas = withoutRefusedBetas(request.betas, error);
+    if (!betas) {
+      throw error;
+    }
+    const { invocation, call } = admitted;
+    const fewer = merged(admitted, { invocation: merged(invocation, { betas }) });
+    const { model } = call.alternative;
+    const lost = await invocation.inTurn(
+      untranslatedWithFewerBetas(invocation, model, provider, route, betas),
+    );
+    const answer = await ask(await requestFor(fewer, provider, route));
+    request.onLeftOut(['anthropic-beta', ...lost]);
+    return answer;
+  }
+}
+
 /** Builds the request that a provider gets, for one route of the current model. */
-export async function requestFor(
+async function requestFor(
   admitted: Admitted,
   provider: Provider,
   route: ModelRoute,
@@ -39,7 +68,7 @@ export async function requestFor(
   const onLeftOut = (paths: readonly string[]) => {
     call.parts.log.warn(
       { provider: route.provider, model: route.model, members: paths },
-      'a server rejects members of requests, so that calls are sent twice: name them in `drop` of the route',
+      'a server rejects members of requests, so that calls are sent twice: see `drop` of routes',
     );
     admitted.onLeftOut(namesOfCaller(invocation, paths));
   };

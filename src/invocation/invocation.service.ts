@@ -1,17 +1,16 @@
 import { AccountConcurrency } from '../lib/account-concurrency.ts';
 import { AppError } from '../lib/errors.ts';
 import type { JsonObject } from '../providers/json.ts';
-import type { Provider, ProviderAnswer, RequestDialect, StreamBatch } from '../providers/provider.types.ts';
+import type {
+  Provider,
+  ProviderAnswer,
+  ProviderRequest,
+  RequestDialect,
+  StreamBatch,
+} from '../providers/provider.types.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import type { Admission, CallEstimate } from './admission.ts';
-import {
-  type Admitted,
-  headersOf,
-  identityOf,
-  presented,
-  type ResponseHeaders,
-  requestFor,
-} from './admitted.ts';
+import { type Admitted, asked, headersOf, identityOf, presented, type ResponseHeaders } from './admitted.ts';
 import { forwardStream, type StreamSink } from './forward-stream.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Invocation, InvocationSettings, ModelRoute } from './invocation.types.ts';
@@ -135,8 +134,9 @@ export class InvocationService {
     const { call } = admitted;
     try {
       const run = await this.#run(admitted, async (provider, route, upstream) => {
-        const asked = await requestFor(admitted, provider, route);
-        const answer = await provider[ASKS[admitted.invocation.dialect]](asked, upstream.signal);
+        const ask = (request: ProviderRequest) =>
+          provider[ASKS[admitted.invocation.dialect]](request, upstream.signal);
+        const answer = await asked(admitted, provider, route, ask);
         return { answer, present: presented(admitted, answer, provider, presenter) };
       });
       run.upstream.release();
@@ -188,8 +188,8 @@ export class InvocationService {
   /** Returns undefined when the client disconnected before the first token. */
   async #openStream(admitted: Admitted, dialect: DialectPresenter): Promise<OpenedStream | undefined> {
     try {
-      const run = await this.#run(admitted, async (provider, route, upstream) =>
-        provider.stream(await requestFor(admitted, provider, route), upstream.signal),
+      const run = await this.#run(admitted, (provider, route, upstream) =>
+        asked(admitted, provider, route, (request) => provider.stream(request, upstream.signal)),
       );
       const { provider, route, upstream, value: parts } = run;
       admitted.call.answeredBy(route);

@@ -67,6 +67,21 @@ function pathInResponses(path: string): string {
   return IN_RESPONSES[path] ?? path.replace('messages[]', 'input[]').replace('tools[].function', 'tools[]');
 }
 
+/** Returns the paths of the members that a provider does not get when it gets fewer betas than the caller asks for. */
+export function* untranslatedWithFewerBetas(
+  invocation: Invocation,
+  model: InvocableModel,
+  provider: Provider,
+  route: ModelRoute,
+  betas: readonly string[],
+): Steps<string[]> {
+  const cap = invocation.maxTokens ?? model.maxOutputTokens;
+  const translation = translationFor(invocation, model, provider, route, cap);
+  const before = yield* untranslatedMembers(invocation.body, translation);
+  const after = yield* untranslatedMembers(invocation.body, { ...translation, betas });
+  return after.filter((path) => !before.includes(path));
+}
+
 /** Members of a chat request, by the paths of those in a messages request that they are made from. */
 const IN_MESSAGES: Readonly<Record<string, string>> = {
   user: 'metadata.user_id',

@@ -110,6 +110,22 @@ export async function sentWithoutRefusedMembers<T>(
   }
 }
 
+/**
+ * Returns the `anthropic-beta` values that a failure does not name ("Unexpected value(s) `…` for the `anthropic-beta` header": Vertex AI,
+ * Bedrock and gateways to them). Undefined if it names none.
+ */
+export function withoutRefusedBetas(
+  betas: readonly string[],
+  failure: unknown,
+): readonly string[] | undefined {
+  if (!(failure instanceof ProviderFailure) || failure.reason !== 'rejected') {
+    return undefined;
+  }
+  const words = failure.said.toLowerCase();
+  const kept = betas.filter((beta) => !words.includes(beta));
+  return words.includes('beta') && kept.length < betas.length ? kept : undefined;
+}
+
 /** Whether a text names a member, also in the form of xAI (`reasoningEffort`). */
 function names(words: string, name: string): boolean {
   return new RegExp(`(?<!\\w)(?:${name}|${name.replaceAll('_', '')})(?!\\w)`).test(words);

@@ -52,6 +52,10 @@ function memberOfTools(body: Json, name: string): Json {
  */
 export function anthropicRefusal({ body, headers }: UpstreamRequest): string | undefined {
   const betas = String(headers['anthropic-beta'] ?? '');
+  if (body.model.startsWith('vertex/') && /context-management|advanced-tool-use/.test(betas)) {
+    const unknown = betas.split(',').filter((beta) => !beta.startsWith('claude-code-'));
+    return `Unexpected value(s) \`${unknown.join('`, `')}\` for the \`anthropic-beta\` header. Please consult our documentation or try again without the header.`;
+  }
   const locked = LOCKED.find(([beta, find]) => find(body) !== undefined && !betas.includes(beta));
   if (locked) {
     return `${locked[2]}: Extra inputs are not permitted`;

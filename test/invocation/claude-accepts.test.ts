@@ -1,5 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { eventually } from '../factories/eventually.ts';
 import type { UpstreamServer } from '../factories/upstream-server.ts';
 import { ClaudeGateway } from './claude-gateway.ts';
 import { type Gateway, model } from './gateway.ts';
@@ -19,6 +20,7 @@ beforeAll(async () => {
     model('newer', [{ provider: 'anthropic', model: 'anthropic.claude-opus-4-7-v1:0' }]),
     model('latest', [{ provider: 'anthropic', model: 'claude-opus-4-8' }]),
     model('told', [{ provider: 'anthropic', model: 'mine', drop: ['top_p'], thinking: 'adaptive' }]),
+    model('vertex', [{ provider: 'anthropic', model: 'vertex/claude-opus-4-8' }]),
     model('gemini', [{ provider: 'openai', model: 'gemini-3' }]),
   ]);
   ({ upstream, chatUpstream, gateway } = servers);
@@ -272,6 +274,29 @@ test('passes listed betas on with their members, and leaves the members out with
   );
   expect(upstream.last.body).not.toHaveProperty('context_management');
 });
+
+test.each([false, true])(
+  'goes on without betas that a server rejects, and says so (stream: %s)',
+  async (stream) => {
+    const betas = ['claude-code-20250219', 'context-management-2025-06-27', 'advanced-tool-use-2025-11-20'];
+    const request = { model: 'vertex', messages: HI, max_tokens: 10, ...MANAGED, stream };
+    const before = gateway.ledger.settlements.length;
+    const { response } = await anthropic.messages
+      .create(request as unknown as Anthropic.MessageCreateParamsNonStreaming, {
+        headers: { 'anthropic-beta': betas.join(',') },
+      })
+      .withResponse();
+    await response.text().catch(() => undefined);
+    expect(upstream.requests).toHaveLength(2);
+    expect(upstream.last.headers['anthropic-beta']).toBe('claude-code-20250219');
+    expect(upstream.last.body).not.toHaveProperty('context_management');
+    expect(upstream.last.body.tools).toEqual([{ name: 'f', input_schema: { type: 'object' } }]);
+    const ignored = ['anthropic-beta', 'context_management', 'tools[].defer_loading'];
+    await eventually(async () => gateway.ledger.settlements.length > before);
+    expect(gateway.ledger.last).toMatchObject({ status: 'completed', metering: { ignored } });
+    expect(response.headers.get('x-ignored-parameters')).toBe(stream ? null : ignored.join(', '));
+  },
+);
 
 test('lists tools from a system turn with the others where the provider does not get the beta', async () => {
   const definition = { name: 'late', input_schema: { type: 'object' } };
