@@ -69,6 +69,10 @@ test('gives the cap the name that a server asks for', () => {
     paths: [],
   });
   expect(withoutRefusedMembers({ messages: [], max_completion_tokens: 7 }, failure)).toBeUndefined();
+  const quoting = failureOfStatus(400, undefined, {
+    error: { message: `user "${message}" is not supported` },
+  });
+  expect(withoutRefusedMembers({ messages: [], max_tokens: 7 }, quoting)).toBeUndefined();
 });
 
 test('gives up after five further tries, and tells of what was left out only once the server accepted it', async () => {

@@ -48,12 +48,16 @@ const DOES_NOT_KNOW =
 const REJECTS_VALUE = /(?:unsupported|invalid) value|supported values|must be|should be/;
 /** … unless there is no other: "Only the default (1) value is supported" (OpenAI's reasoning models, under any name of an Azure deployment). */
 const ONLY_DEFAULT = /only the default\b/;
-/** The same models want the cap by its newer name, wherever they are served. */
-const NEWER_CAP = /max_tokens\b.*\bmax_completion_tokens\b/s;
+/**
+ * The same models want the cap by its newer name, wherever they are served. Only where a message begins so: words of the caller in it must not
+ * take the cap from a server that knows no other name.
+ */
+const NEWER_CAP = /^unsupported parameter: 'max_tokens' .*'max_completion_tokens'/s;
 
 /**
  * Returns a rejected request without the optional members that the failure names as unknown, and their paths, or with its cap under the
- * name that the failure asks for. Undefined if it names none. The caller's own words can stand in a message, too: then the request without the member is rejected again.
+ * name that the failure asks for. Undefined if it names none. The caller's own words can stand in a message, too: then the request without
+ * the member is rejected again.
  */
 export function withoutRefusedMembers(
   body: JsonObject,
