@@ -7,7 +7,7 @@ import { withoutRefusedBetas } from '../providers/refused-members.ts';
 import { betasFor } from './dialects/anthropic-betas.ts';
 import type { Invocation, ModelRoute } from './invocation.types.ts';
 import type { LiveCall } from './live-call.ts';
-import { mayReason, namesOfCaller, outgoingRequest, untranslatedWithFewerBetas } from './outgoing-request.ts';
+import { mayReason, namesOfCaller, outgoingRequest, untranslatedBy } from './outgoing-request.ts';
 import type { AnswerIdentity, AnswerPresenter, DialectPresenter } from './presenter.types.ts';
 
 /** A call whose money is held. No provider has been asked yet. */
@@ -41,12 +41,11 @@ export async function asked<T>(
     if (!betas) {
       throw error;
     }
-    const { invocation, call } = admitted;
-    const fewer = merged(admitted, { invocation: merged(invocation, { betas }) });
-    const { model } = call.alternative;
-    const lost = await invocation.inTurn(
-      untranslatedWithFewerBetas(invocation, model, provider, route, betas),
-    );
+    const fewer = merged(admitted, { invocation: merged(admitted.invocation, { betas }) });
+    const unsaid = (one: Admitted) =>
+      one.invocation.inTurn(untranslatedBy(one.invocation, one.call.alternative.model, provider, route));
+    const before = await unsaid(admitted);
+    const lost = (await unsaid(fewer)).filter((path) => !before.includes(path));
     const answer = await ask(await requestFor(fewer, provider, route));
     request.onLeftOut(['anthropic-beta', ...lost]);
     return answer;

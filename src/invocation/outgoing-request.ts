@@ -1,8 +1,9 @@
 import type { Steps } from '../lib/steps.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
 import type { Provider } from '../providers/provider.types.ts';
-import { UNMISSED } from '../providers/refused-members.ts';
+import { STREAM_OPTIONS } from '../providers/refused-members.ts';
 import { modelRules } from './dialects/model-rules.ts';
+import { OURS } from './dialects/only-known-members.ts';
 import { type RequestTranslation, translateRequest } from './dialects/translate-request.ts';
 import { untranslatedMembers } from './dialects/untranslated-members.ts';
 import type { InvocableModel, Invocation, ModelRoute } from './invocation.types.ts';
@@ -44,9 +45,7 @@ export function* untranslatedByAll(
   for (const route of model.routes) {
     const provider = find(route.provider);
     if (provider) {
-      const cap = invocation.maxTokens ?? model.maxOutputTokens;
-      const translation = translationFor(invocation, model, provider, route, cap);
-      const names = yield* untranslatedMembers(invocation.body, translation);
+      const names = yield* untranslatedBy(invocation, model, provider, route);
       unsaid = unsaid ? unsaid.filter((name) => names.includes(name)) : names;
     }
   }
@@ -67,19 +66,15 @@ function pathInResponses(path: string): string {
   return IN_RESPONSES[path] ?? path.replace('messages[]', 'input[]').replace('tools[].function', 'tools[]');
 }
 
-/** Returns the paths of the members that a provider does not get when it gets fewer betas than the caller asks for. */
-export function* untranslatedWithFewerBetas(
+/** Returns the paths of the members that a route does not pass to its provider, as the request's dialect names them. */
+export function untranslatedBy(
   invocation: Invocation,
   model: InvocableModel,
   provider: Provider,
   route: ModelRoute,
-  betas: readonly string[],
 ): Steps<string[]> {
   const cap = invocation.maxTokens ?? model.maxOutputTokens;
-  const translation = translationFor(invocation, model, provider, route, cap);
-  const before = yield* untranslatedMembers(invocation.body, translation);
-  const after = yield* untranslatedMembers(invocation.body, { ...translation, betas });
-  return after.filter((path) => !before.includes(path));
+  return untranslatedMembers(invocation.body, translationFor(invocation, model, provider, route, cap));
 }
 
 /** Members of a chat request, by the paths of those in a messages request that they are made from. */
@@ -95,7 +90,7 @@ export function namesOfCaller(
   { dialect, native, body, others }: Invocation,
   paths: readonly string[],
 ): string[] {
-  const theirs = paths.filter((path) => !UNMISSED.includes(path));
+  const theirs = paths.filter((path) => path !== STREAM_OPTIONS && !OURS.has(path));
   if (dialect === 'messages') {
     const effort = objectOf(body.output_config).effort === undefined ? 'thinking' : 'output_config.effort';
     return theirs.map((path) => (path === 'reasoning_effort' ? effort : (IN_MESSAGES[path] ?? path)));

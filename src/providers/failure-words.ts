@@ -98,9 +98,6 @@ export function refine(reason: FailureReason, error: JsonObject): FailureReason 
     case 'rate_limited':
       return isOperators(codes, message) || isOutOfQuota(codes, message) ? 'misconfigured' : reason;
     case 'failed':
-      if (isGarbled(codes, message)) {
-        return 'garbled';
-      }
       return reasonInWords(codes, message) ?? reasonOfFault(codes, message);
     case 'too_large':
       // Groq: more tokens than its account may send in a minute, which another route need not mind
@@ -111,9 +108,6 @@ export function refine(reason: FailureReason, error: JsonObject): FailureReason 
     case 'misconfigured':
       return refusedContent(codes, message) ?? otherThanOperators(codes, message) ?? reason;
     case 'rejected':
-      if (isGarbled(codes, message)) {
-        return 'garbled';
-      }
       return reasonInWords(codes, message) ?? reasonOfRefusal(codes, message);
     default:
       return reason;
@@ -136,6 +130,9 @@ function isGarbled(codes: string, message: string): boolean {
 }
 
 function reasonInWords(codes: string, message: string): FailureReason | undefined {
+  if (isGarbled(codes, message)) {
+    return 'garbled';
+  }
   return isOperators(codes, message) ? 'misconfigured' : refusedContent(codes, message);
 }
 

@@ -57,10 +57,10 @@ export class OpenAiProvider implements Provider {
 
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
     const { maxOutputTokens, inTurn, onLeftOut } = request;
-    const call = { path: PATH, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
+    const readUsage = readChatUsage;
     const answer = await sentWithoutRefusedMembers(
       this.#body(request, { stream: false }),
-      (body) => this.#client.postForAnswer(merged(call, { body })),
+      (body) => this.#client.postForAnswer({ path: PATH, body, maxOutputTokens, inTurn, signal, readUsage }),
       onLeftOut,
     );
     return isObject(answer)
@@ -78,7 +78,7 @@ export class OpenAiProvider implements Provider {
     const call = { path: PATH, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents, silenceMs };
     const events = await sentWithoutRefusedMembers(
       this.#body(request, { stream: true, ...options }),
-      (body) => this.#client.postForEvents(merged(call, { body })),
+      (body) => this.#client.postForEvents({ body, ...call }),
       (paths) => {
         this.#asksForUsage &&= !paths.includes(STREAM_OPTIONS);
         onLeftOut(paths);
@@ -107,7 +107,7 @@ export class OpenAiProvider implements Provider {
     const call = { path, maxOutputTokens: 0, inTurn, signal, readUsage: readInputUsage };
     return sentWithoutRefusedMembers(
       merged(given, { model }),
-      (body) => this.#client.postForJson(merged(call, { body })),
+      (body) => this.#client.postForJson({ body, ...call }),
       onLeftOut,
     );
   }

@@ -1,4 +1,5 @@
 import { merged } from '../lib/merged.ts';
+import { REASONING_MEMBERS } from './chat-message.ts';
 import { type JsonObject, objectOf, objectsOf, without } from './json.ts';
 import { ProviderFailure } from './provider-failure.ts';
 
@@ -28,12 +29,12 @@ export const OPTIONAL_MEMBERS = [
 /** The question for the usage of a stream, which we add. */
 export const STREAM_OPTIONS = 'stream_options';
 
-/** Members that the caller does not miss: the question above, and the form of vectors, which we convert. */
-export const UNMISSED: readonly string[] = [STREAM_OPTIONS, 'encoding_format'];
+/** Members that nobody misses: the question above, and the form of vectors, which we convert. */
+const OURS = [STREAM_OPTIONS, 'encoding_format'];
 
 /** The same inside messages and tools, by their paths. */
 const STRICT = 'tools[].function.strict';
-const EARLIER_REASONING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'];
+const EARLIER_REASONING = [...REASONING_MEMBERS, 'thinking_blocks'];
 
 /** Times that a request is sent again: some servers name one member at a time. */
 const RESENDS_MAX = 5;
@@ -75,7 +76,7 @@ export function withoutRefusedMembers(
     const renamed = merged(without(body, 'max_tokens'), { max_completion_tokens: body.max_tokens });
     return { body: renamed, paths: [] };
   }
-  const named = [...OPTIONAL_MEMBERS, ...UNMISSED].filter(
+  const named = [...OPTIONAL_MEMBERS, ...OURS].filter(
     (name) => body[name] !== undefined && names(words, name),
   );
   const inner = innerMembers(body, words);

@@ -7,7 +7,7 @@ import type { RequestDialect } from '../../providers/provider.types.ts';
 import type { ToolIdForm } from './tool-ids.ts';
 
 /** Members that we act on ourselves: we convert vectors to the requested form. */
-const OURS = new Set(['include_reasoning', 'encoding_format']);
+export const OURS: ReadonlySet<string> = new Set(['include_reasoning', 'encoding_format']);
 
 /** Names of one setting, of which a server knows one. */
 const SYNONYMS: readonly (readonly [name: string, other: string])[] = [
