@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OPTIONAL_MEMBERS } from '../providers/refused-members.ts';
+import { OPTIONAL_MEMBERS } from '../providers/optional-members.ts';
 import { pricing } from './prices.schema.ts';
 import { runSettings } from './run-policy.ts';
 
@@ -12,6 +12,9 @@ const condition = z
     return seconds === undefined ? ('unavailable' as const) : { waitingMs: Number(seconds) * 1_000 };
   });
 
+/** Members of requests that a route may leave out, as the protocol of its provider names them. */
+const DROPPABLE = [...new Set(Object.values(OPTIONAL_MEMBERS).flat())];
+
 /** The two kinds of routes: to a provider and to an engine. */
 export const modelRoutes = [
   z.strictObject({
@@ -19,9 +22,11 @@ export const modelRoutes = [
     model: z.string().min(1).describe("the provider's name for the model"),
     pricing: pricing.optional().describe("what the provider charges you; customers pay the model's price"),
     drop: z
-      .array(z.enum(OPTIONAL_MEMBERS))
+      .array(z.enum(DROPPABLE))
       .optional()
-      .describe('settings that this model rejects, removed from requests; default: derived from its name'),
+      .describe(
+        "settings that this model rejects, removed from requests, as its provider's protocol names them; default: derived from its name",
+      ),
     thinking: z
       .enum(['budget', 'adaptive'])
       .optional()

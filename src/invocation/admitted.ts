@@ -47,7 +47,8 @@ export async function asked<T>(
     const before = await unsaid(admitted);
     const lost = (await unsaid(fewer)).filter((path) => !before.includes(path));
     const answer = await ask(await requestFor(fewer, provider, route));
-    request.onLeftOut(['anthropic-beta', ...lost]);
+    const names = ['anthropic-beta', ...lost];
+    tellLeftOut(admitted, route, names, names);
     return answer;
   }
 }
@@ -65,13 +66,23 @@ async function requestFor(
   const reasons = mayReason(model, route, provider);
   const betas = betasFor(body, invocation.betas);
   const onLeftOut = (paths: readonly string[]) => {
-    call.parts.log.warn(
-      { provider: route.provider, model: route.model, members: paths },
-      'a server rejects members of requests, so that calls are sent twice: see `drop` of routes',
-    );
-    admitted.onLeftOut(namesOfCaller(invocation, paths));
+    tellLeftOut(admitted, route, paths, namesOfCaller(invocation, provider.requestDialect, paths));
   };
   return { model: route.model, body, maxOutputTokens: outputTokensMax, reasons, betas, inTurn, onLeftOut };
+}
+
+/** Tells the operator and the caller what a server has rejected, each in the names that they know. */
+function tellLeftOut(
+  { call, onLeftOut }: Admitted,
+  { provider, model }: ModelRoute,
+  members: readonly string[],
+  names: readonly string[],
+): void {
+  call.parts.log.warn(
+    { provider, model, members },
+    'a server rejects members of requests, so that calls are sent twice: see `drop` of routes',
+  );
+  onLeftOut(names);
 }
 
 /** Returns how an answer of the current model identifies itself. */

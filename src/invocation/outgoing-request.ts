@@ -1,7 +1,9 @@
-import type { Steps } from '../lib/steps.ts';
+import { merged } from '../lib/merged.ts';
+import { atOnce, type Steps } from '../lib/steps.ts';
 import { type JsonObject, objectOf } from '../providers/json.ts';
-import type { Provider } from '../providers/provider.types.ts';
-import { STREAM_OPTIONS } from '../providers/refused-members.ts';
+import { heldPaths } from '../providers/member-paths.ts';
+import { withoutMembers } from '../providers/optional-members.ts';
+import type { Provider, ProviderDialect } from '../providers/provider.types.ts';
 import { modelRules } from './dialects/model-rules.ts';
 import { OURS } from './dialects/only-known-members.ts';
 import { type RequestTranslation, translateRequest } from './dialects/translate-request.ts';
@@ -21,7 +23,9 @@ export function* outgoingRequest(
   route: ModelRoute,
 ): Steps<JsonObject> {
   const translation = translationFor(invocation, model, provider, route, maxOutputTokens);
-  const body = yield* translateRequest(invocation.body, translation);
+  const translated = yield* translateRequest(invocation.body, translation);
+  const { dropInside } = translation.rules;
+  const body = dropInside.length === 0 ? translated : withoutMembers(translated, dropInside);
   const passed = provider.passThrough.filter((name) => Object.hasOwn(invocation.others, name));
   if (passed.length === 0) {
     return body;
@@ -67,14 +71,17 @@ function pathInResponses(path: string): string {
 }
 
 /** Returns the paths of the members that a route does not pass to its provider, as the request's dialect names them. */
-export function untranslatedBy(
+export function* untranslatedBy(
   invocation: Invocation,
   model: InvocableModel,
   provider: Provider,
   route: ModelRoute,
 ): Steps<string[]> {
   const cap = invocation.maxTokens ?? model.maxOutputTokens;
-  return untranslatedMembers(invocation.body, translationFor(invocation, model, provider, route, cap));
+  const translation = translationFor(invocation, model, provider, route, cap);
+  const unsaid = yield* untranslatedMembers(invocation.body, translation);
+  const dropped = namesOfCaller(invocation, provider.requestDialect, translation.rules.dropInside);
+  return [...unsaid, ...dropped.filter((name) => !unsaid.includes(name))];
 }
 
 /** Members of a chat request, by the paths of those in a messages request that they are made from. */
@@ -82,23 +89,56 @@ const IN_MESSAGES: Readonly<Record<string, string>> = {
   user: 'metadata.user_id',
   parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
   'tools[].function.strict': 'tools[].strict',
+  'messages[].reasoning': 'messages[].content[].thinking',
   'messages[].reasoning_content': 'messages[].content[].thinking',
+  'messages[].reasoning_details': 'messages[].content[].thinking',
 };
 
-/** Returns members of the request for a chat provider as the caller names them, without those that the caller did not send. */
+/** Members of a request to a provider of another protocol, by the paths of those in a chat request that they are made from. */
+const FROM_CHAT: Readonly<Record<ProviderDialect, Readonly<Record<string, string>>>> = {
+  chat: {},
+  messages: {
+    metadata: 'user',
+    thinking: 'reasoning_effort',
+    'thinking.budget_tokens': 'reasoning_effort',
+    'output_config.effort': 'reasoning_effort',
+    'tools[].strict': 'tools[].function.strict',
+    'system[].cache_control': 'messages[].content[].cache_control',
+    'messages[].content[].content[].cache_control': 'messages[].content[].cache_control',
+  },
+  responses: {
+    'text.verbosity': 'verbosity',
+    reasoning: 'reasoning_effort',
+    'reasoning.effort': 'reasoning_effort',
+    'tools[].strict': 'tools[].function.strict',
+  },
+};
+
+/** Returns members of the request to a provider as the caller names them, without those that the caller did not send. */
 export function namesOfCaller(
   { dialect, native, body, others }: Invocation,
+  to: ProviderDialect,
   paths: readonly string[],
 ): string[] {
-  const theirs = paths.filter((path) => path !== STREAM_OPTIONS && !OURS.has(path));
+  const held = (request: JsonObject, names: readonly string[]) =>
+    atOnce(heldPaths(request, [...new Set(names)]));
+  if (to === (native ? 'responses' : dialect)) {
+    return held(
+      native ?? merged(others, body),
+      paths.filter((path) => !OURS.has(path)),
+    );
+  }
+  const inChat = paths.map((path) => FROM_CHAT[to][path] ?? path).filter((path) => !OURS.has(path));
   if (dialect === 'messages') {
     const effort = objectOf(body.output_config).effort === undefined ? 'thinking' : 'output_config.effort';
-    return theirs.map((path) => (path === 'reasoning_effort' ? effort : (IN_MESSAGES[path] ?? path)));
+    const named = inChat.map((path) => (path === 'reasoning_effort' ? effort : (IN_MESSAGES[path] ?? path)));
+    return held(body, named);
   }
-  const isSent = (path: string) =>
-    path.includes('[]') || body[path] !== undefined || others[path] !== undefined;
-  const sent = theirs.map((path) => (path === 'reasoning_effort' && !isSent(path) ? 'reasoning' : path));
-  const named = sent.filter(isSent);
+  const isEffort = (path: string) => path === 'reasoning_effort' && body.reasoning_effort === undefined;
+  const named = held(
+    merged(others, body),
+    inChat.map((path) => (isEffort(path) ? 'reasoning' : path)),
+  );
   return native ? named.map(pathInResponses) : named;
 }
 

@@ -6,6 +6,7 @@ import { createMessagesReader, messagesAnswerAsEvents, readMessagesAnswer } from
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import type { AnthropicSettings } from './provider-settings.ts';
+import { sentWithoutRefusedMembers } from './refused-members.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
 import { UpstreamClient } from './upstream-client.ts';
 import { readMessagesUsage } from './usage-reading.ts';
@@ -33,24 +34,33 @@ export class AnthropicProvider implements Provider {
   }
 
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
-    const { maxOutputTokens, inTurn } = request;
-    const body = bodyOf(request, false);
+    const { maxOutputTokens, inTurn, onLeftOut } = request;
     const headers = headersOf(request);
-    const call = { path: PATH, headers, body, maxOutputTokens, inTurn, signal, readUsage: readMessagesUsage };
-    const answer = await this.#client.postForAnswer(call);
+    const call = { path: PATH, headers, maxOutputTokens, inTurn, signal, readUsage: readMessagesUsage };
+    const answer = await sentWithoutRefusedMembers(
+      'messages',
+      bodyOf(request, false),
+      (body) => this.#client.postForAnswer({ body, ...call }),
+      onLeftOut,
+    );
     return isObject(answer)
       ? readMessagesAnswer(answer)
       : messagesAnswerOfParts(wholeParts(answer, createMessagesReader()));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
-    const { maxOutputTokens, inTurn } = request;
-    const body = bodyOf(request, true);
+    const { maxOutputTokens, inTurn, onLeftOut } = request;
     const reader = createMessagesReader();
     const { isEnded } = reader;
     const answerAsEvents = messagesAnswerAsEvents;
-    const call = { path: PATH, headers: headersOf(request), body, maxOutputTokens, inTurn, signal };
-    const events = await this.#client.postForEvents({ isEnded, answerAsEvents, ...call });
+    const headers = headersOf(request);
+    const call = { path: PATH, headers, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents };
+    const events = await sentWithoutRefusedMembers(
+      'messages',
+      bodyOf(request, true),
+      (body) => this.#client.postForEvents({ body, ...call }),
+      onLeftOut,
+    );
     return openParts(events, reader);
   }
 

@@ -5,6 +5,7 @@ import { chatAnswerAsEvents, createChatReader, readChatAnswer } from './chat-rea
 import { inputsToEmbed, readEmbeddings, readInputUsage } from './embeddings-reader.ts';
 import { isObject, type JsonObject, objectsOf } from './json.ts';
 import { asksForUsage, type KnownMembers, knownMembersOf } from './known-members.ts';
+import { STREAM_OPTIONS } from './optional-members.ts';
 import type {
   Provider,
   ProviderAnswer,
@@ -13,7 +14,7 @@ import type {
   ThinkingCap,
 } from './provider.types.ts';
 import type { OpenAiProviderSettings } from './provider-settings.ts';
-import { STREAM_OPTIONS, sentWithoutRefusedMembers } from './refused-members.ts';
+import { sentWithoutRefusedMembers } from './refused-members.ts';
 import { readRanking } from './rerank-reader.ts';
 import { openParts, wholeParts } from './stream-reading.ts';
 import { type CapField, capFieldOf, capsApart, thinkingCapOf } from './thinking-cap.ts';
@@ -59,6 +60,7 @@ export class OpenAiProvider implements Provider {
     const { maxOutputTokens, inTurn, onLeftOut } = request;
     const readUsage = readChatUsage;
     const answer = await sentWithoutRefusedMembers(
+      'chat',
       this.#body(request, { stream: false }),
       (body) => this.#client.postForAnswer({ path: PATH, body, maxOutputTokens, inTurn, signal, readUsage }),
       onLeftOut,
@@ -77,6 +79,7 @@ export class OpenAiProvider implements Provider {
     const silenceMs = reasons ? this.#settings.timeouts.reasoning_ms : 0;
     const call = { path: PATH, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents, silenceMs };
     const events = await sentWithoutRefusedMembers(
+      'chat',
       this.#body(request, { stream: true, ...options }),
       (body) => this.#client.postForEvents({ body, ...call }),
       (paths) => {
@@ -106,6 +109,7 @@ export class OpenAiProvider implements Provider {
   ): Promise<JsonObject> {
     const call = { path, maxOutputTokens: 0, inTurn, signal, readUsage: readInputUsage };
     return sentWithoutRefusedMembers(
+      'chat',
       merged(given, { model }),
       (body) => this.#client.postForJson({ body, ...call }),
       onLeftOut,

@@ -18,7 +18,8 @@ const BODY = {
 };
 
 function refused(status: number, message: string) {
-  return withoutRefusedMembers(BODY, failureOfStatus(status, undefined, { error: { message } }))?.paths;
+  return withoutRefusedMembers('chat', BODY, failureOfStatus(status, undefined, { error: { message } }))
+    ?.paths;
 }
 
 test.each<[number, string, string[]]>([
@@ -64,15 +65,15 @@ test('gives the cap the name that a server asks for', () => {
   const message =
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
   const failure = failureOfStatus(400, undefined, { error: { message, code: 'unsupported_parameter' } });
-  expect(withoutRefusedMembers({ messages: [], max_tokens: 7 }, failure)).toEqual({
+  expect(withoutRefusedMembers('chat', { messages: [], max_tokens: 7 }, failure)).toEqual({
     body: { messages: [], max_completion_tokens: 7 },
     paths: [],
   });
-  expect(withoutRefusedMembers({ messages: [], max_completion_tokens: 7 }, failure)).toBeUndefined();
+  expect(withoutRefusedMembers('chat', { messages: [], max_completion_tokens: 7 }, failure)).toBeUndefined();
   const quoting = failureOfStatus(400, undefined, {
     error: { message: `user "${message}" is not supported` },
   });
-  expect(withoutRefusedMembers({ messages: [], max_tokens: 7 }, quoting)).toBeUndefined();
+  expect(withoutRefusedMembers('chat', { messages: [], max_tokens: 7 }, quoting)).toBeUndefined();
 });
 
 test('gives up after five further tries, and tells of what was left out only once the server accepted it', async () => {
@@ -84,7 +85,151 @@ test('gives up after five further tries, and tells of what was left out only onc
     throw failure;
   };
   const body = { seed: 1 };
-  await expect(sentWithoutRefusedMembers(body, send, (paths) => told.push(...paths))).rejects.toBe(failure);
+  await expect(sentWithoutRefusedMembers('chat', body, send, (paths) => told.push(...paths))).rejects.toBe(
+    failure,
+  );
   expect(sent).toEqual([body, {}]);
   expect(told).toEqual([]);
+});
+
+const CACHED = { type: 'ephemeral' };
+const MESSAGES = {
+  system: [{ type: 'text', text: 's', cache_control: CACHED }],
+  messages: [
+    { role: 'user', content: [{ type: 'text', text: 'hi', cache_control: CACHED }] },
+    { role: 'system', content: [], output_config: { effort: 'low' } },
+  ],
+  tools: [{ name: 'f', strict: true, defer_loading: true, cache_control: CACHED }],
+  thinking: { type: 'enabled', budget_tokens: 2_000, display: 'summarized' },
+  output_config: { effort: 'low' },
+  context_management: { edits: [] },
+  temperature: 1,
+  top_p: 0.9,
+};
+const RESPONSES = {
+  input: [],
+  tools: [{ type: 'function', name: 'f', strict: false }],
+  text: { verbosity: 'low', format: { type: 'json_object' } },
+  reasoning: { effort: 'low', summary: 'auto' },
+  include: ['reasoning.encrypted_content'],
+};
+
+test.each<['messages' | 'responses', string, string[], object]>([
+  [
+    'messages',
+    'context_management: Extra inputs are not permitted',
+    ['context_management'],
+    { context_management: undefined },
+  ],
+  [
+    'messages',
+    'tools.0.custom.defer_loading: Extra inputs are not permitted',
+    ['tools[].defer_loading'],
+    { tools: [{ name: 'f', strict: true, cache_control: CACHED }] },
+  ],
+  [
+    'messages',
+    'tools.3.cache_control: Extra inputs are not permitted',
+    ['tools[].cache_control'],
+    { tools: [{ name: 'f', strict: true, defer_loading: true }] },
+  ],
+  [
+    'messages',
+    'messages.0.content.0.text.cache_control: Extra inputs are not permitted',
+    ['messages[].content[].cache_control'],
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }, MESSAGES.messages[1]] },
+  ],
+  [
+    'messages',
+    'messages.1.output_config: Extra inputs are not permitted',
+    ['messages[].output_config'],
+    { messages: [MESSAGES.messages[0]] },
+  ],
+  [
+    'messages',
+    'thinking.enabled.display: Extra inputs are not permitted',
+    ['thinking.display'],
+    { thinking: { type: 'enabled', budget_tokens: 2_000 } },
+  ],
+  [
+    'messages',
+    'output_config: Extra inputs are not permitted',
+    ['output_config.effort'],
+    { output_config: undefined },
+  ],
+  [
+    'messages',
+    'This model does not support the effort parameter.',
+    ['output_config.effort'],
+    { output_config: undefined },
+  ],
+  ['messages', '`temperature` is deprecated for this model.', ['temperature'], { temperature: undefined }],
+  [
+    'messages',
+    '`temperature` and `top_p` cannot both be specified for this model. Please use only one.',
+    ['top_p'],
+    { top_p: undefined },
+  ],
+  ['messages', 'adaptive thinking is not supported on this model', ['thinking'], { thinking: undefined }],
+  [
+    'messages',
+    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.',
+    ['thinking.budget_tokens'],
+    { thinking: { type: 'adaptive', display: 'summarized' } },
+  ],
+  [
+    'messages',
+    '`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive',
+    ['context_management'],
+    { context_management: undefined },
+  ],
+  [
+    'responses',
+    "Unknown parameter: 'text.verbosity'.",
+    ['text.verbosity'],
+    { text: { format: { type: 'json_object' } } },
+  ],
+  [
+    'responses',
+    "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+    ['reasoning.effort'],
+    { reasoning: { summary: 'auto' } },
+  ],
+  [
+    'responses',
+    'Your organization must be verified to generate reasoning summaries. Please go to: https://platform.openai.com',
+    ['reasoning.summary'],
+    { reasoning: { effort: 'low' } },
+  ],
+  ['responses', 'Encrypted content is not supported with this model.', ['include'], { include: undefined }],
+  [
+    'responses',
+    "Unknown parameter: 'tools[0].strict'.",
+    ['tools[].strict'],
+    { tools: [{ type: 'function', name: 'f' }] },
+  ],
+])('%s: %s', (dialect, message, paths, changes) => {
+  const body = dialect === 'messages' ? MESSAGES : RESPONSES;
+  const fitting = withoutRefusedMembers(
+    dialect,
+    body,
+    failureOfStatus(400, undefined, { error: { message } }),
+  );
+  expect(fitting?.paths).toEqual(paths);
+  expect(fitting?.body).toEqual({ ...body, ...changes });
+});
+
+test('leaves out of an object only what is optional', () => {
+  const failure = failureOfStatus(400, undefined, {
+    error: { message: 'text: Extra inputs are not permitted' },
+  });
+  expect(withoutRefusedMembers('responses', RESPONSES, failure)).toBeUndefined();
+});
+
+test('reads a long word in a message in linear time', () => {
+  const message = `unknown field ${'a.'.repeat(400)}${'b'.repeat(1_000)}`;
+  const failure = failureOfStatus(400, undefined, { error: { message } });
+  const begunAt = performance.now();
+  expect(withoutRefusedMembers('messages', MESSAGES, failure)).toBeUndefined();
+  expect(performance.now() - begunAt).toBeLessThan(1_000);
 });

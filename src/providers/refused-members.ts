@@ -1,89 +1,112 @@
 import { merged } from '../lib/merged.ts';
-import { REASONING_MEMBERS } from './chat-message.ts';
-import { type JsonObject, objectOf, objectsOf, without } from './json.ts';
-import { ProviderFailure } from './provider-failure.ts';
-
-/**
- * Members of a chat request that an answer is as good without, or nearly. Not among them: what the caller may rely on, such as tools, the
- * format and stop sequences, and what caps the output and so its price.
- */
-export const OPTIONAL_MEMBERS = [
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'seed',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'parallel_tool_calls',
-  'verbosity',
-  'reasoning',
-  'reasoning_effort',
-  'thinking',
-] as const;
-
-/** The question for the usage of a stream, which we add. */
-export const STREAM_OPTIONS = 'stream_options';
-
-/** Members that nobody misses: the question above, and the form of vectors, which we convert. */
-const OURS = [STREAM_OPTIONS, 'encoding_format'];
-
-/** The same inside messages and tools, by their paths. */
-const STRICT = 'tools[].function.strict';
-const EARLIER_REASONING = [...REASONING_MEMBERS, 'thinking_blocks'];
+import { atOnce } from '../lib/steps.ts';
+import { isObject, type JsonObject, objectOf, without } from './json.ts';
+import { heldPaths } from './member-paths.ts';
+import { OPTIONAL_MEMBERS, OUR_MEMBERS, withoutMembers } from './optional-members.ts';
+import type { ProviderDialect } from './provider.types.ts';
+import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 
 /** Times that a request is sent again: some servers name one member at a time. */
 const RESENDS_MAX = 5;
 
 /**
- * What servers say of a member that they do not know: "Extra inputs are not permitted" (Fireworks, NVIDIA, Databricks), "Unrecognized
- * request argument supplied" (Azure), "unknown field" (Databricks, Cohere), "Unsupported parameter(s)" (NVIDIA), "property … is unsupported".
+ * What servers say of a member that they do not know: "Extra inputs are not permitted" (Anthropic, Fireworks, NVIDIA, Databricks),
+ * "Unrecognized request argument supplied" (Azure), "unknown field" (Databricks, Cohere), "Unsupported parameter(s)" (OpenAI, NVIDIA),
+ * "property … is unsupported", "is deprecated for this model" (Anthropic).
  */
 const DOES_NOT_KNOW =
-  /not permitted|extra_forbidden|unknown (?:field|parameter|name|argument)|unrecognized|unsupported|not supported|(?:does not|doesn't) support|not a valid (?:field|parameter)|not allowed|unexpected (?:keyword|field|parameter|property)|additional propert/;
+  /not permitted|extra_forbidden|unknown (?:field|parameter|name|argument)|unrecognized|unsupported|deprecated|not supported|(?:does not|doesn't) support|not a valid (?:field|parameter)|not allowed|unexpected (?:keyword|field|parameter|property)|additional propert/;
 /** What they say of a value: another one may be fine, so the caller has to know … */
 const REJECTS_VALUE = /(?:unsupported|invalid) value|supported values|must be|should be/;
 /** … unless there is no other: "Only the default (1) value is supported" (OpenAI's reasoning models, under any name of an Azure deployment). */
 const ONLY_DEFAULT = /only the default\b/;
-/**
- * The same models want the cap by its newer name, wherever they are served. Only where a message begins so: words of the caller in it must not
- * take the cap from a server that knows no other name.
- */
-const NEWER_CAP = /^unsupported parameter: 'max_tokens' .*'max_completion_tokens'/s;
+
+/** Failures that may be about a member. Some members are only for accounts that the maker has verified. */
+const ABOUT_REQUEST: ReadonlySet<FailureReason> = new Set(['rejected', 'unsupported', 'misconfigured']);
+
+/** A request that is sent again. */
+interface Fitting {
+  readonly body: JsonObject;
+  /** Paths of what it lacks. */
+  readonly paths: readonly string[];
+}
+
+/** A change that a server asks for in words of its own. */
+interface Amendment {
+  readonly words: RegExp;
+  /** Returns undefined if there is nothing to change. */
+  readonly amend: (body: JsonObject) => Fitting | undefined;
+}
+
+const AMENDMENTS: Readonly<Record<ProviderDialect, readonly Amendment[]>> = {
+  chat: [
+    {
+      // OpenAI's reasoning models want the cap by its newer name, wherever they are served. Only where a message begins so: words of the
+      // caller in it must not take the cap from a server that knows no other name.
+      words: /^unsupported parameter: 'max_tokens' .*'max_completion_tokens'/s,
+      amend: (body) =>
+        body.max_tokens === undefined
+          ? undefined
+          : {
+              body: merged(without(body, 'max_tokens'), { max_completion_tokens: body.max_tokens }),
+              paths: [],
+            },
+    },
+  ],
+  messages: [
+    // Claude under names that do not tell its version, such as Bedrock's inference profiles
+    { words: /^\W*thinking\.type\.enabled\W+is not supported.*adaptive/s, amend: withAdaptiveThinking },
+    { words: /`temperature` and `top_p` cannot both be specified/, amend: leavingOut('top_p') },
+    { words: /clear_thinking_\d+\W+strategy requires/, amend: leavingOut('context_management') },
+  ],
+  responses: [
+    // OpenAI wants to know an organization before it shows how its models reason
+    { words: /must be verified to generate reasoning summaries/, amend: leavingOut('reasoning.summary') },
+    { words: /encrypted content is not supported/, amend: leavingOut('include') },
+  ],
+};
+
+function leavingOut(path: string): Amendment['amend'] {
+  return (body) => leftOut(body, atOnce(heldPaths(body, [path])));
+}
+
+function withAdaptiveThinking(body: JsonObject): Fitting | undefined {
+  const { type, budget_tokens: _, ...rest } = objectOf(body.thinking);
+  return type === 'enabled'
+    ? { body: merged(body, { thinking: { ...rest, type: 'adaptive' } }), paths: ['thinking.budget_tokens'] }
+    : undefined;
+}
+
+function leftOut(body: JsonObject, paths: readonly string[]): Fitting | undefined {
+  return paths.length === 0 ? undefined : { body: withoutMembers(body, paths), paths };
+}
 
 /**
- * Returns a rejected request without the optional members that the failure names as unknown, and their paths, or with its cap under the
- * name that the failure asks for. Undefined if it names none. The caller's own words can stand in a message, too: then the request without
- * the member is rejected again.
+ * Returns a rejected request without the optional members that the failure names as unknown, and their paths, or as the failure asks for it.
+ * Undefined if it names none. The caller's own words can stand in a message, too: then the request without the member is rejected again.
  */
 export function withoutRefusedMembers(
+  dialect: ProviderDialect,
   body: JsonObject,
   failure: unknown,
-): { readonly body: JsonObject; readonly paths: readonly string[] } | undefined {
-  if (!(failure instanceof ProviderFailure) || !['rejected', 'unsupported'].includes(failure.reason)) {
+): Fitting | undefined {
+  if (!(failure instanceof ProviderFailure) || !ABOUT_REQUEST.has(failure.reason)) {
     return undefined;
   }
   const words = failure.said.toLowerCase();
+  for (const amendment of AMENDMENTS[dialect]) {
+    const amended = amendment.words.test(words) ? amendment.amend(body) : undefined;
+    if (amended) {
+      return amended;
+    }
+  }
+  if (failure.reason === 'misconfigured') {
+    return undefined;
+  }
   const isOfValue = REJECTS_VALUE.test(words) && !ONLY_DEFAULT.test(words);
-  if (!DOES_NOT_KNOW.test(words) || isOfValue) {
-    return undefined;
-  }
-  if (NEWER_CAP.test(words) && body.max_tokens !== undefined) {
-    const renamed = merged(without(body, 'max_tokens'), { max_completion_tokens: body.max_tokens });
-    return { body: renamed, paths: [] };
-  }
-  const named = [...OPTIONAL_MEMBERS, ...OURS].filter(
-    (name) => body[name] !== undefined && names(words, name),
-  );
-  const inner = innerMembers(body, words);
-  if (named.length === 0 && inner.paths.length === 0) {
-    return undefined;
-  }
-  return { body: without(inner.body, ...named), paths: [...named, ...inner.paths] };
+  return DOES_NOT_KNOW.test(words) && !isOfValue
+    ? leftOut(body, namedMembers(dialect, body, words))
+    : undefined;
 }
 
 /**
@@ -91,6 +114,7 @@ export function withoutRefusedMembers(
  * is rejected for another reason. Nothing is remembered: a caller's request must not decide what the server gets of others.
  */
 export async function sentWithoutRefusedMembers<T>(
+  dialect: ProviderDialect,
   body: JsonObject,
   send: (body: JsonObject) => Promise<T>,
   onLeftOut: (paths: readonly string[]) => void,
@@ -105,7 +129,7 @@ export async function sentWithoutRefusedMembers<T>(
       }
       return answer;
     } catch (error) {
-      const fitting = resends < RESENDS_MAX ? withoutRefusedMembers(sent, error) : undefined;
+      const fitting = resends < RESENDS_MAX ? withoutRefusedMembers(dialect, sent, error) : undefined;
       if (!fitting) {
         throw error;
       }
@@ -131,39 +155,59 @@ export function withoutRefusedBetas(
   return words.includes('beta') && kept.length < betas.length ? kept : undefined;
 }
 
-/** Whether a text names a member, also in the form of xAI (`reasoningEffort`). */
-function names(words: string, name: string): boolean {
-  return new RegExp(`(?<!\\w)(?:${name}|${name.replaceAll('_', '')})(?!\\w)`).test(words);
+/** Returns the paths of the members of the request that words name, and that may be left out. */
+function namedMembers(dialect: ProviderDialect, body: JsonObject, words: string): string[] {
+  const optional: readonly string[] = [...OPTIONAL_MEMBERS[dialect], ...OUR_MEMBERS[dialect]];
+  const held = atOnce(heldPaths(body, optional));
+  return held.filter((path) => {
+    const [root = '', ...steps] = path.split('.');
+    const name = steps.at(-1);
+    if (name === undefined) {
+      return placesNamed(words, root).includes('');
+    }
+    const places = placesNamed(words, name);
+    const isAnywhere = places.includes('') && body[name] === undefined;
+    return (
+      isAnywhere || places.includes(root.replace('[]', '')) || isNamedAsWhole(body, root, optional, words)
+    );
+  });
 }
 
-function innerMembers(
-  body: JsonObject,
-  words: string,
-): { readonly body: JsonObject; readonly paths: readonly string[] } {
-  const paths: string[] = [];
-  let kept = body;
-  const tools = objectsOf(body.tools);
-  if (names(words, 'strict') && tools.some((tool) => strictOf(tool) !== undefined)) {
-    kept = merged(kept, { tools: tools.map(withoutStrict) });
-    paths.push(STRICT);
-  }
-  const messages = objectsOf(body.messages);
-  const refused = EARLIER_REASONING.filter(
-    (name) => names(words, name) && messages.some((message) => message[name] !== undefined),
+/** Returns whether words name an object of the request that holds nothing but optional members: "output_config: Extra inputs …". */
+function isNamedAsWhole(body: JsonObject, root: string, optional: readonly string[], words: string): boolean {
+  const object = body[root];
+  return (
+    isObject(object) &&
+    !optional.includes(root) &&
+    Object.keys(object).every((name) => optional.includes(`${root}.${name}`)) &&
+    placesNamed(words, root).includes('')
   );
-  if (refused.length > 0) {
-    kept = merged(kept, { messages: messages.map((message) => without(message, ...refused)) });
-    paths.push(...refused.map((name) => `messages[].${name}`));
-  }
-  return { body: kept, paths };
 }
 
-function strictOf(tool: JsonObject): unknown {
-  return objectOf(tool.function).strict;
-}
+/** Members at the top of requests that hold others. Other words before a name, such as `body`, say nothing about its place. */
+const PLACES = new Set([
+  'messages',
+  'system',
+  'tools',
+  'input',
+  'thinking',
+  'output_config',
+  'reasoning',
+  'text',
+]);
 
-function withoutStrict(tool: JsonObject): JsonObject {
-  return strictOf(tool) === undefined
-    ? tool
-    : merged(tool, { function: without(objectOf(tool.function), 'strict') });
+/**
+ * Returns where words name a member: `tools` for "tools.3.custom.strict" or "tools[3].strict", nothing for a bare name. Also in the form
+ * of xAI (`reasoningEffort`). What the name is only the beginning of ("thinking.display") is another member.
+ */
+function placesNamed(words: string, name: string): string[] {
+  const spellings = `(?:${name}|${name.replaceAll('_', '')})`;
+  const mention = new RegExp(
+    `(?<![\\w$.])((?:[\\w$]+(?:\\[\\d+\\])*\\.)*)${spellings}(?!\\w|\\.\\w|\\[)`,
+    'g',
+  );
+  return [...words.matchAll(mention)].map(([, path = '']) => {
+    const [place = ''] = path.split(/[.[]/, 1);
+    return PLACES.has(place) ? place : '';
+  });
 }

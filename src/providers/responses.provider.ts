@@ -7,6 +7,7 @@ import { authorization } from './openai.provider.ts';
 import type { Provider, ProviderAnswer, ProviderRequest, StreamBatch } from './provider.types.ts';
 import { ProviderFailure } from './provider-failure.ts';
 import type { ResponsesSettings } from './provider-settings.ts';
+import { sentWithoutRefusedMembers } from './refused-members.ts';
 import {
   createResponsesReader,
   inputOfOrigin,
@@ -51,22 +52,31 @@ export class ResponsesProvider implements Provider {
   }
 
   async complete(request: ProviderRequest, signal: StopSignal): Promise<ProviderAnswer> {
-    const { maxOutputTokens, inTurn } = request;
-    const body = this.#body(request, false);
-    const call = { path: PATH, body, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
-    const answer = await this.#client.postForAnswer(call);
+    const { maxOutputTokens, inTurn, onLeftOut } = request;
+    const call = { path: PATH, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
+    const answer = await sentWithoutRefusedMembers(
+      'responses',
+      this.#body(request, false),
+      (body) => this.#client.postForAnswer({ body, ...call }),
+      onLeftOut,
+    );
     return isObject(answer)
       ? readResponsesAnswer(answer, this.#origin)
       : chatAnswerOfParts(wholeParts(answer, createResponsesReader(this.#origin)));
   }
 
   async stream(request: ProviderRequest, signal: StopSignal): Promise<AsyncIterable<StreamBatch>> {
-    const { maxOutputTokens, inTurn } = request;
+    const { maxOutputTokens, inTurn, onLeftOut } = request;
     const reader = createResponsesReader(this.#origin);
     const { isEnded } = reader;
     const answerAsEvents = responsesAnswerAsEvents;
-    const call = { path: PATH, body: this.#body(request, true), maxOutputTokens, inTurn, signal };
-    const events = await this.#client.postForEvents({ isEnded, answerAsEvents, ...call });
+    const call = { path: PATH, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents };
+    const events = await sentWithoutRefusedMembers(
+      'responses',
+      this.#body(request, true),
+      (body) => this.#client.postForEvents({ body, ...call }),
+      onLeftOut,
+    );
     return openParts(events, reader);
   }
 

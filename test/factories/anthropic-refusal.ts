@@ -56,9 +56,17 @@ export function anthropicRefusal({ body, headers }: UpstreamRequest): string | u
     const unknown = betas.split(',').filter((beta) => !beta.startsWith('claude-code-'));
     return `Unexpected value(s) \`${unknown.join('`, `')}\` for the \`anthropic-beta\` header. Please consult our documentation or try again without the header.`;
   }
+  if (body.model.startsWith('older-schema/')) {
+    const unknown = refusedByOlderSchema(body);
+    return unknown && `${unknown}: Extra inputs are not permitted`;
+  }
   const locked = LOCKED.find(([beta, find]) => find(body) !== undefined && !betas.includes(beta));
   if (locked) {
     return `${locked[2]}: Extra inputs are not permitted`;
+  }
+  const clearsThinking = JSON.stringify(body.context_management ?? {}).includes('clear_thinking_');
+  if (clearsThinking && !['enabled', 'adaptive'].includes(body.thinking?.type)) {
+    return '`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive';
   }
   if (!SYSTEM_TURNS.test(body.model) && body.messages.some(({ role }: Json) => role === 'system')) {
     return "messages: Unexpected role 'system'. Allowed roles are 'user' or 'assistant'.";
@@ -82,6 +90,18 @@ export function anthropicRefusal({ body, headers }: UpstreamRequest): string | u
     return 'messages: at least one message is required';
   }
   return refusedThinking(body) ?? refusedHistory(body) ?? refusedSchema(body);
+}
+
+/** What a gateway that validates requests against an older schema does not know. */
+function refusedByOlderSchema(body: Json): string | undefined {
+  const names: [string, unknown][] = [
+    ['context_management', body.context_management],
+    ['output_config', body.output_config],
+    ['thinking.adaptive.display', body.thinking?.display],
+    ['tools.0.custom.strict', memberOfTools(body, 'strict')],
+    ['tools.0.cache_control', memberOfTools(body, 'cache_control')],
+  ];
+  return names.find(([, value]) => value !== undefined)?.[0];
 }
 
 function refusedThinking({

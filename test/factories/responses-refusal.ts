@@ -37,6 +37,9 @@ const CONTENT: Readonly<Record<string, RegExp>> = {
  * output and outputs without a call.
  */
 export function responsesRefusal({ body }: UpstreamRequest): string | undefined {
+  if (body.model.startsWith('unverified/')) {
+    return refusedUnverified(body);
+  }
   const unknown = Object.keys(body).find((name) => !MEMBERS.has(name));
   if (unknown !== undefined) {
     return `Unknown parameter: '${unknown}'.`;
@@ -55,6 +58,19 @@ export function responsesRefusal({ body }: UpstreamRequest): string | undefined 
     return 'Encrypted content is not supported with this model.';
   }
   return typeof body.input === 'string' ? undefined : (refusedItems(body.input) ?? refusedTools(body));
+}
+
+/** What OpenAI rejects for organizations that it has not verified, and for models of an unknown name that know less. */
+function refusedUnverified({ reasoning, text, tools, prompt_cache_key }: Json): string | undefined {
+  if (reasoning?.summary !== undefined) {
+    return 'Your organization must be verified to generate reasoning summaries. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.';
+  }
+  const unknown = [
+    ['prompt_cache_key', prompt_cache_key],
+    ['text.verbosity', text?.verbosity],
+    ['tools[0].strict', tools?.[0]?.strict],
+  ].find(([, value]) => value !== undefined);
+  return unknown && `Unknown parameter: '${unknown[0]}'.`;
 }
 
 function refusedItems(items: Json[]): string | undefined {

@@ -21,6 +21,20 @@ beforeAll(async () => {
     model('latest', [{ provider: 'anthropic', model: 'claude-opus-4-8' }]),
     model('told', [{ provider: 'anthropic', model: 'mine', drop: ['top_p'], thinking: 'adaptive' }]),
     model('vertex', [{ provider: 'anthropic', model: 'vertex/claude-opus-4-8' }]),
+    model('proxied', [{ provider: 'anthropic', model: 'older-schema/claude-opus-4-8' }]),
+    model('told-proxied', [
+      {
+        provider: 'anthropic',
+        model: 'older-schema/claude-opus-4-8',
+        drop: [
+          'context_management',
+          'thinking.display',
+          'output_config.effort',
+          'tools[].strict',
+          'tools[].cache_control',
+        ],
+      },
+    ]),
     model('gemini', [{ provider: 'openai', model: 'gemini-3' }]),
   ]);
   ({ upstream, chatUpstream, gateway } = servers);
@@ -251,7 +265,7 @@ test('sends system turns to models that know them, and reminders after the resul
 });
 
 const MANAGED = {
-  context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+  context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
   tools: [{ name: 'f', input_schema: { type: 'object' }, defer_loading: true }],
 };
 
@@ -297,6 +311,83 @@ test.each([false, true])(
     expect(response.headers.get('x-ignored-parameters')).toBe(stream ? null : ignored.join(', '));
   },
 );
+
+const CACHED = { type: 'ephemeral' };
+const FULL = {
+  system: [{ type: 'text', text: 'be brief', cache_control: CACHED }],
+  tools: [
+    {
+      name: 'f',
+      input_schema: { type: 'object', additionalProperties: false },
+      strict: true,
+      cache_control: CACHED,
+    },
+  ],
+  thinking: { type: 'adaptive', display: 'summarized' },
+  output_config: { effort: 'low' },
+  context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+};
+const REFUSED = [
+  'context_management',
+  'output_config.effort',
+  'thinking.display',
+  'tools[].strict',
+  'tools[].cache_control',
+];
+
+test.each([
+  ['proxied', 6],
+  ['told-proxied', 1],
+])('sends members that an older server knows to %s, in %i requests', async (name, requests) => {
+  const headers = { 'anthropic-beta': 'context-management-2025-06-27' };
+  const request = { model: name, messages: HI, max_tokens: 100, ...FULL };
+  const { response } = await anthropic.messages
+    .create(request as unknown as Anthropic.MessageCreateParamsNonStreaming, { headers })
+    .withResponse();
+  expect(upstream.requests).toHaveLength(requests);
+  const { system, tools, thinking, ...rest } = upstream.last.body;
+  expect({ system, tools, thinking }).toEqual({
+    system: FULL.system,
+    tools: [{ name: 'f', input_schema: { type: 'object', additionalProperties: false } }],
+    thinking: { type: 'adaptive' },
+  });
+  expect(rest).not.toHaveProperty('output_config');
+  expect(rest).not.toHaveProperty('context_management');
+  const ignored = response.headers.get('x-ignored-parameters')?.split(', ') ?? [];
+  expect(ignored.toSorted()).toEqual(REFUSED.toSorted());
+});
+
+test('names what an older server rejects as the caller of chat knows it', async () => {
+  const tool = {
+    type: 'function',
+    function: { name: 'f', strict: true, parameters: FULL.tools[0]?.input_schema },
+  };
+  const ignored = await chat({ model: 'proxied', reasoning_effort: 'low', tools: [tool] });
+  expect(ignored).toBe('reasoning_effort, tools[].function.strict');
+});
+
+test('clears no thinking where the model is not asked to think', async () => {
+  const headers = { 'anthropic-beta': 'context-management-2025-06-27' };
+  const create = (body: object) =>
+    anthropic.messages
+      .create(
+        {
+          model: 'older',
+          messages: HI,
+          max_tokens: 100,
+          ...body,
+        } as unknown as Anthropic.MessageCreateParamsNonStreaming,
+        { headers },
+      )
+      .withResponse();
+  const clearTools = { type: 'clear_tool_uses_20250919' };
+  const [clearThinking] = FULL.context_management.edits;
+  const { response } = await create({ context_management: { edits: [clearThinking, clearTools] } });
+  expect(upstream.last.body.context_management).toEqual({ edits: [clearTools] });
+  expect(response.headers.get('x-ignored-parameters')).toBe('context_management');
+  await create({ context_management: { edits: [clearThinking] } });
+  expect(upstream.last.body).not.toHaveProperty('context_management');
+});
 
 test('lists tools from a system turn with the others where the provider does not get the beta', async () => {
   const definition = { name: 'late', input_schema: { type: 'object' } };

@@ -40,6 +40,9 @@ beforeAll(async () => {
     models: [
       model('gpt-5', [{ provider: 'one', model: 'gpt-5' }], { supportedParameters: ['reasoning'] }),
       model('elsewhere', [{ provider: 'three', model: 'gpt-5' }]),
+      model('unverified', [{ provider: 'one', model: 'unverified/gpt-5' }], {
+        supportedParameters: ['reasoning'],
+      }),
       model('gpt-4', [{ provider: 'one', model: 'gpt-4o' }]),
       model('claude', [{ provider: 'two', model: 'claude' }]),
     ],
@@ -367,4 +370,41 @@ test('reads on for the usage of an answer whose reader left', async () => {
   }
   await eventually(async () => gateway.ledger.settlements.length > settled && upstream.last.finished);
   expect(gateway.ledger.last).toMatchObject({ status: 'cancelled', usageSource: 'provider' });
+});
+
+test.each([false, true])('goes on without members that a server rejects (stream: %s)', async (stream) => {
+  const before = gateway.ledger.settlements.length;
+  const response = await openai.responses
+    .create({
+      model: 'unverified',
+      input: 'hello',
+      stream,
+      reasoning: { effort: 'low', summary: 'auto' },
+      text: { verbosity: 'low', format: { type: 'json_object' } },
+      tools: [{ type: 'function', name: 'f', strict: true, parameters: {} }],
+      prompt_cache_key: 'mine',
+    })
+    .asResponse();
+  await response.text();
+  expect(upstream.requests).toHaveLength(5);
+  const { reasoning, text, tools } = upstream.last.body;
+  expect({ reasoning, text, tools }).toEqual({
+    reasoning: { effort: 'low' },
+    text: { format: { type: 'json_object' } },
+    tools: [{ type: 'function', name: 'f', parameters: expect.anything() }],
+  });
+  const ignored = ['reasoning.summary', 'prompt_cache_key', 'text.verbosity', 'tools[].strict'];
+  await eventually(async () => gateway.ledger.settlements.length > before);
+  expect(gateway.ledger.last).toMatchObject({ status: 'completed', metering: { ignored } });
+  expect(response.headers.get('x-ignored-parameters')).toBe(stream ? null : ignored.join(', '));
+});
+
+test('names what a Responses server rejects as the caller of chat knows it', async () => {
+  const { headers } = await post('/api/v1/chat/completions', {
+    model: 'unverified',
+    messages: [{ role: 'user', content: 'hello' }],
+    verbosity: 'low',
+    tools: [{ type: 'function', function: { name: 'f', strict: true, parameters: {} } }],
+  });
+  expect(headers.get('x-ignored-parameters')).toBe('verbosity, tools[].function.strict');
 });

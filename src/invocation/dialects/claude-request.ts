@@ -11,7 +11,13 @@ import {
   without,
 } from '../../providers/json.ts';
 import { isForeignCitation } from './annotations.ts';
-import { type ClaudeCall, claudeEffort, claudeThinking, withReadableThinking } from './claude-thinking.ts';
+import {
+  type ClaudeCall,
+  claudeEffort,
+  claudeThinking,
+  fittingEdits,
+  withReadableThinking,
+} from './claude-thinking.ts';
 import { refusedMembers } from './model-rules.ts';
 import { withoutSystemTurns, withSystemTurns } from './system-turns.ts';
 import { isForeign } from './thinking-details.ts';
@@ -80,9 +86,10 @@ export function* claudeRequest(call: ClaudeCall): Steps<JsonObject> {
     ...(isUnforced && { tool_choice: messagesToolChoice({ mode: 'auto', parallel: policy.parallel }) }),
     tools: Array.isArray(body.tools) ? yield* mapInSteps(objectsOf(body.tools), toolFor) : undefined,
     thinking: withReadableThinking(thinking, messages, rules),
+    context_management: fittingEdits(call, thinking),
     output_config: Object.keys(output).length === 0 ? undefined : output,
   };
-  return compact(merged(without(body, ...refusedMembers(body, rules)), changes));
+  return compact(without(merged(body, changes), ...refusedMembers(body, rules)));
 }
 
 function formatOf(format: unknown): unknown {

@@ -1,5 +1,5 @@
 import { merged } from '../../lib/merged.ts';
-import { compact, isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
+import { compact, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
 import { fittingEffort } from './efforts.ts';
 import type { ModelRules } from './model-rules.ts';
 import { thinkingOf } from './reasoning-settings.ts';
@@ -35,7 +35,7 @@ export function lacksThinking(messages: readonly JsonObject[]): boolean {
 export function claudeThinking(call: ClaudeCall, turns: readonly JsonObject[]): JsonObject | undefined {
   const { body, rules } = call;
   const { thinking } = body;
-  if (!isObject(thinking)) {
+  if (!isObject(thinking) || rules.drop.includes('thinking')) {
     return undefined;
   }
   switch (thinking.type) {
@@ -126,6 +126,27 @@ function holdsThought({ content }: JsonObject): boolean {
   return Array.isArray(content) && objectsOf(content).some(isThought);
 }
 
+/**
+ * Returns the `context_management` member without edits of thinking where there is none: "`clear_thinking_20251015` strategy requires
+ * `thinking` to be enabled or adaptive". Undefined when no edit is left.
+ */
+export function fittingEdits(
+  { body, rules }: ClaudeCall,
+  thinking: JsonObject | undefined,
+): JsonObject | undefined {
+  const management = body.context_management;
+  if (!isObject(management)) {
+    return undefined;
+  }
+  const thinks = thinking === undefined ? rules.thinksUnasked : thinking.type !== 'disabled';
+  const edits = objectsOf(management.edits);
+  const fitting = edits.filter(({ type }) => thinks || !textOf(type).startsWith('clear_thinking_'));
+  if (fitting.length === edits.length) {
+    return management;
+  }
+  return fitting.length === 0 ? undefined : merged(management, { edits: fitting });
+}
+
 /** Returns the members about thinking and tools that the model does not get as they are. */
 export function leftOutForClaude(call: ClaudeCall): string[] {
   const { body, rules } = call;
@@ -136,6 +157,7 @@ export function leftOutForClaude(call: ClaudeCall): string[] {
     ...(effortIn(body) !== undefined && rules.efforts.length === 0 && !isBudget
       ? ['output_config.effort']
       : []),
+    ...(fittingEdits(call, thinking) === body.context_management ? [] : ['context_management']),
     ...(isForced(readMessagesToolPolicy(body)) && !rules.takesForcedTools ? ['tool_choice'] : []),
   ];
 }

@@ -9,6 +9,8 @@ import type { ToolIdForm } from './tool-ids.ts';
 
 /** What a provider's model rejects or requires beyond its protocol. */
 export interface ModelRules extends ClaudeRules {
+  /** Further members to leave out, by their paths: those inside of others. */
+  readonly dropInside: readonly string[];
   readonly isClaude: boolean;
   /** Of thinking and tools behind OpenAI's chat protocol. */
   readonly chat: ChatModelRules;
@@ -97,9 +99,11 @@ export function modelRules(route: ModelRoute, provider: Served): ModelRules {
       ? route.turns === 'alternating'
       : known.alternates || toolIds === 'mistral';
     const systemMessages = alternates && known.systemMessages === 'anywhere' ? 'first' : known.systemMessages;
+    const isInside = (path: string) => path.includes('.');
     rules = {
       ...known,
-      drop: route.drop ?? known.drop,
+      drop: route.drop?.filter((path) => !isInside(path)) ?? known.drop,
+      dropInside: route.drop?.filter(isInside) ?? [],
       thinking: route.thinking ?? known.thinking,
       toolIds,
       alternates,
@@ -120,6 +124,7 @@ export function refusedMembers(body: JsonObject, rules: ModelRules): readonly st
 /** Rules for unknown models. */
 export const PLAIN_RULES: ModelRules = {
   ...PLAIN_CLAUDE_RULES,
+  dropInside: [],
   isClaude: false,
   chat: PLAIN_CHAT_RULES,
   toolIds: 'any',

@@ -1,6 +1,7 @@
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { REASONING_MEMBERS } from '../../providers/chat-message.ts';
-import { isObject, type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
+import { heldPaths } from '../../providers/member-paths.ts';
 import { lockedToolMembers, withoutLockedEdits } from './anthropic-betas.ts';
 import { leftOutOfChat } from './chat-request-to-messages.ts';
 import { chatPlan, leftOutForChatModel } from './chat-thinking.ts';
@@ -161,46 +162,6 @@ function unsaidReasoning(body: JsonObject, reasoning: boolean): string[] {
 /** Returns whether any tool is strict only by Anthropic's rules. */
 function looselyStrict(tools: unknown): boolean {
   return objectsOf(tools).some((tool) => tool.strict === true && !isStrictSchema(tool.input_schema));
-}
-
-/** Returns the paths that have a value. */
-function* heldPaths(value: unknown, paths: readonly string[]): Steps<string[]> {
-  const held: string[] = [];
-  for (const path of paths) {
-    if (yield* holds(value, path)) {
-      held.push(path);
-    }
-  }
-  return held;
-}
-
-function* holds(value: unknown, path: string): Steps<boolean> {
-  let found: unknown[] = [value];
-  for (const step of path.split('.')) {
-    const members: unknown[] = [];
-    for (const object of found) {
-      addMembers(object, step, members);
-      if (isStepOver()) {
-        yield undefined;
-      }
-    }
-    found = members;
-  }
-  return found.length > 0;
-}
-
-/** Adds the values of an object at one step of a path. */
-function addMembers(object: unknown, step: string, to: unknown[]): void {
-  if (!isObject(object)) {
-    return;
-  }
-  if (step.endsWith('[]')) {
-    for (const item of objectsOf(object[step.slice(0, -2)])) {
-      to.push(item);
-    }
-  } else if (object[step] !== undefined && object[step] !== null) {
-    to.push(object[step]);
-  }
 }
 
 /** Returns whether `isTrue` holds for the earlier reasoning of any turn. */

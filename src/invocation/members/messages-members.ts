@@ -63,8 +63,9 @@ const BLOCKS: Shape = list(
     image: IMAGE_BLOCK,
     document: DOCUMENT_BLOCK,
     search_result: SEARCH_RESULT_BLOCK,
-    thinking: { type: TEXT, thinking: TEXT, signature: TEXT, cache_control: CACHE_CONTROL },
-    redacted_thinking: { type: TEXT, data: TEXT, cache_control: CACHE_CONTROL },
+    // Anthropic rejects `cache_control` of thinking: "Extra inputs are not permitted"
+    thinking: { type: TEXT, thinking: TEXT, signature: TEXT },
+    redacted_thinking: { type: TEXT, data: TEXT },
     // blocks of system turns
     tool_addition: { type: TEXT, tool: object({ type: TEXT, name: TEXT, definition: TOOL }) },
     tool_removal: { type: TEXT, tool: object({ type: TEXT, name: TEXT }) },
