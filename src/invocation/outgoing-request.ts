@@ -89,6 +89,7 @@ const IN_MESSAGES: Readonly<Record<string, string>> = {
   user: 'metadata.user_id',
   parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
   'tools[].function.strict': 'tools[].strict',
+  'tools[].function.parameters': 'tools[].input_schema',
   'messages[].reasoning': 'messages[].content[].thinking',
   'messages[].reasoning_content': 'messages[].content[].thinking',
   'messages[].reasoning_details': 'messages[].content[].thinking',
@@ -103,6 +104,7 @@ const FROM_CHAT: Readonly<Record<ProviderDialect, Readonly<Record<string, string
     'thinking.budget_tokens': 'reasoning_effort',
     'output_config.effort': 'reasoning_effort',
     'tools[].strict': 'tools[].function.strict',
+    'tools[].input_schema': 'tools[].function.parameters',
     'system[].cache_control': 'messages[].content[].cache_control',
     'messages[].content[].content[].cache_control': 'messages[].content[].cache_control',
   },
@@ -111,6 +113,7 @@ const FROM_CHAT: Readonly<Record<ProviderDialect, Readonly<Record<string, string
     reasoning: 'reasoning_effort',
     'reasoning.effort': 'reasoning_effort',
     'tools[].strict': 'tools[].function.strict',
+    'tools[].parameters': 'tools[].function.parameters',
   },
 };
 

@@ -233,3 +233,56 @@ test('reads a long word in a message in linear time', () => {
   expect(withoutRefusedMembers('messages', MESSAGES, failure)).toBeUndefined();
   expect(performance.now() - begunAt).toBeLessThan(1_000);
 });
+
+const SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: {
+    // the name of a property is none of a keyword
+    pattern: { type: 'string', description: 'what to find', minLength: 1 },
+    limits: { anyOf: [{ type: 'integer', exclusiveMinimum: 0 }, { type: 'null' }] },
+  },
+  additionalProperties: false,
+};
+const LOOSENED = {
+  type: 'object',
+  properties: {
+    pattern: SCHEMA.properties.pattern,
+    limits: { anyOf: [{ type: 'integer', description: '{exclusiveMinimum: 0}' }, { type: 'null' }] },
+  },
+};
+
+test.each<['chat' | 'messages' | 'responses', string, (schema: object) => object]>([
+  [
+    'chat',
+    'tools[].function.parameters',
+    (parameters) => ({ type: 'function', function: { name: 'f', parameters } }),
+  ],
+  ['messages', 'tools[].input_schema', (input_schema) => ({ name: 'f', input_schema })],
+  ['responses', 'tools[].parameters', (parameters) => ({ type: 'function', name: 'f', parameters })],
+])('%s: loosens schemas of tools by the keywords that a server does not know', (dialect, path, tool) => {
+  const message = ['exclusiveMinimum', '$schema', 'additionalProperties']
+    .map(
+      (name) =>
+        `Invalid JSON payload received. Unknown name "${name}" at 'tools[0].function_declarations[0].parameters': Cannot find field.`,
+    )
+    .join('\n');
+  const failure = failureOfStatus(400, undefined, { error: { message } });
+  const plain = tool({ type: 'object', properties: {} });
+  const body = { tools: [tool(SCHEMA), plain] };
+  expect(withoutRefusedMembers(dialect, body, failure)).toEqual({
+    body: { tools: [tool(LOOSENED), plain] },
+    paths: [path],
+  });
+  expect(withoutRefusedMembers(dialect, { tools: [plain] }, failure)).toBeUndefined();
+});
+
+test.each([
+  ['tools[0].function.parameters contains unsupported field $schema', true],
+  ["Unknown keyword 'pattern' in the schema of a tool", false],
+  ['the pattern of parameters is not supported', false],
+])('%s', (message, isLoosened) => {
+  const body = { tools: [{ type: 'function', function: { name: 'f', parameters: SCHEMA } }] };
+  const failure = failureOfStatus(400, undefined, { error: { message } });
+  expect(withoutRefusedMembers('chat', body, failure) !== undefined).toBe(isLoosened);
+});

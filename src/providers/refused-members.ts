@@ -5,6 +5,7 @@ import { heldPaths } from './member-paths.ts';
 import { OPTIONAL_MEMBERS, OUR_MEMBERS, withoutMembers } from './optional-members.ts';
 import type { ProviderDialect } from './provider.types.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
+import { keywordsNamed, toolsWithoutKeywords } from './schema-keywords.ts';
 
 /** Times that a request is sent again: some servers name one member at a time. */
 const RESENDS_MAX = 5;
@@ -15,7 +16,7 @@ const RESENDS_MAX = 5;
  * "property … is unsupported", "is deprecated for this model" (Anthropic).
  */
 const DOES_NOT_KNOW =
-  /not permitted|extra_forbidden|unknown (?:field|parameter|name|argument)|unrecognized|unsupported|deprecated|not supported|(?:does not|doesn't) support|not a valid (?:field|parameter)|not allowed|unexpected (?:keyword|field|parameter|property)|additional propert/;
+  /not permitted|extra_forbidden|unknown (?:field|parameter|name|argument|keyword)|unrecognized|unsupported|deprecated|not supported|(?:does not|doesn't) support|not a valid (?:field|parameter)|not allowed|unexpected (?:keyword|field|parameter|property)|additional propert/;
 /** What they say of a value: another one may be fine, so the caller has to know … */
 const REJECTS_VALUE = /(?:unsupported|invalid) value|supported values|must be|should be/;
 /** … unless there is no other: "Only the default (1) value is supported" (OpenAI's reasoning models, under any name of an Azure deployment). */
@@ -34,8 +35,25 @@ interface Fitting {
 /** A change that a server asks for in words of its own. */
 interface Amendment {
   readonly words: RegExp;
-  /** Returns undefined if there is nothing to change. */
-  readonly amend: (body: JsonObject) => Fitting | undefined;
+  /** Returns undefined if there is nothing to change. Gets the words, too. */
+  readonly amend: (body: JsonObject, words: string) => Fitting | undefined;
+}
+
+/**
+ * Servers that know a part of JSON schema: Gemini's ("Unknown name "exclusiveMinimum" at 'tools[0].function_declarations[0].parameters…'"),
+ * others ("tools[0].function.parameters contains unsupported field $schema").
+ */
+const OF_A_SCHEMA = /function_declarations|parameters|schema/;
+
+function schemaAmendment(path: string): Amendment {
+  return {
+    words: OF_A_SCHEMA,
+    amend: (body, words) => {
+      const isUnknown = DOES_NOT_KNOW.test(words);
+      const tools = isUnknown ? toolsWithoutKeywords(body.tools, keywordsNamed(words)) : undefined;
+      return tools && { body: merged(body, { tools }), paths: [path] };
+    },
+  };
 }
 
 const AMENDMENTS: Readonly<Record<ProviderDialect, readonly Amendment[]>> = {
@@ -52,17 +70,20 @@ const AMENDMENTS: Readonly<Record<ProviderDialect, readonly Amendment[]>> = {
               paths: [],
             },
     },
+    schemaAmendment('tools[].function.parameters'),
   ],
   messages: [
     // Claude under names that do not tell its version, such as Bedrock's inference profiles
     { words: /^\W*thinking\.type\.enabled\W+is not supported.*adaptive/s, amend: withAdaptiveThinking },
     { words: /`temperature` and `top_p` cannot both be specified/, amend: leavingOut('top_p') },
     { words: /clear_thinking_\d+\W+strategy requires/, amend: leavingOut('context_management') },
+    schemaAmendment('tools[].input_schema'),
   ],
   responses: [
     // OpenAI wants to know an organization before it shows how its models reason
     { words: /must be verified to generate reasoning summaries/, amend: leavingOut('reasoning.summary') },
     { words: /encrypted content is not supported/, amend: leavingOut('include') },
+    schemaAmendment('tools[].parameters'),
   ],
 };
 
@@ -95,7 +116,7 @@ export function withoutRefusedMembers(
   }
   const words = failure.said.toLowerCase();
   for (const amendment of AMENDMENTS[dialect]) {
-    const amended = amendment.words.test(words) ? amendment.amend(body) : undefined;
+    const amended = amendment.words.test(words) ? amendment.amend(body, words) : undefined;
     if (amended) {
       return amended;
     }

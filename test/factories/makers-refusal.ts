@@ -82,6 +82,11 @@ const STRICT_WORDS: Readonly<Record<string, (name: string) => string>> = {
 
 /** Servers that reject every member that they do not know, one at a time. */
 function refusedByStrict(model: string, body: Json): string | undefined {
+  if (model === 'strict/schemas') {
+    return JSON.stringify(body.tools ?? []).includes('"exclusiveMinimum":')
+      ? `Invalid JSON payload received. Unknown name "exclusiveMinimum" at 'tools[0].function_declarations[0].parameters.properties[0].value': Cannot find field.`
+      : undefined;
+  }
   const unknown = Object.keys(body).find((name) => !STRICT_KNOWS.includes(name));
   const isStrict = body.tools?.some(({ function: { strict } }: Json) => strict !== undefined);
   const name = unknown ?? (isStrict ? 'strict' : undefined);

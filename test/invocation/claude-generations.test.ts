@@ -112,6 +112,13 @@ test('models that always think think least when asked not to, and say what was l
   }
 });
 
+test('leaves out a budget beside other kinds of thinking, which some clients send and Claude rejects', async () => {
+  for (const type of ['disabled', 'adaptive']) {
+    expect(await message('opus47', { thinking: { type, budget_tokens: 2_000 } })).toBeNull();
+    expect(sent().thinking).toEqual({ type });
+  }
+});
+
 test('turns thinking off in the words of the model', async () => {
   expect(await message('sonnet55', { thinking: { type: 'disabled' } })).toBeNull();
   expect(sent().thinking).toEqual({ type: 'between_tools' });

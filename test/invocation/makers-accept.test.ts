@@ -59,7 +59,7 @@ beforeAll(async () => {
   upstream = await startOpenAiUpstream();
   gateway = await Gateway.start({
     providers: [{ id: 'maker', protocol: 'openai', base_url: upstream.url }],
-    models: [...NAMES, ...STRICT, 'moonshotai/kimi-k2.6'].map((name) =>
+    models: [...NAMES, ...STRICT, 'strict/schemas', 'moonshotai/kimi-k2.6'].map((name) =>
       model(name, [{ provider: 'maker', model: name }], { supportedParameters: ['reasoning'] }),
     ),
   });
@@ -460,4 +460,19 @@ test('a stream without its usage is asked for it once, and counted', async () =>
   expect(await stream()).toBe(2);
   expect(await stream()).toBe(1);
   expect(gateway.ledger.last).toMatchObject({ status: 'completed', usageSource: 'counted' });
+});
+
+test('loosens the schemas of tools for a server that knows fewer keywords, and says so', async () => {
+  const schema = { type: 'object' as const, properties: { n: { type: 'integer', exclusiveMinimum: 0 } } };
+  const tool = { type: 'function', function: { name: 'f', description: 'd', parameters: schema } };
+  expect(await chat('strict/schemas', { tools: [tool] })).toBe('tools[].function.parameters');
+  const loosened = {
+    type: 'object',
+    properties: { n: { type: 'integer', description: '{exclusiveMinimum: 0}' } },
+  };
+  expect(sent().tools[0].function.parameters).toEqual(loosened);
+  const messagesTool = { name: 'f', description: 'd', input_schema: schema };
+  expect(await message('strict/schemas', { tools: [messagesTool] })).toBe('tools[].input_schema');
+  expect(sent().tools[0].function.parameters).toEqual(loosened);
+  expect(upstream.requests).toHaveLength(4);
 });

@@ -10,6 +10,7 @@ import {
   textOf,
   without,
 } from '../../providers/json.ts';
+import { describedWith } from '../../providers/json-schema.ts';
 import { isForeignCitation } from './annotations.ts';
 import {
   type ClaudeCall,
@@ -183,7 +184,7 @@ function claudeSchema(schema: unknown, depth = 0): unknown {
   if (schema.type === 'object' || 'properties' in schema) {
     kept.additionalProperties = false;
   }
-  return told.length === 0 ? kept : { ...kept, description: describe(schema.description, told) };
+  return told.length === 0 ? kept : { ...kept, description: describedWith(schema.description, told) };
 }
 
 function isTaken(name: string, value: unknown): boolean {
@@ -191,11 +192,6 @@ function isTaken(name: string, value: unknown): boolean {
     return FORMATS.has(String(value));
   }
   return TAKEN.has(name) || (name === 'minItems' && (value === 0 || value === 1));
-}
-
-function describe(description: unknown, told: readonly string[]): string {
-  const limits = `{${told.join(', ')}}`;
-  return typeof description === 'string' && description !== '' ? `${description}\n\n${limits}` : limits;
 }
 
 function schemas(value: unknown, depth: number): unknown {

@@ -1,5 +1,13 @@
 import { merged } from '../../lib/merged.ts';
-import { compact, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../providers/json.ts';
+import {
+  compact,
+  isObject,
+  type JsonObject,
+  objectOf,
+  objectsOf,
+  textOf,
+  without,
+} from '../../providers/json.ts';
 import { fittingEffort } from './efforts.ts';
 import type { ModelRules } from './model-rules.ts';
 import { thinkingOf } from './reasoning-settings.ts';
@@ -42,10 +50,12 @@ export function claudeThinking(call: ClaudeCall, turns: readonly JsonObject[]): 
     case 'enabled':
       return rules.thinking === 'budget' && lacksThinking(turns) ? undefined : inForm(thinking, rules);
     case 'adaptive':
-      return rules.thinking === 'adaptive' || rules.takesAdaptive ? thinking : budgetFor(call, turns);
+      return rules.thinking === 'adaptive' || rules.takesAdaptive
+        ? without(thinking, 'budget_tokens')
+        : budgetFor(call, turns);
     case 'disabled':
     case 'between_tools':
-      return offFor(thinking, call);
+      return offFor(call);
     default:
       return thinking;
   }
@@ -70,14 +80,14 @@ function budgetFor(
   return budget && compact({ ...budget, display });
 }
 
-function offFor(thinking: JsonObject, { body, rules }: ClaudeCall): JsonObject | undefined {
+function offFor({ body, rules }: ClaudeCall): JsonObject | undefined {
   const { thinkingOff: type, thinksUnasked } = rules;
   // such a model rejects one with the other; the effort says more
   const isContradicted = thinksUnasked && UNLIMITED_EFFORTS.includes(effortIn(body));
   if (type === undefined || isContradicted) {
     return undefined;
   }
-  return thinking.type === type ? thinking : { type };
+  return { type };
 }
 
 /** Returns the effort to request of the model, given the thinking that is requested of it. */

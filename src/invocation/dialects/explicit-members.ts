@@ -1,7 +1,12 @@
 import { merged } from '../../lib/merged.ts';
 import { isStepOver, type Steps } from '../../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
-import { LISTED_SCHEMAS, NAMED_SCHEMAS } from './strict-schema.ts';
+import {
+  LISTED_SCHEMAS,
+  NAMED_SCHEMAS,
+  SINGLE_SCHEMAS,
+  withSchemasInside,
+} from '../../providers/json-schema.ts';
 
 /**
  * Adds what a chat request may leave out by its protocol, but servers and templates insist on: DeepSeek on the `content` of an answer
@@ -138,9 +143,6 @@ function wholeParameters(parameters: unknown): unknown {
   return isObjectSchema && parameters.properties === undefined ? merged(typed, { properties: {} }) : typed;
 }
 
-/** Schema members that contain one further schema. */
-const SINGLE_SCHEMAS = ['items', 'additionalProperties'] as const;
-
 /** Depth at which a schema is left as it is: OpenAI takes ten levels, and the walk must not exhaust the stack. */
 const DEPTH_MAX = 32;
 
@@ -169,23 +171,7 @@ function withItems(schema: unknown, depth = 0): unknown {
   if (!isObject(schema) || depth === DEPTH_MAX) {
     return schema;
   }
-  const inside = (one: unknown) => withItems(one, depth + 1);
-  const whole: Record<string, unknown> = { ...schema };
-  for (const name of SINGLE_SCHEMAS.filter((one) => schema[one] !== undefined)) {
-    whole[name] = inside(schema[name]);
-  }
-  for (const name of LISTED_SCHEMAS) {
-    const list = schema[name];
-    if (Array.isArray(list)) {
-      whole[name] = list.map(inside);
-    }
-  }
-  for (const name of NAMED_SCHEMAS) {
-    const named = schema[name];
-    if (isObject(named)) {
-      whole[name] = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, inside(one)]));
-    }
-  }
+  const whole = withSchemasInside(schema, (one) => withItems(one, depth + 1));
   return lacksItems(schema) ? merged(whole, { items: {} }) : whole;
 }
 

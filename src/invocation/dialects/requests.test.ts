@@ -398,6 +398,11 @@ test('our short forms are expanded for a provider of the same dialect', () => {
     function: { name: 'f' },
   });
   expect(normalizeRequest({ tools: [], tool_choice: 'auto', seed: 1 }, 'chat')).toEqual({ seed: 1 });
+  for (const idle of [{ tool_choice: 'auto' }, { tool_choice: 'none' }, { parallel_tool_calls: false }]) {
+    expect(normalizeRequest({ ...idle, seed: 1 }, 'chat')).toEqual({ seed: 1 });
+  }
+  expect(normalizeRequest({ tool_choice: { type: 'auto' } }, 'messages')).toEqual({});
+  expect(normalizeRequest({ tool_choice: 'required' }, 'chat')).toEqual({ tool_choice: 'required' });
   for (const stop of ['', [], ['', '']]) {
     expect(normalizeRequest({ stop, seed: 1 }, 'chat')).toEqual({ seed: 1 });
   }

@@ -1,8 +1,5 @@
 import { isObject, type JsonObject, objectOf } from '../../providers/json.ts';
-
-/** Schema members that contain further schemas: by name, and in a list. */
-export const NAMED_SCHEMAS = ['properties', '$defs', 'definitions'] as const;
-export const LISTED_SCHEMAS = ['anyOf', 'allOf', 'oneOf', 'prefixItems'] as const;
+import { LISTED_SCHEMAS, NAMED_SCHEMAS } from '../../providers/json-schema.ts';
 
 /**
  * Returns whether OpenAI accepts a schema as strict: every object closed, every property required. Anthropic allows optional properties,

@@ -23,6 +23,7 @@ import {
 import { thinkingOfDetails } from './thinking-details.ts';
 import {
   chatToolChoice,
+  isForced,
   messagesToolChoice,
   readChatToolPolicy,
   readMessagesToolPolicy,
@@ -196,8 +197,8 @@ function withReasoning(body: JsonObject, { reasoning, rules }: RequestTranslatio
 
 /**
  * Adapts a request for a provider of the same dialect. Expands short forms that we allow and providers do not: a `tool_choice` that is a
- * single word or a tool name, and OpenRouter's form of effort. Removes what says nothing and providers reject: an empty list of tools and
- * empty stop sequences.
+ * single word or a tool name, and OpenRouter's form of effort. Removes what says nothing and providers reject: an empty list of tools,
+ * settings of tools without any ("'tool_choice' is only allowed when 'tools' are specified") and empty stop sequences.
  */
 export function normalizeRequest(body: JsonObject, dialect: Dialect): JsonObject {
   return normalizeTools(dialect === 'chat' ? normalizeStop(normalizeEffort(body)) : body, dialect);
@@ -219,8 +220,14 @@ function normalizeStop(body: JsonObject): JsonObject {
     : body;
 }
 
+/** Returns whether a request without tools has settings of them that ask for nothing. One that forces a tool is the caller's mistake. */
+function hasIdleSettings(body: JsonObject, dialect: Dialect): boolean {
+  const isSet = body.tool_choice !== undefined || body.parallel_tool_calls !== undefined;
+  return isSet && !isForced(dialect === 'chat' ? readChatToolPolicy(body) : readMessagesToolPolicy(body));
+}
+
 function normalizeTools(body: JsonObject, dialect: Dialect): JsonObject {
-  if (Array.isArray(body.tools) && body.tools.length === 0) {
+  if (Array.isArray(body.tools) ? body.tools.length === 0 : hasIdleSettings(body, dialect)) {
     return without(body, 'tools', 'tool_choice', 'parallel_tool_calls');
   }
   if (typeof body.tool_choice !== 'string') {
