@@ -4,6 +4,7 @@ import type { ZodType, z } from 'zod';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { InTurn } from '../lib/event-loop-queue.ts';
 import type { NanoUsd } from '../lib/money.ts';
+import type { Steps } from '../lib/steps.ts';
 import type { StopSignal } from '../lib/stop-signal.ts';
 import type { PresentedSession } from './callers/browser-session.ts';
 import type { Member, MemberRole } from './callers/member-role.ts';
@@ -85,6 +86,14 @@ export interface Reply {
   readonly body: object;
 }
 
+/** A form of a JSON body besides a route's own, in which some clients send it to the same path. */
+export interface OtherForm<A extends Access, Params, Query> {
+  /** Returns the body for the schema; undefined if it is meant in the route's own form. */
+  readonly read: (sent: unknown) => Steps<unknown> | undefined;
+  readonly schema: ZodType;
+  handle(context: RouteContext<A, Params, Query, unknown>): Promise<Reply | undefined>;
+}
+
 export interface RouteDefinition<A extends Access, Params, Query, Body> {
   readonly method: 'get' | 'post' | 'patch' | 'delete';
   /** OpenAPI form: `/api/v1/keys/{hash}`. A trailing `{model+}` takes the rest of the path, slashes included. */
@@ -118,6 +127,7 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   readonly bodyFormat?: 'json' | 'json or form' | 'raw';
   /** Usual media type of a raw body, for the OpenAPI description. */
   readonly bodyMediaType?: string;
+  readonly otherForm?: OtherForm<A, Params, Query>;
   readonly response: {
     readonly status: number;
     readonly schema: ZodType;

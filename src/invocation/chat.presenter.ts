@@ -6,6 +6,7 @@ import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.
 import { choiceWithFunctionCall, offersFunctions } from './dialects/legacy-functions.ts';
 import { messagesAnswerToChat } from './dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from './dialects/messages-stream-to-chat.ts';
+import { FreeTextCalls } from './free-text-calls.ts';
 import type { CallEnd } from './invocation.types.ts';
 import type {
   AnswerIdentity,
@@ -13,45 +14,69 @@ import type {
   DialectPresenter,
   StreamPresenter,
 } from './presenter.types.ts';
+import type { OfferedTools } from './responses/offered-tools.ts';
 import { presentChatUsage } from './usage.presenter.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
-/** Rewrites a choice of an answer or chunk in the caller's form. Returns undefined when nothing is left to send. */
-type ChoiceForm = (choice: JsonObject) => JsonObject | undefined;
+/** Rewrites the choices of one answer in the caller's form. */
+export interface ChoiceForm {
+  /** Rewrites a choice of an answer or chunk. Returns undefined when nothing is left to send. */
+  choice(choice: JsonObject): JsonObject | undefined;
+  /** Returns the choice of a last chunk with what a stream has kept back; undefined for nothing. */
+  rest(): JsonObject | undefined;
+}
+
+const NOTHING = () => undefined;
+const AS_FUNCTIONS: ChoiceForm = { choice: choiceWithFunctionCall, rest: NOTHING };
+const UNREASONED: ChoiceForm = { choice: choiceWithoutReasoning, rest: NOTHING };
 
 const PLAIN = presenterOf(undefined);
-const FUNCTIONS = presenterOf(choiceWithFunctionCall);
-const WITHOUT_REASONING = presenterOf(choiceWithoutReasoning);
-const FUNCTIONS_WITHOUT_REASONING = presenterOf((choice) => {
-  const rest = choiceWithoutReasoning(choice);
-  return rest && choiceWithFunctionCall(rest);
-});
+const FUNCTIONS = presenterOf(() => AS_FUNCTIONS);
+const WITHOUT_REASONING = presenterOf(() => UNREASONED);
+const FUNCTIONS_WITHOUT_REASONING = presenterOf(() => inTurn(UNREASONED, AS_FUNCTIONS));
 
 /**
- * Returns the presenter of answers to a chat request, in OpenAI's dialect: with calls in the form in which it offers functions, and without
- * reasoning if it wants none. Answers and chunks from providers are already exact, so their other members are passed on.
+ * Returns the presenter of answers to a chat request, in OpenAI's dialect: with calls in the form in which it offers functions or other
+ * tools, and without reasoning if it wants none. Answers and chunks from providers are already exact, so their other members are passed on.
  */
-export function chatPresenterFor(body: JsonObject): DialectPresenter {
+export function chatPresenterFor(body: JsonObject, tools?: OfferedTools): DialectPresenter {
+  if (tools) {
+    return presenterOf(() => {
+      const calls = new FreeTextCalls(tools);
+      return hidesReasoning(body) ? inTurn(UNREASONED, calls) : calls;
+    });
+  }
   if (hidesReasoning(body)) {
     return offersFunctions(body) ? FUNCTIONS_WITHOUT_REASONING : WITHOUT_REASONING;
   }
   return offersFunctions(body) ? FUNCTIONS : PLAIN;
 }
 
-function presenterOf(form: ChoiceForm | undefined): DialectPresenter {
+function inTurn(first: ChoiceForm, second: ChoiceForm): ChoiceForm {
+  return {
+    choice(choice) {
+      const rest = first.choice(choice);
+      return rest && second.choice(rest);
+    },
+    rest: () => second.rest(),
+  };
+}
+
+function presenterOf(formOf: (() => ChoiceForm) | undefined): DialectPresenter {
   return {
     keepAliveFrame: ': keep-alive\n\n',
     answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
       const wire = dialect === 'chat' ? answer.wire : messagesAnswerToChat(answer.wire);
+      const form = formOf?.();
       const choices = objectsOf(wire.choices)
         .map((choice) => withoutPhases(without(choice, 'stop_reason')))
-        .map((choice) => form?.(choice) ?? choice);
+        .map((choice) => form?.choice(choice) ?? choice);
       // the official schema requires the fingerprint, even where a provider has none
       const told = { system_fingerprint: null, ...wire, ...head(identity, 'chat.completion'), choices };
       return (end) => Object.assign(told, { usage: presentChatUsage(end) });
     },
-    stream: (dialect, identity) => new ChatStream(dialect, identity, form),
+    stream: (dialect, identity) => new ChatStream(dialect, identity, formOf?.()),
     failure(error: AppError, identity: AnswerIdentity): string {
       const { code, message, type } = error;
       const choices = [{ index: 0, delta: {}, finish_reason: 'error' }];
@@ -92,14 +117,16 @@ class ChatStream implements StreamPresenter {
   }
 
   ending(end: CallEnd): string {
+    const rest = this.#form?.rest();
+    const kept = rest ? this.#frame({ choices: [rest] }) : '';
     const last = { index: 0, delta: {}, finish_reason: end.finishReason };
-    const choices = [this.#form?.(last) ?? last];
+    const choices = [this.#form?.choice(last) ?? last];
     const usage = presentChatUsage(end);
     // a chunk without choices breaks clients that read the first choice of every chunk: only callers that ask for it get one
     const frames = this.#separateUsageChunk
       ? this.#frame({ choices }) + this.#frame({ choices: [], usage })
       : this.#frame({ choices, usage });
-    return `${this.#opening()}${frames}${DONE}`;
+    return `${this.#opening()}${kept}${frames}${DONE}`;
   }
 
   #chunk(chunk: JsonObject): string {
@@ -113,7 +140,7 @@ class ChatStream implements StreamPresenter {
     }
     const said = objectsOf(choices)
       .map(withoutPhases)
-      .flatMap((choice) => (this.#form ? (this.#form(choice) ?? []) : [choice]));
+      .flatMap((choice) => (this.#form ? (this.#form.choice(choice) ?? []) : [choice]));
     return said.length === 0 ? '' : this.#opening() + this.#frame({ ...chunk, choices: said });
   }
 

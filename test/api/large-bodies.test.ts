@@ -3,6 +3,8 @@ import { connect } from 'node:net';
 import { z } from 'zod';
 import { defineRoute } from '../../src/http/route.ts';
 import { AppError } from '../../src/lib/errors.ts';
+import type { Steps } from '../../src/lib/steps.ts';
+import { isObject, type JsonObject } from '../../src/providers/json.ts';
 import { createAccount } from '../factories/account.ts';
 import { createKey } from '../factories/api-key.ts';
 import { startTestServer, type TestServer } from './support/test-server.ts';
@@ -20,8 +22,18 @@ const large = defineRoute({
   bodyBytesMax: 2 ** 25,
   response: { status: 200, schema: z.looseObject({}) },
   errors: [],
+  otherForm: {
+    read: (sent) => (isObject(sent) && sent.things !== undefined ? renamed(sent) : undefined),
+    schema: z.looseObject({ others: z.array(z.looseObject({ n: z.int() })) }),
+    handle: async ({ body }) => ({ body: { data: { form: 'other', sha256: sha256(body) } } }),
+  },
   handle: async ({ body }) => ({ body: { data: { sha256: sha256(body) } } }),
 });
+
+function* renamed({ things }: JsonObject): Steps<unknown> {
+  yield undefined;
+  return { others: things };
+}
 
 let server: TestServer;
 
@@ -39,6 +51,21 @@ async function keyWith(credits: string): Promise<string> {
   const account = await createAccount(server.database, { credits });
   return (await createKey(server.database, account.id)).secret;
 }
+
+test.each([3, 40_000])(
+  'a body of %i items in another form is read, checked and handled as such',
+  async (count) => {
+    const key = await keyWith('1.00');
+    const things = Array.from({ length: count }, (_, n) => ({ n }));
+    const { json } = await server.call('POST', PATH, { key, body: { things } });
+    expect(json.data).toEqual({ form: 'other', sha256: sha256({ others: things }) });
+    const refused = await server.call('POST', PATH, { key, body: { things: [...things, { n: 'x' }] } });
+    expect([refused.status, refused.json.error.message]).toEqual([
+      400,
+      `others[${count}].n: must be a number`,
+    ]);
+  },
+);
 
 test('an account with credits may send megabytes', async () => {
   const key = await keyWith('1.00');

@@ -129,7 +129,8 @@ function plan(request: UpstreamRequest, script: Script) {
   const { words: spokenWords, end } = spoken(script, body.max_output_tokens, []);
   const last = JSON.stringify(items.at(-1));
   const called = items.at(-1).type?.endsWith('_output');
-  const [tool] = body.tools ?? [];
+  const offered: Json[] = body.tools ?? [];
+  const tool = offered.find(({ name }) => name === script.call?.name) ?? offered[0];
   const wantsTool = tool && body.tool_choice !== 'none' && !called;
   const images = JSON.stringify(items).match(/"type":"input_image"/g)?.length ?? 0;
   const words = images > 0 ? [`${images} image: `, ...spokenWords] : spokenWords;
@@ -145,7 +146,8 @@ function plan(request: UpstreamRequest, script: Script) {
     content: [part],
   };
   const calls = (last.includes('both') ? ['Paris', 'Oslo'] : ['Paris']).map((city, index) => {
-    const told = JSON.stringify({ city });
+    const args: Json = script.call?.arguments ?? { city };
+    const told = JSON.stringify(args);
     const head = {
       id: `fc_upstream_${index}`,
       call_id: `call_${index + 1}`,
@@ -153,7 +155,7 @@ function plan(request: UpstreamRequest, script: Script) {
       status: 'completed',
     };
     return tool?.type === 'custom'
-      ? { ...head, type: 'custom_tool_call', input: told }
+      ? { ...head, type: 'custom_tool_call', input: args.input ?? told }
       : { ...head, type: 'function_call', arguments: told };
   });
   const sealed = body.include?.includes('reasoning.encrypted_content') ? 'gAAAA-sealed-by-upstream' : null;

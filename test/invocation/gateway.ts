@@ -29,6 +29,7 @@ import { AT_ONCE, EventLoopQueue } from '../../src/lib/event-loop-queue.ts';
 import { newUuid } from '../../src/lib/ids.ts';
 import { createLogger, type Logger } from '../../src/lib/logger.ts';
 import { parseUsd } from '../../src/lib/money.ts';
+import { atOnce } from '../../src/lib/steps.ts';
 import { ProviderHealth } from '../../src/providers/provider-health.ts';
 import { ProviderRegistry } from '../../src/providers/provider-registry.ts';
 import { type ProviderSettings, providerSettingsSchema } from '../../src/providers/provider-settings.ts';
@@ -196,10 +197,14 @@ async function carry(
     }
   });
   try {
-    const body = validate(route.body!, request.body, 'body');
+    const otherwise = route.otherForm?.read(request.body);
+    const body = otherwise
+      ? validate(route.otherForm!.schema, atOnce(otherwise), 'body')
+      : validate(route.body!, request.body, 'body');
     const accountId = String(request.headers['x-test-account'] ?? caller.accountId);
     const principal = { ...caller, accountId };
-    const reply = await route.handle({
+    const { handle } = otherwise ? route.otherForm! : route;
+    const reply = await handle({
       requestId,
       generationId: newUuid(),
       operator: undefined as never,

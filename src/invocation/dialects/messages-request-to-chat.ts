@@ -95,11 +95,7 @@ function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): 
   const text = textBlocks(blocks.filter((block) => block.type === 'text'));
   const calls = yield* mapInSteps(
     blocks.filter((block) => block.type === 'tool_use'),
-    (block) => {
-      const { id, extra } = providerToolId(block.id);
-      const named = { name: shortToolName(textOf(block.name)), arguments: JSON.stringify(block.input ?? {}) };
-      return compact({ id, type: 'function', function: named, extra_content: extra });
-    },
+    callOfBlock,
   );
   if (text === '' && calls.length === 0) {
     return [];
@@ -115,6 +111,13 @@ function* assistantMessages(blocks: readonly JsonObject[], target: ChatTarget): 
   return [message];
 }
 
+/** Returns the call of a `tool_use` block. */
+export function callOfBlock(block: JsonObject): JsonObject {
+  const { id, extra } = providerToolId(block.id);
+  const named = { name: shortToolName(textOf(block.name)), arguments: JSON.stringify(block.input ?? {}) };
+  return compact({ id, type: 'function', function: named, extra_content: extra });
+}
+
 /** Returns the reasoning of chat providers, which is unsigned. Signed reasoning is Claude's. */
 export function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
   const thoughts = blocks
@@ -128,16 +131,21 @@ export function thoughtsOf(blocks: readonly JsonObject[]): string | undefined {
 function* userMessages(blocks: readonly JsonObject[]): Steps<JsonObject[]> {
   const results = blocks.filter((block) => block.type === 'tool_result');
   const rest = blocks.filter((block) => block.type !== 'tool_result');
-  const images = results.flatMap((result) =>
-    objectsOf(result.content).filter(({ type }) => type !== 'text' && type !== 'tool_reference'),
-  );
-  const parts = (yield* mapInSteps([...images, ...rest], partsOf)).flat();
-  const answered = yield* mapInSteps(results, (result) => ({
-    role: 'tool',
-    tool_call_id: providerToolId(result.tool_use_id).id,
-    content: resultText(result),
-  }));
+  const images = results.flatMap(mediaOfResult);
+  const parts = (yield* mapInSteps([...images, ...rest], partsOfBlock)).flat();
+  const answered = yield* mapInSteps(results, resultOfBlock);
   return [...answered, ...(parts.length === 0 ? [] : [{ role: 'user', content: plainIfPossible(parts) }])];
+}
+
+/** Returns the message of a `tool_result` block, with its text alone. */
+export function resultOfBlock(result: JsonObject): JsonObject {
+  const { id } = providerToolId(result.tool_use_id);
+  return { role: 'tool', tool_call_id: id, content: resultText(result) };
+}
+
+/** Returns the blocks of a tool result that chat can only show to the model as the user's. */
+export function mediaOfResult(result: JsonObject): readonly JsonObject[] {
+  return objectsOf(result.content).filter(({ type }) => type !== 'text' && type !== 'tool_reference');
 }
 
 /** Returns the text of a tool result. It also states what chat cannot express: a failed call, and tools that a search found. */
@@ -155,7 +163,8 @@ function plainIfPossible(parts: readonly JsonObject[]): string | readonly JsonOb
   return parts.length === 1 && only?.type === 'text' ? textOf(only.text) : parts;
 }
 
-function partsOf(block: JsonObject): JsonObject[] {
+/** Returns what chat has for a block of text or media. Throws AppError invalid_parameter for others. */
+export function partsOfBlock(block: JsonObject): JsonObject[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: textOf(block.text) }];
