@@ -52,13 +52,13 @@ async function keyWith(credits: string): Promise<string> {
   return (await createKey(server.database, account.id)).secret;
 }
 
-test.each([3, 40_000])(
+test.each([3, 30_000])(
   'a body of %i items in another form is read, checked and handled as such',
   async (count) => {
     const key = await keyWith('1.00');
     const things = Array.from({ length: count }, (_, n) => ({ n }));
     const { json } = await server.call('POST', PATH, { key, body: { things } });
-    expect(json.data).toEqual({ form: 'other', sha256: sha256({ others: things }) });
+    expect(json).toMatchObject({ data: { form: 'other', sha256: sha256({ others: things }) } });
     const refused = await server.call('POST', PATH, { key, body: { things: [...things, { n: 'x' }] } });
     expect([refused.status, refused.json.error.message]).toEqual([
       400,
