@@ -76,6 +76,17 @@ test('gives the cap the name that a server asks for', () => {
   expect(withoutRefusedMembers('chat', { messages: [], max_tokens: 7 }, quoting)).toBeUndefined();
 });
 
+test('lets a model call tools without reasoning where its server has both only in Responses', () => {
+  const message =
+    "Function tools with reasoning_effort are not supported for gpt-5.6-luna in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.";
+  const failure = failureOfStatus(400, undefined, { error: { message } });
+  const body = { messages: [], tools: [] };
+  const fitting = { body: { ...body, reasoning_effort: 'none' }, paths: ['reasoning_effort'] };
+  expect(withoutRefusedMembers('chat', body, failure)).toEqual(fitting);
+  expect(withoutRefusedMembers('chat', { ...body, reasoning_effort: 'high' }, failure)).toEqual(fitting);
+  expect(withoutRefusedMembers('chat', fitting.body, failure)).not.toEqual(fitting);
+});
+
 test('gives up after five further tries, and tells of what was left out only once the server accepted it', async () => {
   const failure = failureOfStatus(400, undefined, { error: { message: 'seed is not supported' } });
   const sent: object[] = [];

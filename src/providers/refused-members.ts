@@ -70,6 +70,8 @@ const AMENDMENTS: Readonly<Record<ProviderDialect, readonly Amendment[]>> = {
               paths: [],
             },
     },
+    // GPT from 5.4 on, which also reasons unasked
+    { words: /^function tools with reasoning_effort are not supported/, amend: withoutReasoning },
     schemaAmendment('tools[].function.parameters'),
   ],
   messages: [
@@ -89,6 +91,12 @@ const AMENDMENTS: Readonly<Record<ProviderDialect, readonly Amendment[]>> = {
 
 function leavingOut(path: string): Amendment['amend'] {
   return (body) => leftOut(body, atOnce(heldPaths(body, [path])));
+}
+
+function withoutReasoning(body: JsonObject): Fitting | undefined {
+  return body.reasoning_effort === 'none'
+    ? undefined
+    : { body: merged(body, { reasoning_effort: 'none' }), paths: ['reasoning_effort'] };
 }
 
 function withAdaptiveThinking(body: JsonObject): Fitting | undefined {
