@@ -5,7 +5,7 @@ import { compact, isObject, type JsonObject, objectsOf, textOf } from '../../pro
 import { isSystemTurn } from '../dialects/system-turns.ts';
 import { providerToolId } from '../dialects/tool-ids.ts';
 import type { OfferedTools } from './offered-tools.ts';
-import { openReasoning } from './sealed-reasoning.ts';
+import { openReasoning } from './sealed-content.ts';
 
 /** Translates `instructions` and `input` of a Responses request into chat messages. */
 export function* chatHistory(

@@ -10,7 +10,7 @@ import {
   type OutputOptions,
   type ResponseEvent,
 } from './open-item.ts';
-import { sealReasoning } from './sealed-reasoning.ts';
+import { sealReasoning } from './sealed-content.ts';
 
 /**
  * Builds the output items of a response from exact chat deltas and returns events in the protocol's order: an item is added, its parts

@@ -20,9 +20,10 @@ import {
 } from '../members/member-shape.ts';
 import { OWN_MEMBERS } from '../request-policy.ts';
 import { chatHistory } from './chat-history.ts';
+import { withCompactions } from './compaction.ts';
 import { OfferedTools } from './offered-tools.ts';
 import type { ResponsesBody } from './responses.schema.ts';
-import { openReasoning } from './sealed-reasoning.ts';
+import { openReasoning } from './sealed-content.ts';
 
 const PARTS = list(
   kinds({
@@ -94,6 +95,8 @@ export interface TranslatedRequest {
   /** The request for providers that speak Responses. */
   readonly native: JsonObject;
   readonly tools: OfferedTools;
+  /** Whether the answer is a summary that takes the conversation's place. */
+  readonly compacts: boolean;
   /** Paths of the members that were left out. */
   readonly ignored: readonly string[];
 }
@@ -104,7 +107,8 @@ export interface TranslatedRequest {
  */
 export function* responsesRequestToChat(body: ResponsesBody): Steps<TranslatedRequest> {
   const ignored = new IgnoredMembers();
-  const { known, others } = yield* sorted(body, ignored);
+  const { known: given, others } = yield* sorted(body, ignored);
+  const { known, compacts } = withCompactions(given, ignored);
   if (body.include?.some((name) => name !== 'reasoning.encrypted_content')) {
     ignored.add('include');
   }
@@ -129,7 +133,8 @@ export function* responsesRequestToChat(body: ResponsesBody): Steps<TranslatedRe
     safety_identifier,
     user,
   });
-  return { chat, native: yield* nativeRequest(request, tools), tools, ignored: ignored.paths };
+  const native = yield* nativeRequest(request, tools);
+  return { chat, native, tools, compacts, ignored: ignored.paths };
 }
 
 /** Sorts the request's members into those Responses knows and others. Leaves out those that have a different meaning in chat. */

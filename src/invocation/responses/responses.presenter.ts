@@ -13,10 +13,12 @@ import type {
   StreamPresenter,
 } from '../presenter.types.ts';
 import { presentResponsesUsage } from '../usage.presenter.ts';
+import { CompactionOutput } from './compaction.ts';
 import type { OfferedTools } from './offered-tools.ts';
 import type { ItemStatus, ResponseEvent } from './open-item.ts';
 import { OutputItems } from './output-items.ts';
 import type { ResponsesBody } from './responses.schema.ts';
+import type { TranslatedRequest } from './responses-request-to-chat.ts';
 
 /** Why a response is incomplete, in the protocol's words. Undefined for a complete one. */
 const INCOMPLETE: Readonly<Record<FinishReason, string | undefined>> = {
@@ -34,11 +36,13 @@ export class ResponsesPresenter implements DialectPresenter {
   readonly keepAliveFrame = ': keep-alive\n\n';
   readonly #body: ResponsesBody;
   readonly #tools: OfferedTools;
+  readonly #compacts: boolean;
   #stream: ResponsesStream | undefined;
 
-  constructor(body: ResponsesBody, tools: OfferedTools) {
+  constructor(body: ResponsesBody, { tools, compacts }: Pick<TranslatedRequest, 'tools' | 'compacts'>) {
     this.#body = body;
     this.#tools = tools;
+    this.#compacts = compacts;
   }
 
   answer(answer: ProviderAnswer, dialect: Dialect, identity: AnswerIdentity): AnswerPresenter {
@@ -67,13 +71,17 @@ export class ResponsesPresenter implements DialectPresenter {
     );
   }
 
-  #items({ id }: AnswerIdentity): OutputItems {
+  #items({ id }: AnswerIdentity): OutputItems | CompactionOutput {
+    const ulid = id.replace(/^.*-/, '');
+    if (this.#compacts) {
+      return new CompactionOutput(ulid);
+    }
     const { store, include, reasoning } = this.#body;
     const sealed = include?.includes('reasoning.encrypted_content') === true;
     // a client that relies on storage would reference the item by its id next time, but we store nothing
     const reasoned =
       store === false || sealed || (reasoning?.summary ?? reasoning?.generate_summary ?? null) !== null;
-    return new OutputItems({ ulid: id.replace(/^.*-/, ''), tools: this.#tools, reasoning: reasoned, sealed });
+    return new OutputItems({ ulid, tools: this.#tools, reasoning: reasoned, sealed });
   }
 
   #head({ id, model, createdSeconds }: AnswerIdentity): JsonObject {
@@ -115,11 +123,11 @@ export class ResponsesPresenter implements DialectPresenter {
 
 class ResponsesStream implements StreamPresenter {
   readonly #head: JsonObject;
-  readonly #items: OutputItems;
+  readonly #items: OutputItems | CompactionOutput;
   readonly #translate: ((event: JsonObject) => readonly JsonObject[]) | undefined;
   #sequence = 0;
 
-  constructor(dialect: Dialect, head: JsonObject, items: OutputItems) {
+  constructor(dialect: Dialect, head: JsonObject, items: OutputItems | CompactionOutput) {
     this.#head = head;
     this.#items = items;
     this.#translate = dialect === 'chat' ? undefined : createMessagesToChat();

@@ -40,7 +40,8 @@ function createRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Rou
     description: `Nothing is stored: send the whole conversation in \`input\` with every request. \`previous_response_id\`,
 \`conversation\`, \`background\` and items referenced by id are rejected. The caller runs all tools (\`function\`, \`custom\`,
 \`namespace\`); hosted tools are rejected, except \`web_search\`, which is left out and listed in X-Ignored-Parameters.
-Reasoning items have \`encrypted_content\` when \`include\` requests it; send them back unchanged.`,
+Reasoning items have \`encrypted_content\` when \`include\` requests it; send them back unchanged.
+An input that ends with a \`compaction_trigger\` is answered with a \`compaction\` item: send it in place of the items before it.`,
     tag: 'Invocation',
     access: 'inference',
     envelope: 'bare',
@@ -57,9 +58,10 @@ Reasoning items have \`encrypted_content\` when \`include\` requests it; send th
     idempotency: 'replay',
     async handle(context) {
       const { body } = context;
-      const { chat, native, tools, ignored } = await context.inTurn(responsesRequestToChat(body));
+      const translated = await context.inTurn(responsesRequestToChat(body));
+      const { chat, native, ignored } = translated;
       const request = merged(chat, { model: body.model, models: body.models, stream: body.stream });
-      const presenter = new ResponsesPresenter(body, tools);
+      const presenter = new ResponsesPresenter(body, translated);
       const route = { service, presenter, ignored, native, ...ROUTE };
       return invoke(context, request, body.max_output_tokens ?? undefined, route);
     },

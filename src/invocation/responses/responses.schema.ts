@@ -16,7 +16,7 @@ const item = z
   .looseObject({
     type: z.string().nullish().meta({
       description:
-        'message (the default), reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, configuration_update',
+        'message (the default), reasoning, function_call, function_call_output, custom_tool_call, custom_tool_call_output, configuration_update, compaction, compaction_trigger',
     }),
     role: z
       .enum(['user', 'assistant', 'system', 'developer'])
@@ -40,7 +40,7 @@ const item = z
     encrypted_content: z
       .string()
       .nullish()
-      .meta({ description: 'Of a reasoning item: unchanged from an earlier answer' }),
+      .meta({ description: 'Of a reasoning or compaction item: unchanged from an earlier answer' }),
     reasoning: z
       .looseObject({ effort: z.string().nullish().meta({ description: 'How hard to think from now on' }) })
       .optional()
@@ -202,7 +202,7 @@ const outputItem = z
   .looseObject({
     type: z.string().meta({
       description: 'Kind of item',
-      examples: ['message', 'reasoning', 'function_call', 'custom_tool_call'],
+      examples: ['message', 'reasoning', 'function_call', 'custom_tool_call', 'compaction'],
     }),
     id: z.string().meta({ description: 'Id of the item within the answer' }),
     status: z.string().optional().meta({ description: 'in_progress, completed or incomplete' }),

@@ -1,0 +1,120 @@
+import OpenAI from 'openai';
+import type { ResponseCompactionItem, ResponseInput } from 'openai/resources/responses/responses';
+import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
+import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
+import { startResponsesUpstream } from '../factories/upstream-responses.ts';
+import type { UpstreamServer } from '../factories/upstream-server.ts';
+import { Gateway, model } from './gateway.ts';
+
+/** Codex compacts long conversations through the API when its own provider is given our address. */
+
+const PROTOCOLS = ['openai', 'anthropic', 'responses'] as const;
+const SENTENCE = 'The quick brown fox jumps over the lazy dog';
+const TOOL = { type: 'function' as const, name: 'f', strict: false, parameters: {} };
+const CONVERSATION: ResponseInput = [
+  { role: 'developer', content: 'Be brief.' },
+  { role: 'user', content: 'Rename it.' },
+  { role: 'assistant', content: 'I did.' },
+];
+
+let upstreams: Record<(typeof PROTOCOLS)[number], UpstreamServer>;
+let gateway: Gateway;
+let openai: OpenAI;
+
+beforeAll(async () => {
+  const [chat, claude, responses] = await Promise.all([
+    startOpenAiUpstream(),
+    startAnthropicUpstream(),
+    startResponsesUpstream(),
+  ]);
+  upstreams = { openai: chat, anthropic: claude, responses };
+  gateway = await Gateway.start({
+    providers: PROTOCOLS.map((protocol) => ({ id: protocol, protocol, base_url: upstreams[protocol].url })),
+    models: PROTOCOLS.map((protocol) => model(protocol, [{ provider: protocol, model: 'gpt-5' }])),
+  });
+  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
+});
+
+beforeEach(() => {
+  for (const upstream of Object.values(upstreams)) {
+    upstream.reset();
+  }
+});
+
+afterAll(async () => {
+  await gateway?.close();
+  await Promise.all(Object.values(upstreams ?? {}).map((upstream) => upstream.close()));
+});
+
+function compaction(name: string, input: ResponseInput = CONVERSATION) {
+  return {
+    model: name,
+    input: [...input, { type: 'compaction_trigger' as const }],
+    tools: [TOOL],
+    tool_choice: 'auto' as const,
+    text: { format: { type: 'json_object' as const } },
+  };
+}
+
+describe.each(PROTOCOLS)('over %s', (protocol) => {
+  test('a trigger is answered with one compaction item, which stands for the conversation in later requests', async () => {
+    const { output, status, usage } = await openai.responses.create(compaction(protocol));
+    expect(status).toBe('completed');
+    expect(usage?.output_tokens).toBeGreaterThan(0);
+    expect(output).toEqual([
+      { id: expect.stringMatching(/^cmp_/), type: 'compaction', encrypted_content: expect.any(String) },
+    ]);
+    const asked = JSON.stringify(upstreams[protocol].last.body);
+    expect(asked).toContain('Rename it.');
+    expect(asked).toContain('Write the summary');
+    expect(asked).not.toContain('json_object');
+    expect(asked).toContain('"none"');
+
+    const items = output as ResponseCompactionItem[];
+    await openai.responses.create({
+      model: protocol,
+      input: [...items, { role: 'user', content: 'Go on.' }],
+    });
+    const next = JSON.stringify(upstreams[protocol].last.body);
+    expect(next).toContain(SENTENCE);
+    expect(next).toContain('Go on.');
+    expect(next).not.toContain('Rename it.');
+  });
+
+  test('the same in a stream', async () => {
+    const events: OpenAI.Responses.ResponseStreamEvent[] = [];
+    for await (const event of await openai.responses.create({ ...compaction(protocol), stream: true })) {
+      events.push(event);
+    }
+    expect(events.map(({ type }) => type)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    expect(events.at(-2)).toMatchObject({ output_index: 0, item: { type: 'compaction' } });
+    expect(events.at(-1)).toMatchObject({ response: { output: [{ type: 'compaction' }] } });
+  });
+
+  test('an empty summary is no item, so that the client keeps the conversation', async () => {
+    upstreams[protocol].reset({ words: [' '] });
+    const { output } = await openai.responses.create(compaction(protocol));
+    expect(output).toEqual([]);
+  });
+});
+
+test("another server's compaction is left out, and named", async () => {
+  const item = { type: 'compaction' as const, encrypted_content: 'gAAAA-sealed-elsewhere' };
+  const input: ResponseInput = [item, { role: 'user', content: 'Go on.' }];
+  const { response } = await openai.responses.create({ model: 'openai', input }).withResponse();
+  expect(response.headers.get('x-ignored-parameters')).toBe('input[].encrypted_content');
+  expect(upstreams.openai.last.body.messages).toEqual([{ role: 'user', content: 'Go on.' }]);
+});
+
+test('a trigger that is not the last item is rejected', async () => {
+  const input: ResponseInput = [{ type: 'compaction_trigger' }, { role: 'user', content: 'Go on.' }];
+  await expect(openai.responses.create({ model: 'openai', input })).rejects.toThrow(
+    'input: compaction_trigger must be the last item',
+  );
+});
