@@ -75,6 +75,7 @@ export const ROUTE_PATHS: readonly string[] = [
   '/api/v1/performance',
   '/api/v1/rerank',
   '/api/v1/responses',
+  '/api/v1/responses/compact',
   '/api/v1/responses/input_tokens',
   '/api/v1/session',
   '/api/v1/session/account',

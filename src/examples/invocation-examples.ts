@@ -1,5 +1,12 @@
 import { GENERATION, USAGE } from './example-ids.ts';
 
+const RESPONSES_USAGE = {
+  ...USAGE,
+  input_tokens_details: { cached_tokens: 1000 },
+  output_tokens_details: { reasoning_tokens: 0 },
+  cost: 0.000315,
+};
+
 /** Examples for chat, messages, responses, embeddings and rerank, by schema. */
 export const INVOCATION_EXAMPLES = {
   RerankRequest: {
@@ -107,12 +114,27 @@ export const INVOCATION_EXAMPLES = {
     ],
     incomplete_details: null,
     error: null,
-    usage: {
-      ...USAGE,
-      input_tokens_details: { cached_tokens: 1000 },
-      output_tokens_details: { reasoning_tokens: 0 },
-      cost: 0.000315,
-    },
+    usage: RESPONSES_USAGE,
+  },
+  ResponseCompaction: {
+    id: GENERATION,
+    object: 'response.compaction',
+    created_at: 1_795_253_400,
+    output: [
+      {
+        id: 'msg_0',
+        type: 'message',
+        status: 'completed',
+        role: 'user',
+        content: [{ type: 'input_text', text: 'What is a toll gate?' }],
+      },
+      {
+        id: `cmp_${GENERATION.slice('gen-'.length)}`,
+        type: 'compaction',
+        encrypted_content: 'tg1.eyJzdW1tYXJ5IjoiVGhlIHVzZXIgYXNrcyBhYm91dCB0b2xsIGdhdGVzLiJ9',
+      },
+    ],
+    usage: RESPONSES_USAGE,
   },
   EmbeddingsRequest: { model: 'tollgate/embed', input: ['a toll gate', 'a bridge'], dimensions: 4 },
   EmbeddingsAnswer: {

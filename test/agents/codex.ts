@@ -1,8 +1,14 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ClientRow } from '../clients/client-rows.ts';
 import { snippetsOf } from '../clients/page-program.ts';
 import { runProgram } from '../clients/run-program.ts';
 import type { Agent, AgentEnd } from './agent.types.ts';
+import { FINAL_WORDS } from './scripted-turn.ts';
+import { type AgentStack, MODELS } from './stack.ts';
+
+const NAME = 'Codex CLI';
 
 interface EventLine {
   readonly type: string;
@@ -18,29 +24,66 @@ interface EventLine {
 /** Returns Codex CLI, which speaks only OpenAI's Responses. */
 export function codex(program: string): Agent {
   return {
-    name: 'Codex CLI',
+    name: NAME,
     async run({ url, key, model, prompt, folder, input }) {
-      const home = mkdtempSync(join(folder, 'home-'));
-      writeFileSync(join(home, 'config.toml'), settingsOf(url, model));
-      const lines = await runProgram<EventLine>({
-        program,
-        // without its own sandbox, which needs rights that a container does not grant
-        args: [
-          ...['exec', '--json', '--skip-git-repo-check'],
-          ...['--dangerously-bypass-approvals-and-sandbox', prompt],
-        ],
-        folder,
-        environment: { HOME: home, CODEX_HOME: home, TOLLGATE_API_KEY: key },
-        input,
-      });
-      return endOf(lines);
+      const home = homeWith(settingsOf(url, model, 0), folder);
+      const environment = { HOME: home, CODEX_HOME: home, TOLLGATE_API_KEY: key };
+      return endOf(await execute(program, [prompt], { folder, environment, input }));
     },
   };
 }
 
-/** Returns the settings from the guide, for this address and model. */
-function settingsOf(url: string, model: string): string {
-  const [settings = ''] = snippetsOf('agents.md', 'toml');
+/** Returns the check that Codex continues a conversation that it had compacted by the API, as it does with its own provider. */
+export function compactionRow(program: string, stack: AgentStack): ClientRow {
+  return {
+    client: NAME,
+    call: 'a conversation that is compacted, with its own provider',
+    async run() {
+      const key = await stack.openAccount('10');
+      const folder = mkdtempSync(join(stack.folder, 'compaction-'));
+      const home = homeWith(settingsOf(stack.url, MODELS.openai, 1), folder);
+      const run = { folder, environment: { HOME: home, CODEX_HOME: home, CODEX_API_KEY: key } };
+      const first = endOf(await execute(program, ['Say hi'], run));
+      assert.deepEqual([first.failed, first.text], [false, FINAL_WORDS]);
+      const limit = ['-c', `model_auto_compact_token_limit=${COMPACTED_TOKENS}`];
+      const before = stack.upstreams.openai.requests.length;
+      const second = endOf(await execute(program, ['resume', '--last', ...limit, 'Go on'], run));
+      assert.deepEqual([second.failed, second.text], [false, FINAL_WORDS]);
+      const sent = stack.upstreams.openai.requests
+        .slice(before)
+        .map(({ body }) => JSON.stringify(body.messages));
+      assert.match(sent[0] ?? '', /Say hi.*Write the summary/s);
+      assert.match(sent[1] ?? '', new RegExp(`summary of it:.*${FINAL_WORDS}.*Go on`, 's'));
+      assert.equal(sent.length, 2);
+      return 'one call for the summary, one with it';
+    },
+  };
+}
+
+/** Less than a first request of Codex has, in tokens. */
+const COMPACTED_TOKENS = 3_000;
+
+interface CodexRun {
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly input?: string | undefined;
+}
+
+function execute(program: string, args: readonly string[], run: CodexRun): Promise<EventLine[]> {
+  // without its own sandbox, which needs rights that a container does not grant
+  const always = ['--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
+  return runProgram<EventLine>({ program, args: ['exec', ...always, ...args], ...run });
+}
+
+function homeWith(settings: string, folder: string): string {
+  const home = mkdtempSync(join(folder, 'home-'));
+  writeFileSync(join(home, 'config.toml'), settings);
+  return home;
+}
+
+/** Returns the settings from a place of the guide, for this address and model. */
+function settingsOf(url: string, model: string, place: number): string {
+  const settings = snippetsOf('agents.md', 'toml')[place] ?? '';
   return settings.replaceAll('https://tollgate.example.com', url).replaceAll('acme/coder', model);
 }
 

@@ -2,7 +2,7 @@ import { NotInstalled } from '../clients/client-cache.ts';
 import { runRows } from '../clients/client-rows.ts';
 import { rowsOf } from './agent-rows.ts';
 import { claudeCode } from './claude-code.ts';
-import { codex } from './codex.ts';
+import { codex, compactionRow } from './codex.ts';
 import { installAgents } from './installed-agents.ts';
 import { startAgentStack } from './stack.ts';
 
@@ -15,7 +15,7 @@ async function main(): Promise<number> {
   const agents = [claudeCode(installed.claude), codex(installed.codex)];
   const stack = await startAgentStack();
   try {
-    const rows = agents.flatMap((agent) => rowsOf(agent, stack));
+    const rows = [...agents.flatMap((agent) => rowsOf(agent, stack)), compactionRow(installed.codex, stack)];
     return (await runRows(rows, stack.violations)).wrong === 0 ? 0 : 1;
   } finally {
     await stack.stop();

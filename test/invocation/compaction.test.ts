@@ -97,10 +97,36 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     expect(events.at(-1)).toMatchObject({ response: { output: [{ type: 'compaction' }] } });
   });
 
-  test('an empty summary is no item, so that the client keeps the conversation', async () => {
+  test("compact() returns the user's messages and the summary, as the next input", async () => {
+    const input: ResponseInput = [...CONVERSATION, { role: 'user', content: 'And test it.' }];
+    const compacted = await openai.responses.compact({ model: protocol, input });
+    expect(compacted).toMatchObject({ object: 'response.compaction', usage: { output_tokens: 9 } });
+    expect(compacted.output).toMatchObject([
+      { type: 'message', role: 'user', content: 'Rename it.' },
+      { type: 'message', role: 'user', content: 'And test it.' },
+      { type: 'compaction' },
+    ]);
+    const output = compacted.output as ResponseInput;
+    await openai.responses.create({
+      model: protocol,
+      input: [...output, { role: 'user', content: 'Go on.' }],
+    });
+    const next = JSON.stringify(upstreams[protocol].last.body);
+    for (const words of ['Rename it.', 'And test it.', SENTENCE, 'Go on.']) {
+      expect(next).toContain(words);
+    }
+  });
+
+  test('an empty summary is no item, or an error, so that the client keeps the conversation', async () => {
     upstreams[protocol].reset({ words: [' '] });
-    const { output } = await openai.responses.create(compaction(protocol));
+    const stream = await openai.responses.create({ ...compaction(protocol), stream: true });
+    let output: unknown;
+    for await (const event of stream) {
+      output = event.type === 'response.completed' ? event.response.output : output;
+    }
     expect(output).toEqual([]);
+    await expect(openai.responses.create(compaction(protocol))).rejects.toThrow('502');
+    await expect(openai.responses.compact({ model: protocol, input: 'x' })).rejects.toThrow('502');
   });
 });
 

@@ -2,7 +2,9 @@ import type { IgnoredMembers } from '../../http/input/ignored-members.ts';
 import { AppError } from '../../lib/errors.ts';
 import { merged } from '../../lib/merged.ts';
 import { type JsonObject, objectOf, objectsOf, textOf, without } from '../../providers/json.ts';
+import type { DialectPresenter } from '../presenter.types.ts';
 import { added, done, type OpenItem, type ResponseEvent } from './open-item.ts';
+import type { ResponsesBody } from './responses.schema.ts';
 import { openSummary, sealSummary } from './sealed-content.ts';
 
 /**
@@ -54,8 +56,43 @@ function summaryOf(item: JsonObject, ignored: IgnoredMembers): JsonObject[] {
   return [message(`${INTRODUCTION}\n\n${summary}`)];
 }
 
-function message(text: string): JsonObject {
-  return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
+/** Returns the input that asks for the summary of a conversation. */
+export function compactionOf(input: ResponsesBody['input']): ResponsesBody['input'] {
+  const items = typeof input === 'string' ? [message(input)] : input;
+  return [...items, { type: 'compaction_trigger' }];
+}
+
+/** Presents the answer to a request for a compaction as such: the user's messages stay as they are, the summary stands for the rest. */
+export function compactionPresenter(
+  inner: DialectPresenter,
+  input: ResponsesBody['input'],
+): DialectPresenter {
+  return {
+    keepAliveFrame: inner.keepAliveFrame,
+    stream: (...args) => inner.stream(...args),
+    failure: (...args) => inner.failure(...args),
+    answer(...args) {
+      const present = inner.answer(...args);
+      return (end) => {
+        const { id, created_at, output, usage } = present(end);
+        const kept = [...usersMessages(input), ...objectsOf(output)];
+        return { id, object: 'response.compaction', created_at, output: kept, usage };
+      };
+    },
+  };
+}
+
+function usersMessages(input: ResponsesBody['input']): JsonObject[] {
+  const items = typeof input === 'string' ? [message(input)] : objectsOf(input);
+  return items
+    .filter(({ role }) => role === 'user')
+    .map((item, index) =>
+      merged({ id: `msg_${index}`, status: 'completed' }, merged(item, { type: 'message' })),
+    );
+}
+
+function message(text: string) {
+  return { type: 'message', role: 'user' as const, content: [{ type: 'input_text', text }] };
 }
 
 /** Builds the one output item of a compaction out of the model's answer. */

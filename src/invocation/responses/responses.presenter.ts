@@ -2,6 +2,7 @@ import { eventFrame } from '../../http/answers/sse.ts';
 import type { AppError } from '../../lib/errors.ts';
 import { type JsonObject, objectOf, objectsOf } from '../../providers/json.ts';
 import type { Dialect, FinishReason, ProviderAnswer, StreamPart } from '../../providers/provider.types.ts';
+import { ProviderFailure } from '../../providers/provider-failure.ts';
 import { citedPages } from '../dialects/annotations.ts';
 import { messagesAnswerToChat } from '../dialects/messages-answer-to-chat.ts';
 import { createMessagesToChat } from '../dialects/messages-stream-to-chat.ts';
@@ -53,6 +54,9 @@ export class ResponsesPresenter implements DialectPresenter {
       items.add(message, citedPages(wire, message));
     }
     items.end(itemStatus(answer.finishReason));
+    if (this.#compacts && items.items.length === 0) {
+      throw new ProviderFailure('garbled');
+    }
     return (end) => ended(this.#head(identity), items.items, end);
   }
 

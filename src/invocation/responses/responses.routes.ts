@@ -4,13 +4,15 @@ import { merged } from '../../lib/merged.ts';
 import type { InvocationService } from '../invocation.service.ts';
 import { COUNT_ERRORS, INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from '../invocation-description.ts';
 import { countCallInput, invoke } from '../invoke.ts';
+import { compactionOf, compactionPresenter } from './compaction.ts';
 import { ResponsesPresenter } from './responses.presenter.ts';
+import { type ResponsesBody, responsesRequest } from './responses.schema.ts';
 import {
   responsesAnswer,
+  responsesCompaction,
   responsesEvent,
   responsesInputCount,
-  responsesRequest,
-} from './responses.schema.ts';
+} from './responses-answer.schema.ts';
 import { responsesRequestToChat } from './responses-request-to-chat.ts';
 
 const PATH = '/api/v1/responses';
@@ -28,7 +30,7 @@ const ROUTE = { dialect: 'chat', endpoint: PATH, servedBy: ['chat', 'messages'],
  * calls.
  */
 export function responsesRoutes(dependencies: ResponsesRouteDependencies): Route[] {
-  return [createRoute(dependencies), countRoute(dependencies)];
+  return [createRoute(dependencies), compactRoute(dependencies), countRoute(dependencies)];
 }
 
 function createRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Route {
@@ -62,6 +64,35 @@ An input that ends with a \`compaction_trigger\` is answered with a \`compaction
       const { chat, native, ignored } = translated;
       const request = merged(chat, { model: body.model, models: body.models, stream: body.stream });
       const presenter = new ResponsesPresenter(body, translated);
+      const route = { service, presenter, ignored, native, ...ROUTE };
+      return invoke(context, request, body.max_output_tokens ?? undefined, route);
+    },
+  });
+}
+
+function compactRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Route {
+  return defineRoute({
+    method: 'post',
+    path: `${PATH}/compact`,
+    operationId: 'compactResponse',
+    summary: 'Replace a long conversation by a summary that the model writes',
+    description: `Send the \`output\` as the \`input\` of the next response, with what follows. It is charged like a response.`,
+    tag: 'Invocation',
+    access: 'inference',
+    envelope: 'bare',
+    body: responsesRequest,
+    bodyBytesMax,
+    requestHeaders: MAX_COST_HEADER,
+    response: { status: 200, schema: responsesCompaction, headers: INVOCATION_ANSWER_HEADERS },
+    errors: INVOCATION_ERRORS,
+    idempotency: 'replay',
+    async handle(context) {
+      const input = compactionOf(context.body.input);
+      const body = merged(context.body, { input, stream: false }) as ResponsesBody;
+      const translated = await context.inTurn(responsesRequestToChat(body));
+      const { chat, native, ignored } = translated;
+      const request = merged(chat, { model: body.model, models: body.models });
+      const presenter = compactionPresenter(new ResponsesPresenter(body, translated), context.body.input);
       const route = { service, presenter, ignored, native, ...ROUTE };
       return invoke(context, request, body.max_output_tokens ?? undefined, route);
     },
