@@ -23,6 +23,7 @@ const CHANGES: Readonly<Record<MemberRole, readonly string[]>> = {
     'createChatCompletion',
     'createMessage',
     'createResponse',
+    'compactResponse',
     'createEmbeddings',
     'rerank',
     'submitImage',
@@ -51,7 +52,7 @@ const CHANGES: Readonly<Record<MemberRole, readonly string[]>> = {
 /** Reads that are not open to viewers because they return a secret. */
 const READ_BY_OWNERS = ['getWebhookSecret'];
 const UNRECORDED =
-  /^(estimateCall|count(Message|Response)Tokens|create(ChatCompletion|Message|Response|Embeddings|Image|Video)|rerank|submit\w+)$/;
+  /^(estimateCall|count(Message|Response)Tokens|create(ChatCompletion|Message|Response|Embeddings|Image|Video)|compactResponse|rerank|submit\w+)$/;
 
 const routes: Route[] = describedRoutes()
   .filter(({ access }) => access === 'inference' || access === 'owner')
