@@ -43,9 +43,7 @@ export interface Incoming {
   release: () => void;
 }
 
-/**
- * Reads and validates path, query and body. Throws AppError for what the route does not accept.
- */
+/** Reads and validates path, query and body. Throws AppError for what the route does not accept. */
 export async function readInput(
   pipeline: RequestPipeline,
   route: Route,

@@ -140,8 +140,8 @@ function flatTool(tool: unknown): unknown {
   if (nested) {
     return { type: isObject(tool.custom) ? 'custom' : 'function', ...nested };
   }
-  const isOurs = tool.type === undefined || tool.type === 'custom';
-  return isOurs && isObject(tool.input_schema)
+  const isOfCaller = [undefined, 'custom', 'function'].includes(tool.type as string | undefined);
+  return isOfCaller && isObject(tool.input_schema)
     ? { ...without(tool, 'input_schema'), type: 'function', parameters: tool.input_schema }
     : tool;
 }

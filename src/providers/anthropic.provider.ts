@@ -38,10 +38,8 @@ export class AnthropicProvider implements Provider {
     const headers = headersOf(request);
     const call = { path: PATH, headers, maxOutputTokens, inTurn, signal, readUsage: readMessagesUsage };
     const answer = await sentWithoutRefusedMembers(
-      'messages',
-      bodyOf(request, false),
+      { dialect: 'messages', body: bodyOf(request, false), inTurn, onLeftOut },
       (body) => this.#client.postForAnswer({ body, ...call }),
-      onLeftOut,
     );
     return isObject(answer)
       ? readMessagesAnswer(answer)
@@ -56,10 +54,8 @@ export class AnthropicProvider implements Provider {
     const headers = headersOf(request);
     const call = { path: PATH, headers, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents };
     const events = await sentWithoutRefusedMembers(
-      'messages',
-      bodyOf(request, true),
+      { dialect: 'messages', body: bodyOf(request, true), inTurn, onLeftOut },
       (body) => this.#client.postForEvents({ body, ...call }),
-      onLeftOut,
     );
     return openParts(events, reader);
   }

@@ -60,10 +60,8 @@ export class OpenAiProvider implements Provider {
     const { maxOutputTokens, inTurn, onLeftOut } = request;
     const readUsage = readChatUsage;
     const answer = await sentWithoutRefusedMembers(
-      'chat',
-      this.#body(request, { stream: false }),
+      { dialect: 'chat', body: this.#body(request, { stream: false }), inTurn, onLeftOut },
       (body) => this.#client.postForAnswer({ path: PATH, body, maxOutputTokens, inTurn, signal, readUsage }),
-      onLeftOut,
     );
     return isObject(answer)
       ? readChatAnswer(answer)
@@ -79,13 +77,16 @@ export class OpenAiProvider implements Provider {
     const silenceMs = reasons ? this.#settings.timeouts.reasoning_ms : 0;
     const call = { path: PATH, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents, silenceMs };
     const events = await sentWithoutRefusedMembers(
-      'chat',
-      this.#body(request, { stream: true, ...options }),
-      (body) => this.#client.postForEvents({ body, ...call }),
-      (paths) => {
-        this.#asksForUsage &&= !paths.includes(STREAM_OPTIONS);
-        onLeftOut(paths);
+      {
+        dialect: 'chat',
+        body: this.#body(request, { stream: true, ...options }),
+        inTurn,
+        onLeftOut: (paths) => {
+          this.#asksForUsage &&= !paths.includes(STREAM_OPTIONS);
+          onLeftOut(paths);
+        },
       },
+      (body) => this.#client.postForEvents({ body, ...call }),
     );
     return openParts(events, reader);
   }
@@ -109,10 +110,8 @@ export class OpenAiProvider implements Provider {
   ): Promise<JsonObject> {
     const call = { path, maxOutputTokens: 0, inTurn, signal, readUsage: readInputUsage };
     return sentWithoutRefusedMembers(
-      'chat',
-      merged(given, { model }),
+      { dialect: 'chat', body: merged(given, { model }), inTurn, onLeftOut },
       (body) => this.#client.postForJson({ body, ...call }),
-      onLeftOut,
     );
   }
 

@@ -1,6 +1,10 @@
 import { expect, test } from '@jest/globals';
+import { AT_ONCE } from '../lib/event-loop-queue.ts';
+import { atOnce } from '../lib/steps.ts';
 import { failureOfStatus } from './classify-failure.ts';
 import { sentWithoutRefusedMembers, withoutRefusedMembers } from './refused-members.ts';
+
+const amended = (...args: Parameters<typeof withoutRefusedMembers>) => atOnce(withoutRefusedMembers(...args));
 
 const BODY = {
   model: 'm',
@@ -18,8 +22,7 @@ const BODY = {
 };
 
 function refused(status: number, message: string) {
-  return withoutRefusedMembers('chat', BODY, failureOfStatus(status, undefined, { error: { message } }))
-    ?.paths;
+  return amended('chat', BODY, failureOfStatus(status, undefined, { error: { message } }))?.paths;
 }
 
 test.each<[number, string, string[]]>([
@@ -65,15 +68,15 @@ test('gives the cap the name that a server asks for', () => {
   const message =
     "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
   const failure = failureOfStatus(400, undefined, { error: { message, code: 'unsupported_parameter' } });
-  expect(withoutRefusedMembers('chat', { messages: [], max_tokens: 7 }, failure)).toEqual({
+  expect(amended('chat', { messages: [], max_tokens: 7 }, failure)).toEqual({
     body: { messages: [], max_completion_tokens: 7 },
     paths: [],
   });
-  expect(withoutRefusedMembers('chat', { messages: [], max_completion_tokens: 7 }, failure)).toBeUndefined();
+  expect(amended('chat', { messages: [], max_completion_tokens: 7 }, failure)).toBeUndefined();
   const quoting = failureOfStatus(400, undefined, {
     error: { message: `user "${message}" is not supported` },
   });
-  expect(withoutRefusedMembers('chat', { messages: [], max_tokens: 7 }, quoting)).toBeUndefined();
+  expect(amended('chat', { messages: [], max_tokens: 7 }, quoting)).toBeUndefined();
 });
 
 test('lets a model call tools without reasoning where its server has both only in Responses', () => {
@@ -82,9 +85,9 @@ test('lets a model call tools without reasoning where its server has both only i
   const failure = failureOfStatus(400, undefined, { error: { message } });
   const body = { messages: [], tools: [] };
   const fitting = { body: { ...body, reasoning_effort: 'none' }, paths: ['reasoning_effort'] };
-  expect(withoutRefusedMembers('chat', body, failure)).toEqual(fitting);
-  expect(withoutRefusedMembers('chat', { ...body, reasoning_effort: 'high' }, failure)).toEqual(fitting);
-  expect(withoutRefusedMembers('chat', fitting.body, failure)).not.toEqual(fitting);
+  expect(amended('chat', body, failure)).toEqual(fitting);
+  expect(amended('chat', { ...body, reasoning_effort: 'high' }, failure)).toEqual(fitting);
+  expect(amended('chat', fitting.body, failure)).not.toEqual(fitting);
 });
 
 test('gives up after five further tries, and tells of what was left out only once the server accepted it', async () => {
@@ -96,9 +99,13 @@ test('gives up after five further tries, and tells of what was left out only onc
     throw failure;
   };
   const body = { seed: 1 };
-  await expect(sentWithoutRefusedMembers('chat', body, send, (paths) => told.push(...paths))).rejects.toBe(
-    failure,
-  );
+  const sending = {
+    dialect: 'chat' as const,
+    body,
+    inTurn: AT_ONCE,
+    onLeftOut: (paths: readonly string[]) => void told.push(...paths),
+  };
+  await expect(sentWithoutRefusedMembers(sending, send)).rejects.toBe(failure);
   expect(sent).toEqual([body, {}]);
   expect(told).toEqual([]);
 });
@@ -221,11 +228,7 @@ test.each<['messages' | 'responses', string, string[], object]>([
   ],
 ])('%s: %s', (dialect, message, paths, changes) => {
   const body = dialect === 'messages' ? MESSAGES : RESPONSES;
-  const fitting = withoutRefusedMembers(
-    dialect,
-    body,
-    failureOfStatus(400, undefined, { error: { message } }),
-  );
+  const fitting = amended(dialect, body, failureOfStatus(400, undefined, { error: { message } }));
   expect(fitting?.paths).toEqual(paths);
   expect(fitting?.body).toEqual({ ...body, ...changes });
 });
@@ -234,14 +237,14 @@ test('leaves out of an object only what is optional', () => {
   const failure = failureOfStatus(400, undefined, {
     error: { message: 'text: Extra inputs are not permitted' },
   });
-  expect(withoutRefusedMembers('responses', RESPONSES, failure)).toBeUndefined();
+  expect(amended('responses', RESPONSES, failure)).toBeUndefined();
 });
 
 test('reads a long word in a message in linear time', () => {
   const message = `unknown field ${'a.'.repeat(400)}${'b'.repeat(1_000)}`;
   const failure = failureOfStatus(400, undefined, { error: { message } });
   const begunAt = performance.now();
-  expect(withoutRefusedMembers('messages', MESSAGES, failure)).toBeUndefined();
+  expect(amended('messages', MESSAGES, failure)).toBeUndefined();
   expect(performance.now() - begunAt).toBeLessThan(1_000);
 });
 
@@ -281,11 +284,11 @@ test.each<['chat' | 'messages' | 'responses', string, (schema: object) => object
   const failure = failureOfStatus(400, undefined, { error: { message } });
   const plain = tool({ type: 'object', properties: {} });
   const body = { tools: [tool(SCHEMA), plain] };
-  expect(withoutRefusedMembers(dialect, body, failure)).toEqual({
+  expect(amended(dialect, body, failure)).toEqual({
     body: { tools: [tool(LOOSENED), plain] },
     paths: [path],
   });
-  expect(withoutRefusedMembers(dialect, { tools: [plain] }, failure)).toBeUndefined();
+  expect(amended(dialect, { tools: [plain] }, failure)).toBeUndefined();
 });
 
 test.each([
@@ -295,5 +298,5 @@ test.each([
 ])('%s', (message, isLoosened) => {
   const body = { tools: [{ type: 'function', function: { name: 'f', parameters: SCHEMA } }] };
   const failure = failureOfStatus(400, undefined, { error: { message } });
-  expect(withoutRefusedMembers('chat', body, failure) !== undefined).toBe(isLoosened);
+  expect(amended('chat', body, failure) !== undefined).toBe(isLoosened);
 });

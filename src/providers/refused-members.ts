@@ -1,5 +1,6 @@
+import type { InTurn } from '../lib/event-loop-queue.ts';
 import { merged } from '../lib/merged.ts';
-import { atOnce } from '../lib/steps.ts';
+import { atOnce, type Steps } from '../lib/steps.ts';
 import { isObject, type JsonObject, objectOf, without } from './json.ts';
 import { heldPaths } from './member-paths.ts';
 import { OPTIONAL_MEMBERS, OUR_MEMBERS, withoutMembers } from './optional-members.ts';
@@ -25,6 +26,10 @@ const ONLY_DEFAULT = /only the default\b/;
 /** Failures that may be about a member. Some members are only for accounts that the maker has verified. */
 const ABOUT_REQUEST: ReadonlySet<FailureReason> = new Set(['rejected', 'unsupported', 'misconfigured']);
 
+function isAboutRequest(failure: unknown): failure is ProviderFailure {
+  return failure instanceof ProviderFailure && ABOUT_REQUEST.has(failure.reason);
+}
+
 /** A request that is sent again. */
 interface Fitting {
   readonly body: JsonObject;
@@ -35,25 +40,8 @@ interface Fitting {
 /** A change that a server asks for in words of its own. */
 interface Amendment {
   readonly words: RegExp;
-  /** Returns undefined if there is nothing to change. Gets the words, too. */
-  readonly amend: (body: JsonObject, words: string) => Fitting | undefined;
-}
-
-/**
- * Servers that know a part of JSON schema: Gemini's ("Unknown name "exclusiveMinimum" at 'tools[0].function_declarations[0].parameters…'"),
- * others ("tools[0].function.parameters contains unsupported field $schema").
- */
-const OF_A_SCHEMA = /function_declarations|parameters|schema/;
-
-function schemaAmendment(path: string): Amendment {
-  return {
-    words: OF_A_SCHEMA,
-    amend: (body, words) => {
-      const isUnknown = DOES_NOT_KNOW.test(words);
-      const tools = isUnknown ? toolsWithoutKeywords(body.tools, keywordsNamed(words)) : undefined;
-      return tools && { body: merged(body, { tools }), paths: [path] };
-    },
-  };
+  /** Returns undefined if there is nothing to change. */
+  readonly amend: (body: JsonObject) => Fitting | undefined;
 }
 
 const AMENDMENTS: Readonly<Record<ProviderDialect, readonly Amendment[]>> = {
@@ -72,20 +60,17 @@ const AMENDMENTS: Readonly<Record<ProviderDialect, readonly Amendment[]>> = {
     },
     // GPT from 5.4 on, which also reasons unasked
     { words: /^function tools with reasoning_effort are not supported/, amend: withoutReasoning },
-    schemaAmendment('tools[].function.parameters'),
   ],
   messages: [
     // Claude under names that do not tell its version, such as Bedrock's inference profiles
     { words: /^\W*thinking\.type\.enabled\W+is not supported.*adaptive/s, amend: withAdaptiveThinking },
     { words: /`temperature` and `top_p` cannot both be specified/, amend: leavingOut('top_p') },
     { words: /clear_thinking_\d+\W+strategy requires/, amend: leavingOut('context_management') },
-    schemaAmendment('tools[].input_schema'),
   ],
   responses: [
     // OpenAI wants to know an organization before it shows how its models reason
     { words: /must be verified to generate reasoning summaries/, amend: leavingOut('reasoning.summary') },
     { words: /encrypted content is not supported/, amend: leavingOut('include') },
-    schemaAmendment('tools[].parameters'),
   ],
 };
 
@@ -114,28 +99,54 @@ function leftOut(body: JsonObject, paths: readonly string[]): Fitting | undefine
  * Returns a rejected request without the optional members that the failure names as unknown, and their paths, or as the failure asks for it.
  * Undefined if it names none. The caller's own words can stand in a message, too: then the request without the member is rejected again.
  */
-export function withoutRefusedMembers(
+export function* withoutRefusedMembers(
   dialect: ProviderDialect,
   body: JsonObject,
   failure: unknown,
-): Fitting | undefined {
-  if (!(failure instanceof ProviderFailure) || !ABOUT_REQUEST.has(failure.reason)) {
+): Steps<Fitting | undefined> {
+  if (!isAboutRequest(failure)) {
     return undefined;
   }
   const words = failure.said.toLowerCase();
   for (const amendment of AMENDMENTS[dialect]) {
-    const amended = amendment.words.test(words) ? amendment.amend(body, words) : undefined;
+    const amended = amendment.words.test(words) ? amendment.amend(body) : undefined;
     if (amended) {
       return amended;
     }
   }
-  if (failure.reason === 'misconfigured') {
+  if (failure.reason === 'misconfigured' || !DOES_NOT_KNOW.test(words)) {
     return undefined;
   }
-  const isOfValue = REJECTS_VALUE.test(words) && !ONLY_DEFAULT.test(words);
-  return DOES_NOT_KNOW.test(words) && !isOfValue
-    ? leftOut(body, namedMembers(dialect, body, words))
+  const tools = OF_A_SCHEMA.test(words)
+    ? yield* toolsWithoutKeywords(body.tools, keywordsNamed(words))
     : undefined;
+  if (tools) {
+    return { body: merged(body, { tools }), paths: [SCHEMAS[dialect]] };
+  }
+  const isOfValue = REJECTS_VALUE.test(words) && !ONLY_DEFAULT.test(words);
+  return isOfValue ? undefined : leftOut(body, yield* namedMembers(dialect, body, words));
+}
+
+/**
+ * Servers that know a part of JSON schema: Gemini's ("Unknown name "exclusiveMinimum" at 'tools[0].function_declarations[0].parameters…'"),
+ * others ("tools[0].function.parameters contains unsupported field $schema").
+ */
+const OF_A_SCHEMA = /function_declarations|parameters|schema/;
+
+/** Where tools have their schemas. */
+const SCHEMAS: Readonly<Record<ProviderDialect, string>> = {
+  chat: 'tools[].function.parameters',
+  messages: 'tools[].input_schema',
+  responses: 'tools[].parameters',
+};
+
+interface Sending {
+  readonly dialect: ProviderDialect;
+  readonly body: JsonObject;
+  /** Runs the search for members in turns with the work of other callers. */
+  readonly inTurn: InTurn;
+  /** Called with the paths of what the server got the request without, once it has accepted it. */
+  readonly onLeftOut: (paths: readonly string[]) => void;
 }
 
 /**
@@ -143,10 +154,8 @@ export function withoutRefusedMembers(
  * is rejected for another reason. Nothing is remembered: a caller's request must not decide what the server gets of others.
  */
 export async function sentWithoutRefusedMembers<T>(
-  dialect: ProviderDialect,
-  body: JsonObject,
+  { dialect, body, inTurn, onLeftOut }: Sending,
   send: (body: JsonObject) => Promise<T>,
-  onLeftOut: (paths: readonly string[]) => void,
 ): Promise<T> {
   let sent = body;
   const paths: string[] = [];
@@ -158,7 +167,8 @@ export async function sentWithoutRefusedMembers<T>(
       }
       return answer;
     } catch (error) {
-      const fitting = resends < RESENDS_MAX ? withoutRefusedMembers(dialect, sent, error) : undefined;
+      const mayFit = isAboutRequest(error) && resends < RESENDS_MAX;
+      const fitting = mayFit ? await inTurn(withoutRefusedMembers(dialect, sent, error)) : undefined;
       if (!fitting) {
         throw error;
       }
@@ -185,9 +195,9 @@ export function withoutRefusedBetas(
 }
 
 /** Returns the paths of the members of the request that words name, and that may be left out. */
-function namedMembers(dialect: ProviderDialect, body: JsonObject, words: string): string[] {
+function* namedMembers(dialect: ProviderDialect, body: JsonObject, words: string): Steps<string[]> {
   const optional: readonly string[] = [...OPTIONAL_MEMBERS[dialect], ...OUR_MEMBERS[dialect]];
-  const held = atOnce(heldPaths(body, optional));
+  const held = yield* heldPaths(body, optional);
   return held.filter((path) => {
     const [root = '', ...steps] = path.split('.');
     const name = steps.at(-1);

@@ -55,10 +55,8 @@ export class ResponsesProvider implements Provider {
     const { maxOutputTokens, inTurn, onLeftOut } = request;
     const call = { path: PATH, maxOutputTokens, inTurn, signal, readUsage: readChatUsage };
     const answer = await sentWithoutRefusedMembers(
-      'responses',
-      this.#body(request, false),
+      { dialect: 'responses', body: this.#body(request, false), inTurn, onLeftOut },
       (body) => this.#client.postForAnswer({ body, ...call }),
-      onLeftOut,
     );
     return isObject(answer)
       ? readResponsesAnswer(answer, this.#origin)
@@ -72,10 +70,8 @@ export class ResponsesProvider implements Provider {
     const answerAsEvents = responsesAnswerAsEvents;
     const call = { path: PATH, maxOutputTokens, inTurn, signal, isEnded, answerAsEvents };
     const events = await sentWithoutRefusedMembers(
-      'responses',
-      this.#body(request, true),
+      { dialect: 'responses', body: this.#body(request, true), inTurn, onLeftOut },
       (body) => this.#client.postForEvents({ body, ...call }),
-      onLeftOut,
     );
     return openParts(events, reader);
   }

@@ -1,4 +1,5 @@
 import { merged } from '../lib/merged.ts';
+import { mapInSteps, type Steps } from '../lib/steps.ts';
 import { isObject, type JsonObject, objectsOf, without } from './json.ts';
 import { describedWith, withSchemasInside } from './json-schema.ts';
 
@@ -59,12 +60,12 @@ export function keywordsNamed(words: string): readonly string[] {
 }
 
 /** Returns the tools with schemas that lack the keywords. Undefined if none has any of them. */
-export function toolsWithoutKeywords(
+export function* toolsWithoutKeywords(
   tools: unknown,
   keywords: readonly string[],
-): readonly JsonObject[] | undefined {
+): Steps<readonly JsonObject[] | undefined> {
   const given = objectsOf(tools);
-  const changed = given.map((tool) => toolWithout(tool, keywords));
+  const changed = yield* mapInSteps(given, (tool) => toolWithout(tool, keywords));
   return changed.some((tool, index) => tool !== given[index]) ? changed : undefined;
 }
 
