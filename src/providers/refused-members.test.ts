@@ -90,6 +90,38 @@ test('lets a model call tools without reasoning where its server has both only i
   expect(amended('chat', fitting.body, failure)).not.toEqual(fitting);
 });
 
+test.each<['chat' | 'messages' | 'responses', string, string, string | undefined]>([
+  [
+    'chat',
+    'max',
+    "Unsupported value: 'reasoning_effort' does not support 'max' with this model. Supported values are: 'none', 'low', 'medium', 'high', and 'xhigh'.",
+    'xhigh',
+  ],
+  ['chat', 'none', "Invalid value: 'none'. Supported values are: 'low', 'medium', and 'high'.", 'low'],
+  ['chat', 'xhigh', '`reasoning_effort` must be one of `low` or `high`', 'high'],
+  ['chat', 'minimal', 'unknown variant `minimal`, expected one of `low`, `medium`, `high` at line 1', 'low'],
+  ['messages', 'xhigh', "output_config.effort: Input should be 'low', 'medium' or 'high'", 'high'],
+  ['responses', 'max', "Invalid value: 'max'. Supported values are: 'low', 'medium', and 'high'.", 'high'],
+  // the effort is fine: this is about something else
+  ['chat', 'high', "Invalid value: 'top'. Supported values are: 'low' and 'high'.", undefined],
+  ['chat', 'high', "Invalid value: 'text'. Supported values are: 'json' and 'low'.", undefined],
+  ['chat', 'ultra', "Invalid value: 'ultra'. Supported values are: 'low' and 'high'.", undefined],
+])('%s: an effort of %s, by "%s", becomes %s', (dialect, effort, message, expected) => {
+  const failure = failureOfStatus(400, undefined, { error: { message } });
+  const bodyWith = (value: unknown) => {
+    if (dialect === 'chat') {
+      return { messages: [], reasoning_effort: value };
+    }
+    return dialect === 'messages'
+      ? { messages: [], output_config: { effort: value, format: {} } }
+      : { input: [], reasoning: { effort: value, summary: 'auto' } };
+  };
+  const path = { chat: 'reasoning_effort', messages: 'output_config.effort', responses: 'reasoning.effort' };
+  expect(amended(dialect, bodyWith(effort), failure)).toEqual(
+    expected && { body: bodyWith(expected), paths: [path[dialect]] },
+  );
+});
+
 test('gives up after five further tries, and tells of what was left out only once the server accepted it', async () => {
   const failure = failureOfStatus(400, undefined, { error: { message: 'seed is not supported' } });
   const sent: object[] = [];

@@ -7,6 +7,7 @@ import { OPTIONAL_MEMBERS, OUR_MEMBERS, withoutMembers } from './optional-member
 import type { ProviderDialect } from './provider.types.ts';
 import { type FailureReason, ProviderFailure } from './provider-failure.ts';
 import { keywordsNamed, toolsWithoutKeywords } from './schema-keywords.ts';
+import { withSupportedEffort } from './supported-effort.ts';
 
 /** Times that a request is sent again: some servers name one member at a time. */
 const RESENDS_MAX = 5;
@@ -114,8 +115,12 @@ export function* withoutRefusedMembers(
       return amended;
     }
   }
-  if (failure.reason === 'misconfigured' || !DOES_NOT_KNOW.test(words)) {
+  if (failure.reason === 'misconfigured') {
     return undefined;
+  }
+  const other = withSupportedEffort(dialect, body, words);
+  if (other || !DOES_NOT_KNOW.test(words)) {
+    return other;
   }
   const tools = OF_A_SCHEMA.test(words)
     ? yield* toolsWithoutKeywords(body.tools, keywordsNamed(words))

@@ -108,6 +108,8 @@ const STATUSES: Partial<Record<Fault, number>> = {
 /** A contract server: speaks one protocol, follows a script, and records requests. */
 export class UpstreamServer {
   readonly requests: UpstreamRequest[] = [];
+  /** Why it has rejected requests. The gateway may have sent them again, as their refusal asked for. */
+  readonly refusals: string[] = [];
   script: Script = { ...ORDINARY };
   /** Status of its answer to a request for its models. */
   probeStatus = 200;
@@ -138,6 +140,7 @@ export class UpstreamServer {
   /** Forgets requests and sets the script of the next answers. */
   reset(script: Partial<Script> = {}): void {
     this.requests.length = 0;
+    this.refusals.length = 0;
     this.script = { ...ORDINARY, ...script };
   }
 
@@ -190,6 +193,9 @@ export class UpstreamServer {
       return;
     }
     const refused = this.#protocol.refusal?.(request);
+    if (refused !== undefined) {
+      this.refusals.push(refused);
+    }
     if (refused !== undefined) {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(

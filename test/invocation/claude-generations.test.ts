@@ -47,19 +47,23 @@ const HI = [{ role: 'user' as const, content: 'hello' }];
 
 /** Returns the ignored parameters, or null. Rejects when the upstream does. */
 async function chat(name: Name, body: object): Promise<string | null> {
+  const before = upstream.refusals.length;
   const params = { model: name, messages: HI, max_tokens: 4_000, ...body };
   const { response } = await openai.chat.completions
     .create({ ...(params as OpenAI.ChatCompletionCreateParams), stream: false })
     .withResponse();
+  expect(upstream.refusals.slice(before)).toEqual([]);
   return response.headers.get('x-ignored-parameters');
 }
 
 async function message(name: Name | 'gemini', body: object, betas: string[] = []): Promise<string | null> {
+  const before = upstream.refusals.length;
   const params = { model: name, messages: HI, max_tokens: 4_000, ...body } as Anthropic.MessageCreateParams;
   const headers = betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') };
   const { response } = await anthropic.messages
     .create({ ...params, stream: false }, { headers })
     .withResponse();
+  expect(upstream.refusals.slice(before)).toEqual([]);
   return response.headers.get('x-ignored-parameters');
 }
 
