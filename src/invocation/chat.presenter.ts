@@ -1,7 +1,7 @@
 import { eventFrame } from '../http/answers/sse.ts';
 import type { AppError } from '../lib/errors.ts';
-import { REASONING_MEMBERS } from '../providers/chat-message.ts';
-import { isObject, type JsonObject, objectOf, objectsOf, without } from '../providers/json.ts';
+import { placeOf, REASONING_MEMBERS } from '../providers/chat-message.ts';
+import { type JsonObject, objectOf, objectsOf, without } from '../providers/json.ts';
 import type { Dialect, ProviderAnswer, StreamPart } from '../providers/provider.types.ts';
 import { choiceWithFunctionCall, offersFunctions } from './dialects/legacy-functions.ts';
 import { messagesAnswerToChat } from './dialects/messages-answer-to-chat.ts';
@@ -166,11 +166,6 @@ function head(identity: AnswerIdentity, object: string): JsonObject {
 /** Returns whether a chat request wants no reasoning in its answer: OpenRouter's `reasoning.exclude`, or its older `include_reasoning`. */
 function hidesReasoning(body: JsonObject): boolean {
   return objectOf(body.reasoning).exclude === true || body.include_reasoning === false;
-}
-
-/** Returns where a choice of an answer, or of a chunk, has what the model said. */
-function placeOf(choice: JsonObject): 'message' | 'delta' {
-  return isObject(choice.message) ? 'message' : 'delta';
 }
 
 /** Removes the phases of messages, for which chat has no member. */

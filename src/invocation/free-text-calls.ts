@@ -1,4 +1,5 @@
 import { merged } from '../lib/merged.ts';
+import { placeOf } from '../providers/chat-message.ts';
 import {
   compact,
   isObject,
@@ -32,7 +33,7 @@ export class FreeTextCalls {
 
   /** Rewrites the calls in a choice of an answer or chunk. Returns undefined for a chunk of which nothing is left. */
   choice(choice: JsonObject): JsonObject | undefined {
-    const place = isObject(choice.message) ? 'message' : 'delta';
+    const place = placeOf(choice);
     const said = objectOf(choice[place]);
     if (!Array.isArray(said.tool_calls)) {
       return choice;
@@ -57,15 +58,13 @@ export class FreeTextCalls {
 
   #whole(call: JsonObject): JsonObject {
     const { name, isFree } = this.#named(call);
-    const { arguments: args, input } = objectOf(call.function ?? call.custom);
-    const given = textOf(args ?? input);
+    const given = givenTo(call);
     const text = isFree && !isObject(call.custom) ? freeTextOf(given) : given;
     return calling(call, { name, arguments: text });
   }
 
   #part(call: JsonObject): JsonObject[] {
-    const { arguments: args, input } = objectOf(call.function ?? call.custom);
-    const text = textOf(args ?? input);
+    const text = givenTo(call);
     if (chatToolName(call) === '') {
       if (this.#open?.kept === undefined) {
         return [calling(call, { arguments: text })];
@@ -93,6 +92,12 @@ export class FreeTextCalls {
     const { custom, members } = this.#tools.itemOf(chatToolName(call));
     return { name: members.name, isFree: custom };
   }
+}
+
+/** Returns what the tool of a call is given: the arguments, or its free text. */
+function givenTo(call: JsonObject): string {
+  const { arguments: args, input } = objectOf(call.function ?? call.custom);
+  return textOf(args ?? input);
 }
 
 function calling(call: JsonObject, called: JsonObject): JsonObject {

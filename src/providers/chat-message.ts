@@ -19,6 +19,11 @@ const HANDED_ON = ['annotations', 'images', 'phases'] as const;
 /** Members in which our answers give reasoning, and in which clients send that of earlier turns back. */
 export const REASONING_MEMBERS = ['reasoning', 'reasoning_content', 'reasoning_details'] as const;
 
+/** Returns where a choice of an answer, or of a chunk, has what the model said. */
+export function placeOf(choice: JsonObject): 'message' | 'delta' {
+  return isObject(choice.message) ? 'message' : 'delta';
+}
+
 /** Marks `reasoning_details` with Anthropic's signatures. OpenRouter uses the same format, and its clients send it back unchanged. */
 export const CLAUDE_REASONING = 'anthropic-claude-v1';
 

@@ -1,14 +1,9 @@
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import type { ResponseCompactionItem, ResponseInput } from 'openai/resources/responses/responses';
-import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
-import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
-import { startResponsesUpstream } from '../factories/upstream-responses.ts';
-import type { UpstreamServer } from '../factories/upstream-server.ts';
-import { Gateway, model } from './gateway.ts';
+import { PROTOCOLS, ProtocolGateway } from './protocol-gateway.ts';
 
 /** Codex compacts long conversations through the API when its own provider is given our address. */
 
-const PROTOCOLS = ['openai', 'anthropic', 'responses'] as const;
 const SENTENCE = 'The quick brown fox jumps over the lazy dog';
 const TOOL = { type: 'function' as const, name: 'f', strict: false, parameters: {} };
 const CONVERSATION: ResponseInput = [
@@ -17,34 +12,18 @@ const CONVERSATION: ResponseInput = [
   { role: 'assistant', content: 'I did.' },
 ];
 
-let upstreams: Record<(typeof PROTOCOLS)[number], UpstreamServer>;
-let gateway: Gateway;
+let over: ProtocolGateway;
+let upstreams: ProtocolGateway['upstreams'];
 let openai: OpenAI;
 
 beforeAll(async () => {
-  const [chat, claude, responses] = await Promise.all([
-    startOpenAiUpstream(),
-    startAnthropicUpstream(),
-    startResponsesUpstream(),
-  ]);
-  upstreams = { openai: chat, anthropic: claude, responses };
-  gateway = await Gateway.start({
-    providers: PROTOCOLS.map((protocol) => ({ id: protocol, protocol, base_url: upstreams[protocol].url })),
-    models: PROTOCOLS.map((protocol) => model(protocol, [{ provider: protocol, model: 'gpt-5' }])),
-  });
-  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
+  over = await ProtocolGateway.start();
+  ({ upstreams, openai } = over);
 });
 
-beforeEach(() => {
-  for (const upstream of Object.values(upstreams)) {
-    upstream.reset();
-  }
-});
+beforeEach(() => over.reset());
 
-afterAll(async () => {
-  await gateway?.close();
-  await Promise.all(Object.values(upstreams ?? {}).map((upstream) => upstream.close()));
-});
+afterAll(() => over?.close());
 
 function compaction(name: string, input: ResponseInput = CONVERSATION) {
   return {

@@ -1,16 +1,11 @@
-import OpenAI from 'openai';
-import { startAnthropicUpstream } from '../factories/upstream-anthropic.ts';
-import { startOpenAiUpstream } from '../factories/upstream-openai.ts';
-import { startResponsesUpstream } from '../factories/upstream-responses.ts';
-import type { UpstreamServer } from '../factories/upstream-server.ts';
-import { Gateway, model } from './gateway.ts';
+import type OpenAI from 'openai';
+import { PROTOCOLS, ProtocolGateway } from './protocol-gateway.ts';
 
 /**
  * Requests as Cursor sends them to chat completions with its own base URL, by reports of its users: in the form of Responses, or with tools
  * and blocks of Anthropic's. It reads chat answers and expects every call to be of a function.
  */
 
-const PROTOCOLS = ['openai', 'anthropic', 'responses'] as const;
 const PATCH = '*** Begin Patch\n*** Update File: "a.ts"\n*** End Patch';
 const SHELL = {
   name: 'Shell',
@@ -39,40 +34,18 @@ const AGENT = {
   previous_response_id: null,
 };
 
-let upstreams: Record<(typeof PROTOCOLS)[number], UpstreamServer>;
-let gateway: Gateway;
+let over: ProtocolGateway;
+let upstreams: ProtocolGateway['upstreams'];
 let openai: OpenAI;
 
 beforeAll(async () => {
-  const [chat, claude, responses] = await Promise.all([
-    startOpenAiUpstream(),
-    startAnthropicUpstream(),
-    startResponsesUpstream(),
-  ]);
-  upstreams = { openai: chat, anthropic: claude, responses };
-  gateway = await Gateway.start({
-    providers: PROTOCOLS.map((protocol) => ({
-      id: protocol,
-      protocol,
-      base_url: upstreams[protocol].url,
-    })),
-    models: PROTOCOLS.map((protocol) =>
-      model(protocol, [{ provider: protocol, model: 'gpt-5' }], { supportedParameters: ['reasoning'] }),
-    ),
-  });
-  openai = new OpenAI({ apiKey: 'k', baseURL: `${gateway.url}/api/v1`, maxRetries: 0 });
+  over = await ProtocolGateway.start({ supportedParameters: ['reasoning'] });
+  ({ upstreams, openai } = over);
 });
 
-beforeEach(() => {
-  for (const upstream of Object.values(upstreams)) {
-    upstream.reset();
-  }
-});
+beforeEach(() => over.reset());
 
-afterAll(async () => {
-  await gateway?.close();
-  await Promise.all(Object.values(upstreams ?? {}).map((upstream) => upstream.close()));
-});
+afterAll(() => over?.close());
 
 /** Sends a body that the SDK's types do not have. */
 function create(body: object) {
@@ -133,7 +106,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       ]);
       expect(answer.finish).toBe('tool_calls');
       expect(answer.usage?.completion_tokens).toBeGreaterThan(0);
-      expect(gateway.ledger.last).toMatchObject({ status: 'completed' });
+      expect(over.gateway.ledger.last).toMatchObject({ status: 'completed' });
 
       const [call] = answer.calls;
       const next = [

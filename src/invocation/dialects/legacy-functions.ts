@@ -1,5 +1,6 @@
 import { AppError } from '../../lib/errors.ts';
 import type { Steps } from '../../lib/steps.ts';
+import { placeOf } from '../../providers/chat-message.ts';
 import {
   compact,
   isObject,
@@ -83,7 +84,7 @@ function turnsWithTools(turns: readonly JsonObject[]): JsonObject[] {
  * send.
  */
 export function choiceWithFunctionCall(choice: JsonObject): JsonObject | undefined {
-  const place = isObject(choice.message) ? 'message' : 'delta';
+  const place = placeOf(choice);
   const said = objectOf(choice[place]);
   const finish = choice.finish_reason === 'tool_calls' ? { finish_reason: 'function_call' } : {};
   if (!Array.isArray(said.tool_calls)) {

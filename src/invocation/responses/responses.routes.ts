@@ -1,9 +1,10 @@
 import { MAX_COST_HEADER } from '../../http/input/max-cost.ts';
-import { defineRoute, type Route } from '../../http/route.ts';
+import { defineRoute, type Reply, type Route } from '../../http/route.ts';
 import { merged } from '../../lib/merged.ts';
 import type { InvocationService } from '../invocation.service.ts';
 import { COUNT_ERRORS, INVOCATION_ANSWER_HEADERS, INVOCATION_ERRORS } from '../invocation-description.ts';
-import { countCallInput, invoke } from '../invoke.ts';
+import { countCallInput, type InvocationContext, invoke } from '../invoke.ts';
+import type { DialectPresenter } from '../presenter.types.ts';
 import { compactionOf, compactionPresenter } from './compaction.ts';
 import { ResponsesPresenter } from './responses.presenter.ts';
 import { type ResponsesBody, responsesRequest } from './responses.schema.ts';
@@ -58,16 +59,25 @@ An input that ends with a \`compaction_trigger\` is answered with a \`compaction
     },
     errors: INVOCATION_ERRORS,
     idempotency: 'replay',
-    async handle(context) {
-      const { body } = context;
-      const translated = await context.inTurn(responsesRequestToChat(body));
-      const { chat, native, ignored } = translated;
-      const request = merged(chat, { model: body.model, models: body.models, stream: body.stream });
-      const presenter = new ResponsesPresenter(body, translated);
-      const route = { service, presenter, ignored, native, ...ROUTE };
-      return invoke(context, request, body.max_output_tokens ?? undefined, route);
+    handle(context) {
+      return respond(context, context.body, service, (presenter) => presenter);
     },
   });
+}
+
+/** Answers a request in the form that `presented` gives to a response. */
+async function respond(
+  context: InvocationContext,
+  body: ResponsesBody,
+  service: InvocationService,
+  presented: (presenter: DialectPresenter) => DialectPresenter,
+): Promise<Reply | undefined> {
+  const translated = await context.inTurn(responsesRequestToChat(body));
+  const { chat, native, ignored } = translated;
+  const request = merged(chat, { model: body.model, models: body.models, stream: body.stream });
+  const presenter = presented(new ResponsesPresenter(body, translated));
+  const route = { service, presenter, ignored, native, ...ROUTE };
+  return invoke(context, request, body.max_output_tokens ?? undefined, route);
 }
 
 function compactRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Route {
@@ -86,15 +96,10 @@ function compactRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Ro
     response: { status: 200, schema: responsesCompaction, headers: INVOCATION_ANSWER_HEADERS },
     errors: INVOCATION_ERRORS,
     idempotency: 'replay',
-    async handle(context) {
-      const input = compactionOf(context.body.input);
-      const body = merged(context.body, { input, stream: false }) as ResponsesBody;
-      const translated = await context.inTurn(responsesRequestToChat(body));
-      const { chat, native, ignored } = translated;
-      const request = merged(chat, { model: body.model, models: body.models });
-      const presenter = compactionPresenter(new ResponsesPresenter(body, translated), context.body.input);
-      const route = { service, presenter, ignored, native, ...ROUTE };
-      return invoke(context, request, body.max_output_tokens ?? undefined, route);
+    handle(context) {
+      const { input } = context.body;
+      const body = merged(context.body, { input: compactionOf(input), stream: false }) as ResponsesBody;
+      return respond(context, body, service, (presenter) => compactionPresenter(presenter, input));
     },
   });
 }
