@@ -33,7 +33,7 @@ const nothing = new Proxy({}, { get: () => undefined }) as never;
 
 /** Returns every route that an installation can have, whichever payment provider it uses. */
 export function describedRoutes(): Route[] {
-  const paid = { service: nothing, bodyBytesMax: 32 * 2 ** 20 };
+  const paid = { service: nothing, bodyBytesMax: 32 * 2 ** 20, loopQueue: nothing, clock: nothing };
   return allRoutes({
     paidRoutes: [
       ...chatRoutes(paid),

@@ -51,7 +51,10 @@ export async function serveApi(config: Config, slot?: ApiSlot): Promise<void> {
     }
     // without its primary process, this one may have been replaced: another run may already listen on the socket
     const ownsSocket = slot === undefined || process.connected;
-    await stopServers(servers, { drainMs: config.drainMs, ownsSocket }, () => api.drain(0));
+    await stopServers(servers, { drainMs: config.drainMs, ownsSocket }, async () => {
+      await api.drain(0);
+      await api.webSockets.close();
+    });
     await api.close();
     await foundation.close();
   };
@@ -86,6 +89,7 @@ async function listen(
   const servers: [Server, ...Server[]] = [
     await listenOn({ host, port, hostSetting: 'HOST', portSetting }, api, listener),
   ];
+  api.webSockets.attach(servers[0]);
   if (metricsHost !== null) {
     const { port: chosen } = servers[0].address() as AddressInfo;
     const place = { host: metricsHost, port: chosen, hostSetting: 'METRICS_HOST', portSetting } as const;
@@ -95,7 +99,9 @@ async function listen(
     if (!slot) {
       await removeOldSocket(listenSocket);
     }
-    servers.push(await listenOn({ path: listenSocket }, api, listener));
+    const server = await listenOn({ path: listenSocket }, api, listener);
+    api.webSockets.attach(server);
+    servers.push(server);
     if (slot) {
       // Node sets a socket's permissions only in the process that opens it, and in a cluster that is the primary
       await chmod(listenSocket, EVERYBODY);

@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { admitFairly } from '../../src/http/admission/fair-admission.ts';
 import { UnauthenticatedConnections } from '../../src/http/admission/unauthenticated-connections.ts';
 import { createHttpMetrics } from '../../src/http/http-metrics.ts';
+import { WebSockets } from '../../src/http/web-sockets/web-sockets.ts';
 import {
   createLaneObserver,
   registerCheckGauges,
@@ -44,6 +45,7 @@ const GROUPS: readonly (readonly [title: string, add: (registry: Registry) => vo
       admitFairly({ ...(nothing as object), registry, routes: [] } as never);
       createRateMetrics(registry);
       new UnauthenticatedConnections({ ...(nothing as object), registry } as never);
+      new WebSockets({ ...(nothing as object), registry, routes: [] } as never);
     },
   ],
   [

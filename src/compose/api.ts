@@ -19,6 +19,7 @@ import { MemoryRateStore } from '../http/limits/memory-rate-store.ts';
 import { RateLimiter } from '../http/limits/rate-limiter.ts';
 import { RedisRateStore } from '../http/limits/redis-rate-store.ts';
 import type { RequestPipeline } from '../http/request-pipeline.ts';
+import { WebSockets } from '../http/web-sockets/web-sockets.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { KeysStore } from '../keys/keys.store.ts';
 import { LastUsedService } from '../keys/last-used.service.ts';
@@ -53,6 +54,8 @@ export interface Api {
   announceShutdown(): void;
   /** Must be called for every connection that a server accepts. */
   connectionOpened(connection: Socket): void;
+  /** The WebSockets of the process's servers; each server must be attached. */
+  readonly webSockets: WebSockets;
   /** Lets running calls finish for up to `deadlineMs`, then ends and settles them at their metered usage. */
   drain(deadlineMs: number): Promise<void>;
   close(): Promise<void>;
@@ -120,11 +123,16 @@ export async function composeApi(
   checkWebhookSecrets(foundation, tasks);
   await Promise.all([redis.connection, operators.redis].map(firstAttempt));
   await requireDatabase(redis.connection);
+  const webSockets = new WebSockets({
+    ...{ pipeline, routes: paidRoutes, registry: foundation.registry },
+    aliases: { current: () => foundation.catalogSource.current.aliases },
+  });
   const reaping = new HoldReaper(foundation.ledgerStore, foundation.ledger, log).start(REAP_EVERY_MS);
   return {
     app,
     ...withAdmission(foundation, app, paidRoutes, admission, pipeline.authenticator),
-    announceShutdown: leaving(readiness, console, remote),
+    webSockets,
+    announceShutdown: leaving(readiness, console, remote, webSockets),
     drain: (deadlineMs) => invocation.service.drain(deadlineMs),
     close: () => closeApi({ ...parts, reaping }),
   };
@@ -195,8 +203,10 @@ function leaving(
   readiness: { shutDown(): void },
   console: { endStreams(): void },
   remote: Pick<RemoteWorkers, 'releaseWaiters'>,
+  webSockets: Pick<WebSockets, 'leave'>,
 ): () => void {
   return () => {
+    webSockets.leave();
     readiness.shutDown();
     console.endStreams();
     remote.releaseWaiters();

@@ -69,7 +69,7 @@ export function composeInvocation(
     routes: [
       ...chatRoutes(routes),
       ...messagesRoutes(routes),
-      ...responsesRoutes(routes),
+      ...responsesRoutes({ ...routes, loopQueue, clock }),
       ...embeddingsRoutes(routes),
       ...rerankRoutes(routes),
       ...estimateRoutes(service, new TypicalOutput(foundation.cells)),

@@ -143,21 +143,22 @@ async function dispatch(
     response.status(204).end();
     return;
   }
-  sendError(exchange, asksForWebSocket(request) ? noWebSocket(response) : notAllowed(request.method, allow));
+  const hasSocket = request.method === 'GET' && [...methods.values()].some(({ overSocket }) => overSocket);
+  sendError(exchange, hasSocket ? noUpgrade(response) : notAllowed(request.method, allow));
 }
 
 function notAllowed(method: string, allow: string): AppError {
   return new AppError('method_not_allowed', `${method} is not allowed here; use ${allow}`);
 }
 
-function asksForWebSocket({ headers }: Request): boolean {
-  return headers.upgrade?.toLowerCase() === 'websocket';
-}
-
-/** Codex tries a WebSocket for responses first. By 426 it goes on with HTTP at once; by any other status it first tries again, for seconds. */
-function noWebSocket(response: Response): AppError {
-  response.setHeader('Upgrade', 'HTTP/1.1');
-  const message = 'There are no WebSockets here: send the request with POST over HTTP.';
+/**
+ * The error for a handshake that a proxy took the Upgrade header from. By 426 Codex goes on with HTTP at once; by any other status it first
+ * tries again, for seconds.
+ */
+function noUpgrade(response: Response): AppError {
+  response.setHeader('Upgrade', 'websocket');
+  const message =
+    'GET opens a WebSocket here, but the Upgrade header is missing: a proxy may have removed it. POST works, too.';
   return new AppError('method_not_allowed', message, { status: 426 });
 }
 

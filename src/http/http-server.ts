@@ -1,16 +1,8 @@
-import {
-  createServer,
-  IncomingMessage,
-  type RequestListener,
-  type Server,
-  ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Express } from 'express';
 import { AppError } from '../lib/errors.ts';
-import { envelopeOfPath, errorBody } from './answers/envelope.ts';
-import { requestIdOf } from './exchange.ts';
+import { endWithError } from './answers/raw-error.ts';
 import { dropUnread, hasBody } from './input/request-body.ts';
 import { isSlowBodyAllowed } from './input/slow-body.ts';
 
@@ -101,17 +93,8 @@ function answerClientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }
     return;
   }
   const refusal = REFUSALS[error.code ?? ''] ?? MALFORMED;
-  const { text: requestId } = requestIdOf(undefined);
   const path = error.rawPacket?.toString('latin1', 0, 200).split(' ', 2)[1] ?? '';
-  const body = JSON.stringify(errorBody(refusal, requestId, envelopeOfPath(path)));
-  const head = [
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? ''}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `x-request-id: ${requestId}`,
-    'Connection: close',
-  ];
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  endWithError(socket, refusal, path);
 }
 
 /**
@@ -126,8 +109,29 @@ function expressPrototypesOf(app: Express): ExpressPrototypes {
   return made;
 }
 
+/** Whether a request wants to change the protocol of its connection. */
+const ASKS_TO_UPGRADE = Symbol('asks to upgrade');
+
+/** Returns whether a request wants to open a WebSocket (RFC 6455, 4.1). */
+function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/**
+ * Makes the classes. A server with WebSockets would get every request to change the protocol as an upgrade, without a body, and Java's
+ * client asks for HTTP/2 with each first request. Node reads `upgrade` back after setting it, so that is where this is decided.
+ */
 function makePrototypes(app: Express): ExpressPrototypes {
-  class AppRequest extends IncomingMessage {}
+  class AppRequest extends IncomingMessage {
+    declare [ASKS_TO_UPGRADE]: boolean | null;
+
+    get upgrade(): boolean {
+      return this[ASKS_TO_UPGRADE] === true && asksForWebSocket(this);
+    }
+    set upgrade(asks: boolean | null) {
+      this[ASKS_TO_UPGRADE] = asks;
+    }
+  }
   class AppResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
   Object.setPrototypeOf(AppRequest.prototype, app.request);
   Object.setPrototypeOf(AppResponse.prototype, app.response);

@@ -11,6 +11,7 @@ import type { Member, MemberRole } from './callers/member-role.ts';
 import type { WorkerIdentity } from './callers/worker-authenticator.types.ts';
 import type { OwnRateLimits } from './limits/rate-policy.ts';
 import type { RequestFacts } from './request-facts.ts';
+import type { SocketProtocol } from './web-sockets/socket-protocol.types.ts';
 
 /** Limits of a key and its account that differ from the configured ones. */
 export interface AccountRateLimits extends OwnRateLimits {
@@ -153,6 +154,8 @@ export interface RouteDefinition<A extends Access, Params, Query, Body> {
   readonly asksOnly?: boolean;
   /** Requires that the browser session signed in within the last 15 minutes. */
   readonly recentLogin?: boolean;
+  /** What can be spoken over a WebSocket at this path, besides requests over HTTP. */
+  readonly overSocket?: SocketProtocol;
   handle(context: RouteContext<A, Params, Query, Body>): Promise<Reply | undefined>;
 }
 

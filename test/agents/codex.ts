@@ -21,16 +21,20 @@ interface EventLine {
   };
 }
 
-/** Returns Codex CLI, which speaks only OpenAI's Responses. */
-export function codex(program: string): Agent {
-  return {
-    name: NAME,
+/** Returns Codex CLI, which speaks only OpenAI's Responses: with a provider of its own over HTTP, with OpenAI's over a WebSocket. */
+export function codexes(program: string): Agent[] {
+  const ways = [
+    { name: NAME, place: 0, variable: 'TOLLGATE_API_KEY' },
+    { name: `${NAME}, WebSocket`, place: 1, variable: 'CODEX_API_KEY' },
+  ];
+  return ways.map(({ name, place, variable }) => ({
+    name,
     async run({ url, key, model, prompt, folder, input }) {
-      const home = homeWith(settingsOf(url, model, 0), folder);
-      const environment = { HOME: home, CODEX_HOME: home, TOLLGATE_API_KEY: key };
+      const home = homeWith(settingsOf(url, model, place), folder);
+      const environment = { HOME: home, CODEX_HOME: home, [variable]: key };
       return endOf(await execute(program, [prompt], { folder, environment, input }));
     },
-  };
+  }));
 }
 
 /** Returns the check that Codex continues a conversation that it had compacted by the API, as it does with its own provider. */

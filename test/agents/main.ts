@@ -2,7 +2,7 @@ import { NotInstalled } from '../clients/client-cache.ts';
 import { runRows } from '../clients/client-rows.ts';
 import { rowsOf } from './agent-rows.ts';
 import { claudeCode } from './claude-code.ts';
-import { codex, compactionRow } from './codex.ts';
+import { codexes, compactionRow } from './codex.ts';
 import { installAgents } from './installed-agents.ts';
 import { startAgentStack } from './stack.ts';
 
@@ -12,7 +12,7 @@ import { startAgentStack } from './stack.ts';
  */
 async function main(): Promise<number> {
   const installed = await installAgents(process.env);
-  const agents = [claudeCode(installed.claude), codex(installed.codex)];
+  const agents = [claudeCode(installed.claude), ...codexes(installed.codex)];
   const stack = await startAgentStack();
   try {
     const rows = [...agents.flatMap((agent) => rowsOf(agent, stack)), compactionRow(installed.codex, stack)];

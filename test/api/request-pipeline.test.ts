@@ -322,14 +322,3 @@ test('sets helmet headers and does not reveal Express', async () => {
   expect(headers.get('content-security-policy')).toContain("default-src 'self'");
   expect(headers.get('x-powered-by')).toBeNull();
 });
-
-test.each(['/api/v1/echo', '/v1/echo'])('turns a WebSocket away with 426 at %s', async (path) => {
-  const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
-  const { status, head, body } = await rawHttp(
-    server.port,
-    [`GET ${path} HTTP/1.1`, 'Host: a', ...upgrade, '', ''].join('\r\n'),
-  );
-  expect(status).toBe(426);
-  expect(head).toMatch(/^Upgrade: HTTP\/1\.1$/im);
-  expect(body).toContain('"code":"method_not_allowed"');
-});

@@ -1,7 +1,10 @@
+import { on, once } from 'node:events';
+import { WebSocket } from 'ws';
 import { choosePort } from '../../ops/embedded/free-port.ts';
 import { parsePublicId } from '../../src/lib/ids.ts';
 import { describeMainJob } from '../e2e/main-job.ts';
 import { callService, type RunningService } from '../e2e/running-service.ts';
+import { eventually } from '../factories/eventually.ts';
 import { PACKAGES_TIMEOUT_MS } from '../setup/debian-packages.ts';
 import { type BuiltApplication, buildApplication } from './built-application.ts';
 import { type Installation, install, post } from './installation.ts';
@@ -15,6 +18,8 @@ describe('three API processes and four workers behind nginx', () => {
   let upstream: TwoPartUpstream;
   let url: string;
   let key: string;
+  /** Stays open until the processes end. */
+  let socket: WebSocket;
   /** Index of the killed worker. */
   let killed: number;
 
@@ -93,6 +98,23 @@ describe('three API processes and four workers behind nginx', () => {
       expect(text.trimEnd().endsWith('data: [DONE]')).toBe(true);
     });
 
+    test('a WebSocket reaches an API process', async () => {
+      socket = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`, {
+        headers: { authorization: authorization() },
+      });
+      await once(socket, 'open');
+      const messages = on(socket, 'message');
+      socket.send(JSON.stringify({ type: 'response.create', model: 'tollgate/small', input: 'Say hello.' }));
+      for await (const [data] of messages) {
+        const event = JSON.parse(String(data));
+        expect(event.type).toMatch(/^response\./);
+        if (event.type === 'response.completed') {
+          expect(event.response.usage.cost).toBeGreaterThan(0);
+          break;
+        }
+      }
+    });
+
     test('metrics and oversized bodies stay outside', async () => {
       expect((await fetch(`${url}/metrics`)).status).toBe(404);
       const huge = await fetch(`${url}/api/v1/chat/completions`, {
@@ -119,5 +141,6 @@ describe('three API processes and four workers behind nginx', () => {
   test('all other processes end cleanly on SIGTERM', async () => {
     const codes = Array.from({ length: 7 }, (_, place) => (place === 0 || place === killed ? null : 0));
     expect(await installation.stop()).toEqual(codes);
+    await eventually(async () => socket.readyState === WebSocket.CLOSED);
   });
 });

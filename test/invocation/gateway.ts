@@ -106,6 +106,7 @@ export class Gateway {
     const settings = options.providers.map((one): ProviderSettings => providerSettingsSchema.parse(one));
     const models = new Map(options.models.map((one) => [one.id, one]));
     const clock = systemClock;
+    const loopQueue = new EventLoopQueue();
     this.ledger = new MemoryLedger(parseUsd(options.balance ?? '100')!);
     this.#registry = new ProviderRegistry(settings);
     const providers = this.#registry;
@@ -125,7 +126,7 @@ export class Gateway {
       providers,
       clock,
       log: options.log ?? log,
-      loopQueue: new EventLoopQueue(),
+      loopQueue,
       overhead: options.overhead ?? new HiddenOverhead({ exchange: async () => [] }, log),
       settings: invocationSettings,
     });
@@ -136,7 +137,7 @@ export class Gateway {
     for (const route of [
       ...chatRoutes(deps),
       ...messagesRoutes(deps),
-      ...responsesRoutes(deps),
+      ...responsesRoutes({ ...deps, loopQueue, clock }),
       ...embeddingsRoutes(deps),
       ...rerankRoutes(deps),
       ...estimateRoutes(this.service, { tokens: async () => options.typicalTokens }),

@@ -8,6 +8,7 @@ import type { DialectPresenter } from '../presenter.types.ts';
 import { compactionOf, compactionPresenter } from './compaction.ts';
 import { ResponsesPresenter } from './responses.presenter.ts';
 import { type ResponsesBody, responsesRequest } from './responses.schema.ts';
+import { type ResponsesSocketDependencies, responsesOverSocket } from './responses.socket.ts';
 import {
   responsesAnswer,
   responsesCompaction,
@@ -18,13 +19,18 @@ import { responsesRequestToChat } from './responses-request-to-chat.ts';
 
 const PATH = '/api/v1/responses';
 
-export interface ResponsesRouteDependencies {
+export interface ResponsesRouteDependencies extends ResponsesSocketDependencies {
   readonly service: InvocationService;
   /** Maximum request body, in bytes. Images travel inside the body. */
   readonly bodyBytesMax: number;
 }
 
-const ROUTE = { dialect: 'chat', endpoint: PATH, servedBy: ['chat', 'messages'], headers: {} } as const;
+const ROUTE = {
+  dialect: 'chat',
+  endpoint: PATH,
+  servedBy: ['chat', 'messages'],
+  headers: {},
+} as const;
 
 /**
  * OpenAI's Responses for every text model, without storage. Passed through to providers that speak it, otherwise translated like chat
@@ -34,7 +40,7 @@ export function responsesRoutes(dependencies: ResponsesRouteDependencies): Route
   return [createRoute(dependencies), compactRoute(dependencies), countRoute(dependencies)];
 }
 
-function createRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Route {
+function createRoute({ service, bodyBytesMax, ...socket }: ResponsesRouteDependencies): Route {
   return defineRoute({
     method: 'post',
     path: PATH,
@@ -44,7 +50,8 @@ function createRoute({ service, bodyBytesMax }: ResponsesRouteDependencies): Rou
 \`conversation\`, \`background\` and items referenced by id are rejected. The caller runs all tools (\`function\`, \`custom\`,
 \`namespace\`); hosted tools are rejected, except \`web_search\`, which is left out and listed in X-Ignored-Parameters.
 Reasoning items have \`encrypted_content\` when \`include\` requests it; send them back unchanged.
-An input that ends with a \`compaction_trigger\` is answered with a \`compaction\` item: send it in place of the items before it.`,
+An input that ends with a \`compaction_trigger\` is answered with a \`compaction\` item: send it in place of the items before it.
+A WebSocket at this path takes the same requests as \`response.create\` events.`,
     tag: 'Invocation',
     access: 'inference',
     envelope: 'bare',
@@ -59,6 +66,7 @@ An input that ends with a \`compaction_trigger\` is answered with a \`compaction
     },
     errors: INVOCATION_ERRORS,
     idempotency: 'replay',
+    overSocket: responsesOverSocket(socket),
     handle(context) {
       return respond(context, context.body, service, (presenter) => presenter);
     },

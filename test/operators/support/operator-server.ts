@@ -6,6 +6,7 @@ import { composeApi } from '../../../src/compose/api.ts';
 import { composeFoundation, type Foundation } from '../../../src/compose/foundation.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
+import type { WebSockets } from '../../../src/http/web-sockets/web-sockets.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { ownTemporaryFolder } from '../../factories/temporary-folder.ts';
 import { createTestDatabase, patientUrl, type TestDatabase } from '../../setup/database.ts';
@@ -40,6 +41,7 @@ export interface OperatorServer {
   readonly log: Sink;
   readonly db: TestDatabase;
   readonly foundation: Foundation;
+  readonly webSockets: WebSockets;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -79,6 +81,7 @@ export async function startOperatorServer(options: {
   const foundation = await composeFoundation(loadConfig(environment), 'api', logger);
   const api = await composeApi(foundation, { consoleFolder: options.consoleFolder });
   const server = createHttpServer(api.app);
+  api.webSockets.attach(server);
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
@@ -88,8 +91,10 @@ export async function startOperatorServer(options: {
     log,
     db,
     foundation,
+    webSockets: api.webSockets,
     call: (method, path, call = {}) => untilServed(() => request(url + path, method, call)),
     close: async () => {
+      await api.webSockets.close();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await api.close();
