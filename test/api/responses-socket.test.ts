@@ -192,6 +192,18 @@ test('calls of tools and their results continue a response', async () => {
   client.close();
 });
 
+test('a compaction stands for everything before it', async () => {
+  const client = await new Client().open();
+  const said = { role: 'user', content: 'My name is Ada.' };
+  const { response } = await client.create({ input: [said, { type: 'compaction_trigger' }] });
+  expect(response.output).toMatchObject([{ type: 'compaction' }]);
+  await client.create({ previous_response_id: response.id, input: 'Go on.' });
+  const sent = JSON.stringify(upstream.last.body.messages);
+  expect(sent).toContain('summary of it');
+  expect(sent).not.toContain('Ada');
+  client.close();
+});
+
 test('a request that generates nothing is free and can be continued', async () => {
   const client = await new Client().open();
   const prepared = await client.create({ input: 'My name is Ada.', generate: false });
@@ -210,6 +222,7 @@ test.each([
   ['not JSON', '{', 400, 'invalid_json'],
   ['another event', '{"type":"session.update"}', 400, 'invalid_parameter'],
   ['no object', '[]', 400, 'invalid_parameter'],
+  ['a wrong stream id', '{"type":"response.create","stream_id":7}', 400, 'invalid_parameter'],
   ['no input', '{"type":"response.create","model":"acme/coder"}', 400, 'invalid_parameter'],
   ['an unknown model', '{"type":"response.create","model":"acme/codr","input":"x"}', 404, 'model_not_found'],
   [
@@ -253,31 +266,69 @@ test('a stream that breaks ends with the error that it has over HTTP', async () 
   client.close();
 });
 
-test('requests that come early are answered one after the other, up to a limit', async () => {
-  const client = await new Client().open();
+/** Holds back the answers of the upstream until the returned function is called. */
+function holdAnswers(): () => void {
   let open = () => {};
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
   upstream.reset({ gate: () => gate });
-  for (let number = 1; number <= 5; number += 1) {
-    client.send({ input: `request ${number}` });
+  return open;
+}
+
+const contents = () => upstream.requests.map(({ body }) => body.messages[0].content);
+
+test('requests that come early are answered one after the other, up to a limit', async () => {
+  const client = await new Client().open();
+  const open = holdAnswers();
+  const texts = Array.from({ length: 16 }, (_, index) => `request ${index}`);
+  for (const input of [...texts, 'one too many']) {
+    client.send({ input });
   }
-  const refused = await client.ending();
-  expect(refused).toMatchObject({
+  expect(await client.ending()).toMatchObject({
     type: 'error',
     status: 429,
     error: { code: 'concurrency_limit_exceeded' },
   });
+  await eventually(async () => contents().length === 1);
   open();
   const completed = () => client.events.filter(({ type }) => type === 'response.completed');
-  await eventually(async () => completed().length === 4);
-  expect(upstream.requests.map(({ body }) => body.messages[0].content)).toEqual([
-    'request 1',
-    'request 2',
-    'request 3',
-    'request 4',
-  ]);
+  await eventually(async () => completed().length === texts.length);
+  expect(contents()).toEqual(texts);
+  client.close();
+});
+
+test('requests with different stream ids run at once, and their events name them', async () => {
+  const client = await new Client().open();
+  const open = holdAnswers();
+  client.send({ input: 'of a', stream_id: 'a' });
+  client.send({ input: 'of b', stream_id: 'b' });
+  client.send({ input: 'of a again', stream_id: 'a' });
+  await eventually(async () => upstream.requests.length === 2);
+  open();
+  const completed = (id: string) =>
+    client.events.filter((event) => event.type === 'response.completed' && event.stream_id === id);
+  await eventually(async () => completed('a').length === 2 && completed('b').length === 1);
+  expect(client.events.filter(({ stream_id }) => stream_id === undefined)).toEqual([]);
+  expect(contents()[2]).toBe('of a again');
+  // another stream can continue it
+  const previous_response_id = completed('b')[0].response.id;
+  const forked = await client.create({ input: 'go on', stream_id: 'c', previous_response_id });
+  expect(forked).toMatchObject({ type: 'response.completed', stream_id: 'c' });
+  expect(upstream.last.body.messages[0].content).toBe('of b');
+  const failed = await client.create({ input: 'x', model: 'nope', stream_id: 'c' });
+  expect(failed).toMatchObject({ type: 'error', status: 404, stream_id: 'c' });
+  client.close();
+});
+
+test('a connection can have only so many stream ids', async () => {
+  const client = await new Client().open();
+  for (let number = 0; number < 16; number += 1) {
+    expect((await client.create({ input: 'x', stream_id: `s${number}` })).type).toBe('response.completed');
+  }
+  const refused = await client.create({ input: 'x', stream_id: 'another' });
+  expect(refused).toMatchObject({ type: 'error', error: { code: 'concurrency_limit_exceeded' } });
+  expect((await client.create({ input: 'x', stream_id: 's3' })).type).toBe('response.completed');
   client.close();
 });
 
@@ -394,12 +445,25 @@ test('a message that is too long closes the connection, and a long one does not'
   expect(code).toBe(1009);
 });
 
+test('messages that are arriving count toward the bytes that an account may have in flight', async () => {
+  const clients = await Promise.all(Array.from({ length: 3 }, () => new Client().open()));
+  const part = Buffer.alloc(22 * 1024 * 1024, 'x');
+  for (const { socket } of clients) {
+    socket.send(part, { fin: false, binary: false }, () => undefined);
+  }
+  const refused = await eventually(async () => clients.find(({ events }) => events.length > 0));
+  expect(refused.events[0]).toMatchObject({ type: 'error', status: 429 });
+  await eventually(async () => refused.socket.readyState === WebSocket.CLOSED);
+  for (const { socket } of clients) {
+    socket.terminate();
+  }
+  const later = await new Client().open();
+  await eventually(async () => (await later.create({ input: 'x' })).type === 'response.completed');
+  later.close();
+});
+
 test('before the process stops, idle sockets close at once and busy ones after their response', async () => {
-  let open = () => {};
-  const gate = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  upstream.reset({ gate: () => gate });
+  const open = holdAnswers();
   const [idle, busy] = [await new Client().open(), await new Client().open()];
   busy.send({ input: 'x' });
   await eventually(async () => upstream.requests.length === 1);

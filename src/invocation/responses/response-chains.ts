@@ -16,11 +16,11 @@ interface Kept {
 const LENGTH_MAX = 32 * 1024 * 1024;
 
 /**
- * Keeps the last response of each connection in memory, and nowhere else. When there are too many, the account with the most loses its
+ * Keeps the last response of each holder (a connection, or a lane of it) in memory, and nowhere else. When there are too many, the account with the most loses its
  * oldest one; its client then sends the whole conversation again.
  */
 export class ResponseChains {
-  /** By connection, oldest first. */
+  /** By holder, oldest first. */
   readonly #kept = new Map<object, Kept>();
   readonly #lengthMax: number;
   #length = 0;
@@ -29,29 +29,29 @@ export class ResponseChains {
     this.#lengthMax = lengthMax;
   }
 
-  /** Returns the chain of a connection if its last response has this id. */
-  find(connection: object, id: string): ResponseChain | undefined {
-    const chain = this.#kept.get(connection)?.chain;
+  /** Returns the chain of a holder if its last response has this id. */
+  find(holder: object, id: string): ResponseChain | undefined {
+    const chain = this.#kept.get(holder)?.chain;
     return chain?.id === id ? chain : undefined;
   }
 
-  /** Replaces the chain of a connection. */
-  keep(connection: object, accountId: string, chain: ResponseChain): void {
-    this.drop(connection);
+  /** Replaces the chain of a holder. */
+  keep(holder: object, accountId: string, chain: ResponseChain): void {
+    this.drop(holder);
     const length = chain.items.reduce((sum, item) => sum + item.length, 0);
-    this.#kept.set(connection, { accountId, chain, length });
+    this.#kept.set(holder, { accountId, chain, length });
     this.#length += length;
     while (this.#length > this.#lengthMax) {
       this.drop(this.#oldestOfLargest());
     }
   }
 
-  drop(connection: object): void {
-    this.#length -= this.#kept.get(connection)?.length ?? 0;
-    this.#kept.delete(connection);
+  drop(holder: object): void {
+    this.#length -= this.#kept.get(holder)?.length ?? 0;
+    this.#kept.delete(holder);
   }
 
-  /** Returns the oldest connection of the account whose chains are the longest in total. There must be one. */
+  /** Returns the oldest holder of the account whose chains are the longest in total. There must be one. */
   #oldestOfLargest(): object {
     const lengths = new Map<string, number>();
     for (const { accountId, length } of this.#kept.values()) {

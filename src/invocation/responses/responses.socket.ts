@@ -17,11 +17,12 @@ const STEP_BYTES = 16 * 1024;
 /** What a client has to send back for the model to know its reasoning. Here the connection keeps it. */
 const SEALED_REASONING = 'reasoning.encrypted_content';
 /** Members of an event that are not members of the request. */
-const EVENT_MEMBERS = ['type', 'generate', 'input', 'previous_response_id', 'stream'];
+const EVENT_MEMBERS = ['type', 'generate', 'input', 'previous_response_id', 'stream', 'stream_id'];
 /** Headers of a failed response that tell its client when to ask again, and what to report. */
 const TOLD_HEADERS = ['retry-after', 'x-request-id', 'x-should-retry'];
-/** Requests of one connection at once. One is usual; the next may come with the last event of the one before. */
-const UNANSWERED_MAX = 4;
+/** Requests of one connection at once, and names for their order. */
+const UNANSWERED_MAX = 16;
+const LANES_MAX = 16;
 /** Events that end a response which later ones can continue. */
 const CONTINUABLE = new Set(['response.completed', 'response.incomplete']);
 
@@ -32,8 +33,8 @@ export interface ResponsesSocketDependencies {
 
 /**
  * Responses over a WebSocket: each `response.create` is a streamed response, whose events come as messages. With `previous_response_id` a
- * request continues the last response of its connection and has only the new items in `input`. Protocol:
- * developers.openai.com/api/docs/guides/websocket-mode.
+ * request continues a last response of its connection and has only the new items in `input`. Requests with the same `stream_id`, or without
+ * one, come one after the other, others at once. Protocol: developers.openai.com/api/docs/guides/websocket-mode.
  */
 export function responsesOverSocket(dependencies: ResponsesSocketDependencies): SocketProtocol {
   const chains = new ResponseChains();
@@ -55,56 +56,93 @@ interface ConversationDependencies extends ResponsesSocketDependencies {
   readonly chains: ResponseChains;
 }
 
+/** Requests of one connection that come one after the other. The last response of each lane can be continued on any of them. */
+class Lane {
+  /** Repeated in each event, if the client gave it. */
+  readonly streamId: string | undefined;
+  /** Ends with the requests so far. */
+  last: Promise<void> = Promise.resolve();
+
+  constructor(streamId: string | undefined) {
+    this.streamId = streamId;
+  }
+
+  /** Returns an event of the lane. */
+  marked(event: string): string {
+    return this.streamId === undefined
+      ? event
+      : `{"stream_id":${JSON.stringify(this.streamId)},${event.slice(1)}`;
+  }
+}
+
 /** The requests of one connection. */
 class Conversation {
   readonly #socket: OpenSocket;
   readonly #dependencies: ConversationDependencies;
   readonly #inTurn: InTurn;
+  readonly #lanes = new Map<string | undefined, Lane>();
   /** Requests that wait for their response, or for its end. */
   #unanswered = 0;
-  #last: Promise<void> = Promise.resolve();
 
   constructor(socket: OpenSocket, dependencies: ConversationDependencies) {
     const { chains, loopQueue } = dependencies;
     this.#socket = socket;
     this.#dependencies = dependencies;
     this.#inTurn = (steps) => loopQueue.run(socket.accountId, steps);
-    socket.signal.addEventListener('abort', () => chains.drop(socket), { once: true });
+    const drop = () => {
+      for (const lane of this.#lanes.values()) {
+        chains.drop(lane);
+      }
+    };
+    socket.signal.addEventListener('abort', drop, { once: true });
   }
 
   /** Handles a message. Never rejects: errors are reported to the client, which may have left. */
   async receive(message: Buffer): Promise<void> {
+    let lane = new Lane(undefined);
     try {
-      await this.#handle(objectOf(await this.#inTurn(parsed(message))));
+      const event = objectOf(await this.#inTurn(parsed(message)));
+      if (event.type === 'response.processed') {
+        // Codex confirms what it received
+        return;
+      }
+      lane = this.#laneOf(event);
+      await this.#answer(event, lane);
     } catch (error) {
       if (!this.#socket.signal.aborted) {
         const { status, code, type, message: words } = toAppError(error);
-        await this.#socket.send(errorEvent(status, { code, type, message: words }));
+        await this.#socket.send(lane.marked(errorEvent(status, { code, type, message: words })));
       }
     }
   }
 
-  async #handle(event: JsonObject): Promise<void> {
-    if (event.type === 'response.processed') {
-      // Codex confirms what it received
-      return;
-    }
+  /** Returns the lane of a request. Throws AppError invalid_parameter, and concurrency_limit_exceeded for one lane too many. */
+  #laneOf(event: JsonObject): Lane {
     if (event.type !== 'response.create') {
       throw new AppError(
         'invalid_parameter',
         'type: must be "response.create"; send what belongs to the request beside it',
       );
     }
+    const streamId = event.stream_id ?? undefined;
+    if (streamId !== undefined && typeof streamId !== 'string') {
+      throw new AppError('invalid_parameter', 'stream_id: must be a string');
+    }
+    const lane = this.#lanes.get(streamId) ?? new Lane(streamId);
+    if (!this.#lanes.has(streamId) && this.#lanes.size >= LANES_MAX) {
+      throw tooMany(`a connection can have ${LANES_MAX} values of stream_id`);
+    }
+    this.#lanes.set(streamId, lane);
+    return lane;
+  }
+
+  async #answer(event: JsonObject, lane: Lane): Promise<void> {
     if (this.#unanswered >= UNANSWERED_MAX) {
-      throw new AppError(
-        'concurrency_limit_exceeded',
-        'responses of one connection come one after the other: wait for the end of one, or open another connection',
-        { retryAfterSeconds: 1 },
-      );
+      throw tooMany(`a connection can have ${UNANSWERED_MAX} requests without their answer: wait for one`);
     }
     this.#unanswered += 1;
-    const answer = this.#last.then(() => this.#create(event));
-    this.#last = answer.catch(() => undefined);
+    const answer = lane.last.then(() => this.#create(event, lane));
+    lane.last = answer.catch(() => undefined);
     try {
       await answer;
     } finally {
@@ -112,39 +150,31 @@ class Conversation {
     }
   }
 
-  async #create(event: JsonObject): Promise<void> {
-    const { chains } = this.#dependencies;
+  async #create(event: JsonObject, lane: Lane): Promise<void> {
     const previous = textOf(event.previous_response_id);
-    const chain = previous === '' ? undefined : chains.find(this.#socket, previous);
+    const chain = this.#chain(previous);
     if (previous !== '' && !chain) {
-      await this.#socket.send(
-        errorEvent(400, {
-          code: 'previous_response_not_found',
-          type: 'invalid_request_error',
-          message: `Only the last response of a connection can be continued, and ${previous} is not it: send the whole conversation in input, without previous_response_id.`,
-          param: 'previous_response_id',
-        }),
-      );
+      await this.#socket.send(lane.marked(errorEvent(400, notFound(previous))));
       return;
     }
     const added = await this.#inTurn(mapInSteps(itemsOf(event.input), (item) => JSON.stringify(item)));
     const items = [...(chain?.items ?? []), ...added];
     if (event.generate === false) {
-      await this.#prepare(event, items);
+      await this.#prepare(event, items, lane);
       return;
     }
     const response = await this.#socket.post(bodyOf(event, items));
     if (response.statusCode === 200) {
-      await this.#forward(response, items);
+      await this.#forward(response, items, lane);
     } else {
-      await this.#reject(response);
+      await this.#reject(response, lane);
     }
   }
 
   /** Keeps the items for the next request, without a response of the model. */
-  async #prepare(event: JsonObject, items: readonly string[]): Promise<void> {
+  async #prepare(event: JsonObject, items: readonly string[], lane: Lane): Promise<void> {
     const id = `resp_${randomUUID().replaceAll('-', '')}`;
-    this.#keep({ id, items });
+    this.#keep(lane, { id, items });
     const created_at = Math.floor(this.#dependencies.clock.now() / 1_000);
     const response = { id, object: 'response', created_at, model: event.model, output: [], error: null };
     const states = [
@@ -156,28 +186,49 @@ class Conversation {
     }
   }
 
-  async #forward(response: IncomingMessage, items: readonly string[]): Promise<void> {
+  async #forward(response: IncomingMessage, items: readonly string[], lane: Lane): Promise<void> {
     for await (const { event = '', data } of eventsOf(response)) {
       if (CONTINUABLE.has(event)) {
         const { id, output } = objectOf(objectOf(parseJson(data)).response);
-        this.#keep({ id: textOf(id), items: continued(items, objectsOf(output)) });
+        this.#keep(lane, { id: textOf(id), items: continued(items, objectsOf(output)) });
       }
-      await this.#socket.send(data);
+      await this.#socket.send(lane.marked(data));
     }
   }
 
-  async #reject(response: IncomingMessage): Promise<void> {
+  async #reject(response: IncomingMessage, lane: Lane): Promise<void> {
     const body = objectOf(parseJson(await readText(response)));
     const told = TOLD_HEADERS.filter((name) => response.headers[name] !== undefined);
     const headers = Object.fromEntries(told.map((name) => [name, response.headers[name]]));
-    await this.#socket.send(errorEvent(response.statusCode ?? 500, objectOf(body.error), headers));
+    const event = errorEvent(response.statusCode ?? 500, objectOf(body.error), headers);
+    await this.#socket.send(lane.marked(event));
   }
 
-  #keep(chain: ResponseChain): void {
+  #chain(id: string): ResponseChain | undefined {
+    const { chains } = this.#dependencies;
+    return [...this.#lanes.values()]
+      .map((lane) => chains.find(lane, id))
+      .find((chain) => chain !== undefined);
+  }
+
+  #keep(lane: Lane, chain: ResponseChain): void {
     if (!this.#socket.signal.aborted) {
-      this.#dependencies.chains.keep(this.#socket, this.#socket.accountId, chain);
+      this.#dependencies.chains.keep(lane, this.#socket.accountId, chain);
     }
   }
+}
+
+function tooMany(message: string): AppError {
+  return new AppError('concurrency_limit_exceeded', message, { retryAfterSeconds: 1 });
+}
+
+function notFound(previous: string): JsonObject {
+  return {
+    code: 'previous_response_not_found',
+    type: 'invalid_request_error',
+    message: `Only the last response of a connection can be continued, and ${previous} is not it: send the whole conversation in input, without previous_response_id.`,
+    param: 'previous_response_id',
+  };
 }
 
 const NO_USAGE = {
