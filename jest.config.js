@@ -54,6 +54,11 @@ const SHARED_PACKAGES = [
   '@bull-board/api/dist/index',
   '@bull-board/api/bullMQAdapter',
   '@bull-board/express/dist/index',
+  '@opentelemetry/api/build/src/index',
+  'pino/pino',
+  'semver/index',
+  'sharp/dist/index',
+  'zod/index',
   'gpt-tokenizer/esm/encoding/o200k_base',
 ].join('|');
 
