@@ -206,7 +206,11 @@ test('a compaction stands for everything before it', async () => {
 
 test('a request that generates nothing is free and can be continued', async () => {
   const client = await new Client().open();
-  const prepared = await client.create({ input: 'My name is Ada.', generate: false });
+  const prepared = await client.create({ input: 'My name is Ada.', generate: false, stream_id: 'a' });
+  expect(client.events.map(({ type, stream_id }) => [type, stream_id])).toEqual([
+    ['response.created', 'a'],
+    ['response.completed', 'a'],
+  ]);
   expect(prepared.response).toMatchObject({ status: 'completed', output: [], usage: { total_tokens: 0 } });
   expect(upstream.requests).toEqual([]);
   await client.create({ previous_response_id: prepared.response.id, input: 'Who am I?' });

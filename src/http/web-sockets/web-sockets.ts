@@ -210,8 +210,12 @@ export class WebSockets {
     try {
       connection.share.take(byteCount);
     } catch (error) {
-      connection.socket.send(connection.protocol.errorMessage(toAppError(error)));
-      connection.socket.close(TRY_AGAIN_LATER, 'too many bytes in flight');
+      const { socket, protocol } = connection;
+      // what it goes on sending would still be kept
+      socket.pause();
+      socket.send(protocol.errorMessage(toAppError(error)), () => undefined);
+      socket.close(TRY_AGAIN_LATER, 'too many bytes in flight');
+      setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref();
     }
   }
 

@@ -152,7 +152,7 @@ class Conversation {
 
   async #create(event: JsonObject, lane: Lane): Promise<void> {
     const previous = textOf(event.previous_response_id);
-    const chain = this.#chain(previous);
+    const chain = previous === '' ? undefined : this.#chain(previous);
     if (previous !== '' && !chain) {
       await this.#socket.send(lane.marked(errorEvent(400, notFound(previous))));
       return;
@@ -182,7 +182,8 @@ class Conversation {
       { type: 'response.completed', status: 'completed', usage: NO_USAGE },
     ];
     for (const [sequence_number, { type, ...state }] of states.entries()) {
-      await this.#socket.send(JSON.stringify({ type, sequence_number, response: { ...response, ...state } }));
+      const said = JSON.stringify({ type, sequence_number, response: { ...response, ...state } });
+      await this.#socket.send(lane.marked(said));
     }
   }
 
