@@ -1,6 +1,4 @@
-/** Pause between two checks in ms, which grows to a tenth of the time waited: a check of a page takes milliseconds of processor time. */
-const PAUSE_MS_MIN = 10;
-const PAUSE_MS_MAX = 60;
+const LOOK_EVERY_MS = 10;
 
 /** A limit this long, in ms, promises nothing. It ends a wait that would never end, on a machine that gets a fifth of its processor time, too. */
 const LONG_MS = 20_000;
@@ -16,7 +14,7 @@ export async function eventually<T>(
   what = 'the condition',
 ): Promise<T> {
   const patientMs = timeoutMs < LONG_MS ? timeoutMs : timeoutMs * PATIENCE;
-  const began = performance.now();
+  const deadline = performance.now() + patientMs;
   for (;;) {
     let failure: unknown;
     try {
@@ -27,12 +25,10 @@ export async function eventually<T>(
     } catch (error) {
       failure = error;
     }
-    const waitedMs = performance.now() - began;
-    if (waitedMs > patientMs) {
+    if (performance.now() > deadline) {
       throw new Error(`${what} was not met within ${patientMs} ms`, { cause: failure });
     }
-    const pauseMs = Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, waitedMs / 10));
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }
 
