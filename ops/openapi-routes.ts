@@ -10,6 +10,7 @@ import { eventRoutes } from '../src/console/events.routes.ts';
 import { memberRoutes } from '../src/console/members.routes.ts';
 import { moveSessionRoute } from '../src/console/session-account.routes.ts';
 import { sessionRoutes } from '../src/console/sessions.routes.ts';
+import { BODY_BYTES_MAX } from '../src/http/input/body-bytes.ts';
 import { openApiDocument } from '../src/http/openapi/openapi.ts';
 import type { JsonSchema } from '../src/http/openapi/openapi-portable.ts';
 import type { Route } from '../src/http/route.ts';
@@ -33,7 +34,7 @@ const nothing = new Proxy({}, { get: () => undefined }) as never;
 
 /** Returns every route that an installation can have, whichever payment provider it uses. */
 export function describedRoutes(): Route[] {
-  const paid = { service: nothing, bodyBytesMax: 32 * 2 ** 20, loopQueue: nothing, clock: nothing };
+  const paid = { service: nothing, bodyBytesMax: BODY_BYTES_MAX, loopQueue: nothing, clock: nothing };
   return allRoutes({
     paidRoutes: [
       ...chatRoutes(paid),

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { BODY_BYTES_MAX } from '../http/input/body-bytes.ts';
 import type { Route } from '../http/route.ts';
 import { Admission } from '../invocation/admission.ts';
 import { chatRoutes } from '../invocation/chat.routes.ts';
@@ -22,8 +23,6 @@ import { registerMarginGauges } from '../telemetry/margin-gauges.ts';
 import { tracedProviders } from '../telemetry/traced-providers.ts';
 import type { Foundation } from './foundation.ts';
 
-/** Maximum size of a request body, in bytes. Base64 images make chat bodies large. */
-const BODY_BYTES_MAX = 32 * 2 ** 20;
 /** Within this time, in ms, a process learns what another has learned about a provider. */
 const EXCHANGE_EVERY_MS = 10_000;
 

@@ -13,8 +13,8 @@ const HEAP_AT_REST_BYTES = 100 * 2 ** 20;
  * MB).
  */
 const HEAP_PER_BYTE = 6;
-/** The largest body allowed: a process that could not hold it alone would reject it forever. */
-const BODY_BYTES_MAX = 32 * 2 ** 20;
+/** The largest body allowed; base64 images make chat bodies large. A process that could not hold it alone would reject it forever. */
+export const BODY_BYTES_MAX = 32 * 2 ** 20;
 const PROCESS_BYTES_MAX = 96 * 2 ** 20;
 /** Largest share of one account, so that it leaves room for another. */
 const ACCOUNT_SHARE = 2 / 3;

@@ -9,7 +9,7 @@ import { every } from '../../lib/every.ts';
 import { type AliasSource, baseUrlAdvice } from '../aliases.ts';
 import { endWithError } from '../answers/raw-error.ts';
 import { toAppError } from '../answers/send.ts';
-import type { BodyShare } from '../input/body-bytes.ts';
+import { BODY_BYTES_MAX, type BodyShare } from '../input/body-bytes.ts';
 import type { RequestPipeline } from '../request-pipeline.ts';
 import type { Route } from '../route.ts';
 import { callServer } from './server-call.ts';
@@ -21,7 +21,6 @@ const POLICY_VIOLATION = 1008;
 const INTERNAL_ERROR = 1011;
 const TRY_AGAIN_LATER = 1013;
 
-const MESSAGE_BYTES_MAX = 32 * 1024 * 1024;
 const SOCKETS_PER_ACCOUNT = 100;
 const HEARTBEAT_MS = 30_000;
 /** Maximum time for one message to arrive, in ms: its bytes count toward those that an account may have in flight. */
@@ -68,7 +67,7 @@ export class WebSockets {
   readonly #protocols: ReadonlyMap<string, SocketProtocol>;
   readonly #handshakes = new WebSocketServer({
     noServer: true,
-    maxPayload: MESSAGE_BYTES_MAX,
+    maxPayload: BODY_BYTES_MAX,
     clientTracking: false,
   });
   readonly #open = new Set<Connection>();

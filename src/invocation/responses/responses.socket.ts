@@ -43,13 +43,17 @@ export function responsesOverSocket(dependencies: ResponsesSocketDependencies): 
       const conversation = new Conversation(socket, { ...dependencies, chains });
       return (message) => conversation.receive(message);
     },
-    errorMessage: ({ status, code, type, message }) => errorEvent(status, { code, type, message }),
+    errorMessage,
   };
 }
 
 /** Returns the event that reports a request that was rejected, with the status that it has over HTTP. */
 function errorEvent(status: number, error: JsonObject, headers: JsonObject = {}): string {
   return JSON.stringify({ type: 'error', status, error: { param: null, ...error }, headers });
+}
+
+function errorMessage({ status, code, type, message }: AppError): string {
+  return errorEvent(status, { code, type, message });
 }
 
 interface ConversationDependencies extends ResponsesSocketDependencies {
@@ -110,8 +114,7 @@ class Conversation {
       await this.#answer(event, lane);
     } catch (error) {
       if (!this.#socket.signal.aborted) {
-        const { status, code, type, message: words } = toAppError(error);
-        await this.#socket.send(lane.marked(errorEvent(status, { code, type, message: words })));
+        await this.#socket.send(lane.marked(errorMessage(toAppError(error))));
       }
     }
   }
